@@ -16,7 +16,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.matching.records import RECORD_BYTES
-from shoal_collect.mix.member import Broadcast, Member, Opened, Output
+from shoal_collect.mix.member import Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.session import Session
 
 
@@ -52,7 +52,7 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
                         waiting.append((other, letters[place].seal(other, event.frame, chance)))
                         sent_bytes[place] += len(waiting[-1][1])
                         messages[place] += 1
-            outcomes[place] |= isinstance(event, Opened)
+            outcomes[place] |= isinstance(event, OpenedRecords)
 
     def timed(place: int, letter: bytes | None) -> None:
         began = time.process_time()

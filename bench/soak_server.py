@@ -183,7 +183,7 @@ class Writer:
         view = json.loads(self._send(member(0, 0), "GET", "/v1/rounds")[1])
         terms, name = read_terms(view["terms"]), str(view["round"])
         entry = self._office.entry(number, terms)
-        signed = signature(entry.signing_seed, b"join", terms.joined_by(bytes.fromhex(name)))
+        signed = signature(entry.signing_seed, b"join", terms.join_text(bytes.fromhex(name)))
         body = signed + entry.token + entry.statement
         status, _ = self._send(entry.signing_seed, "POST", f"/v1/rounds/{name}/roster", body)
         return name if status == 200 else ""

@@ -28,10 +28,10 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, distance_m
 from shoal_collect.matching.records import Query, decode_query, encode_query
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.subtrajectories import Prior, extract, fake_trajectory
-from shoal_collect.roles.participant import Participant, ask_for, blur
+from shoal_collect.matching.subtrajectories import Prior, draw_subtrajectories, fake_trajectory
+from shoal_collect.roles.participant import Participant, blur, choose_questions
 from shoal_collect.roles.rules import Rules
-from shoal_collect.simulation.experiment import Setting, _Stored
+from shoal_collect.simulation.experiment import Setting, _Submissions
 from shoal_collect.simulation.trips import trips_of
 
 Question = tuple[tuple[Cylinder, ...], bool]  # its circles, and whether it is real
@@ -67,7 +67,7 @@ def places_of(trips: Sequence[Sequence[Point]]) -> Prior:
 
 def asked_now(member: Participant, prior: Prior, rules: Rules, chance: Chance) -> list[Question]:
     """As a device asks."""
-    asked = ask_for(member, blur(member, 0), prior, rules, chance)
+    asked = choose_questions(member, blur(member, 0), prior, rules, chance)
     questions = [decode_query(record) for record in asked.records]
     return [(one.points, one.name in asked.places) for one in questions if one.name not in asked.canaries]
 
@@ -77,7 +77,7 @@ def asked_before(member: Participant, prior: Prior, rules: Rules, chance: Chance
     points = blur(member, 0)
     records = [
         (tuple(points[place] for place in chosen), True)
-        for chosen in extract(len(points), rules.n_real, rules.longest, chance)
+        for chosen in draw_subtrajectories(len(points), rules.n_real, rules.longest, chance)
     ]
     canary = True
     while len(records) < rules.n_real + rules.n_fake:
@@ -85,7 +85,7 @@ def asked_before(member: Participant, prior: Prior, rules: Rules, chance: Chance
         left = rules.n_real + rules.n_fake - len(records)
         records += [
             (tuple(fake[place] for place in chosen), False)
-            for chosen in extract(len(fake), left, rules.longest, chance)
+            for chosen in draw_subtrajectories(len(fake), left, rules.longest, chance)
         ]
         canary = False
     for one, _ in records:
@@ -192,7 +192,7 @@ def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Ru
         )
         for trip in trips
     ]  # fmt: skip
-    stored = _Stored()
+    stored = _Submissions()
     for number, member in enumerate(members):
         stored.add(number, [blur(member, 0)])
     asking = [number for number, member in enumerate(members) if len(blur(member, 0)) > 1][:150]

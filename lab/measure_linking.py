@@ -27,7 +27,7 @@ import numpy as np
 from shoal.io import read
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.matching.contributors import Scoping, lasting_tag, tag_in
+from shoal_collect.matching.contributors import Scoping, lasting_tag, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
@@ -60,7 +60,7 @@ def pin(kind: str, people: int, rounds: int, size: int, seed: int) -> Pinned:
     chance, guess = Chance(seed.to_bytes(32)), random.Random(seed)
     scope = Scoping(50, 365).scope_of(Cylinder(29_000_000, 30, 39_900_000, 116_300_000, 500))
     devices = [chance.seed() for _ in range(people)]
-    tags = [lasting_tag(one) if kind == "lasting" else tag_in(scope, one) for one in devices]
+    tags = [lasting_tag(one) if kind == "lasting" else scoped_tag(scope, one) for one in devices]
     left: dict[bytes, set[bytes]] = {}
     first = dict[bytes, int]()
     shares = []
@@ -107,7 +107,7 @@ def cost(people: Sequence[Trips], scoping: Scoping | None, asked: int, seed: int
             for trip in trips:
                 blurred = tuple(sorted({cylinder_for(point, BLUR, device, 0) for point in trip}))[:28]
                 scope = b"" if scoping is None else scoping.scope_of(blurred[0])
-                tag = lasting_tag(device) if scoping is None else tag_in(scope, device)
+                tag = lasting_tag(device) if scoping is None else scoped_tag(scope, device)
                 store.add(Release(len(everything).to_bytes(16), tag, bytes(32), blurred), 0, scope)
                 everything.append(blurred)
                 own[-1].append(tag)

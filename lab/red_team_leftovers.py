@@ -25,7 +25,7 @@ from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.collector import Answer
-from shoal_collect.roles.participant import Participant, ask_for, phi_of
+from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
@@ -54,12 +54,12 @@ def state() -> dict[str, int]:
             blur=Blur(radius_m=500, gap_min=30), elsewhere=elsewhere,
         )  # fmt: skip
         rules = Rules(n_real=3, n_fake=1, longest=2)
-        asked = ask_for(member, points, PLACES.prior, rules, Chance(bytes(32)))
+        asked = choose_questions(member, points, PLACES.prior, rules, Chance(bytes(32)))
         answers = {
             record: Answer(0 if record[4:20] in asked.canaries else counted, DAY + 1)
             for record in asked.records
         }
-        found[name] = max(phi_of(member, asked, answers, THRESHOLDS).values())
+        found[name] = max(count_others(member, asked, answers, THRESHOLDS).values())
     return found
 
 

@@ -23,7 +23,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.mix.grouping import commitment, roster_digest, sign_lot
 from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest
 from shoal_collect.roles.lottery import LotteryPart, NoGroup
-from shoal_collect.roles.plan import isolated
+from shoal_collect.roles.plan import isolation_probability
 from shoal_collect.roles.registrar import Registrar, code_digest, write_code
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 from shoal_collect.storage.database import Database
@@ -80,7 +80,7 @@ def draw(terms: Terms, roster: list[Entry], accomplices: list[Entry], seed: int,
     lots: dict[str, dict[bytes, bytes]] = {"commits": {}, "reveals": {}}
 
     def view(phase: str, members: list[Entry]) -> dict[str, object]:
-        joined = terms.joined_by(name)
+        joined = terms.join_text(name)
         return {
             "round": name.hex(),
             "phase": phase,
@@ -133,7 +133,7 @@ def attack(
     """Many rounds of one attack."""
     ends = [draw(terms, roster, bad, seed, shown or roster) for seed in range(rounds)]
     share = {end: ends.count(end) / rounds for end in ("isolated", "refused")}
-    bound = isolated(len(roster), len(bad), terms.group_size, 1)
+    bound = isolation_probability(len(roster), len(bad), terms.group_size, 1)
     return Result(share["isolated"], share["refused"], bound)
 
 

@@ -26,7 +26,7 @@ from shoal_collect.device.connection import _keep_registrar
 from shoal_collect.device.disk import Kept, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import tag_in
+from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.mix.grouping import commitment, read_lot, sign_lot
 from shoal_collect.roles.admission import (
     KEY_STATEMENT_BYTES,
@@ -34,12 +34,12 @@ from shoal_collect.roles.admission import (
     Entry,
     TokenRequest,
     period_at,
+    read_stated_key,
     require_token,
     split_entry,
     split_roster,
-    stated_key,
 )
-from shoal_collect.roles.consent import roster_in_words, who_takes_part
+from shoal_collect.roles.consent import describe_membership, describe_roster
 from shoal_collect.roles.lottery import LotteryPart
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.registrar import Registrar, code_digest, write_code
@@ -138,11 +138,11 @@ def test_people_with_tokens_share_under_keys_that_live_one_round(office: Office,
     assert [len(rows) for rows in (known, database.rows("SELECT * FROM spent"))] == [3, 3]
     (scope,) = (bytes(row[0]) for row in database.rows("SELECT name FROM scope"))
     tags = {bytes(row[0]) for row in database.rows("SELECT tag FROM contributor")}
-    assert tags == {tag_in(scope, seed("device", number)) for number in range(3)}, "not one that lasts"
+    assert tags == {scoped_tag(scope, seed("device", number)) for number in range(3)}, "not one that lasts"
     for own_round in town.own_rounds.values():
         assert own_round.group is not None
         assert (own_round.group.n_roster, own_round.group.n_tokens) == (3, 3)
-        assert "3 people, with 3 different tokens" in roster_in_words(own_round.group)
+        assert "3 people, with 3 different tokens" in describe_roster(own_round.group)
     held = everything_in(database)
     assert tags <= held, "what a thief finds"
     for device in (own_round.device for own_round in town.own_rounds.values()):
@@ -163,7 +163,7 @@ def everything_in(database: Database) -> set[Any]:
 def join(town: Town, round_name: bytes, entry: Entry, **changes: bytes) -> dict[str, Any]:
     """Bring an entry to a round of a town, perhaps changed."""
     parts = {"token": entry.token, "statement": entry.statement, **changes}
-    text = town.rounds._terms_of_round(round_name).joined_by(round_name)
+    text = town.rounds._terms_of_round(round_name).join_text(round_name)
     signed = signature(entry.signing_seed, b"join", text)
     identity = verify_key(entry.signing_seed)
     return town.rounds.join(round_name, identity, signed + parts["token"] + parts["statement"], town.now_s)
@@ -270,7 +270,7 @@ def test_two_processes_cannot_both_spend_a_token(office: Office, tmp_path: Path)
         names = [bytes.fromhex(town.rounds.open_round(START_S)["round"]), open_second(database, terms)]
     processes = []
     for name in names:
-        signed = signature(entry.signing_seed, b"join", terms.joined_by(name))
+        signed = signature(entry.signing_seed, b"join", terms.join_text(name))
         said = signed + entry.token + entry.statement
         values = (COLLECTOR, name, verify_key(entry.signing_seed), said)
         words = [str(file), terms.model_dump_json(), *(one.hex() for one in values)]
@@ -322,7 +322,7 @@ def lottery_view(
         "restarts": 0,
         "roster": {
             verify_key(one.signing_seed).hex(): (
-                signature(one.signing_seed, b"join", terms.joined_by(name)) + one.token
+                signature(one.signing_seed, b"join", terms.join_text(name)) + one.token
             ).hex()
             for one in entries
         },
@@ -524,12 +524,12 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
 
 
 def test_consent_says_who_can_be_in_a_group(office: Office) -> None:
-    assert "under as many names as she likes" in who_takes_part(None, 4)
-    said = who_takes_part(office.terms, 12)
+    assert "under as many names as she likes" in describe_membership(None, 4)
+    said = describe_membership(office.terms, 12)
     assert "one token a person a day" in said
     assert "at least 12 people" in said
     assert office.registrar.public_key.hex() in said
-    assert "in 7 days" in who_takes_part(office.terms.model_copy(update={"days": 7}), 4)
+    assert "in 7 days" in describe_membership(office.terms.model_copy(update={"days": 7}), 4)
 
 
 def test_invitations_and_allowed_accounts_at_the_command_line(
@@ -587,7 +587,7 @@ def test_rounds_without_a_registrar_take_no_token(office: Office, database: Data
     rounds = Rounds(database, TERMS, Chance(seed("n")).take, round_size=3, join_s=9, collector_key=COLLECTOR)
     name = bytes.fromhex(rounds.open_round(START_S)["round"])
     entry = office.entry(seed("device", 0))
-    signed = signature(entry.signing_seed, b"join", TERMS.joined_by(name))
+    signed = signature(entry.signing_seed, b"join", TERMS.join_text(name))
     who = verify_key(entry.signing_seed)
     with pytest.raises(PeerError, match="bad-signature"):
         rounds.join(name, who, signed + entry.token + entry.statement, START_S)
@@ -620,7 +620,7 @@ def test_random_bytes_are_refused_by_name(body: bytes, length: int) -> None:
     for parse in (
         lambda: split_roster(said + b"\0", admitted=True),
         lambda: require_token(key, COLLECTOR, said),
-        lambda: stated_key(COLLECTOR, request.purpose, said),
+        lambda: read_stated_key(COLLECTOR, request.purpose, said),
         lambda: read_lot(COLLECTOR, b"commit", bytes(32), said),
         lambda: request.ask_for_token(said),
         lambda: request.entry(said, said),
@@ -653,7 +653,7 @@ def test_groups_are_drawn_from_as_many_people_as_the_terms_say(database: Databas
     phases = []
     for number in range(5):
         member = seed("sign", number)
-        text = terms.joined_by(name)
+        text = terms.join_text(name)
         rounds.join(name, identity_of(member), signature(member, b"join", text), START_S)
         later_s = 150 if number < 4 else 50  # the time to join is over after 100
         phases.append(rounds.view(name, None, START_S + later_s)["phase"])

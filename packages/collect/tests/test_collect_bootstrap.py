@@ -32,7 +32,7 @@ from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_points
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.consent import bootstrapping, date_of
+from shoal_collect.roles.consent import date_of, describe_bootstrap
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, split_records
@@ -266,7 +266,7 @@ def test_three_devices_take_part_in_the_phase(tmp_path: Path) -> None:
 
 def test_she_is_told_before_she_consents() -> None:
     assert date_of(0) == "1970-01-01"
-    said = bootstrapping(20_819, 3)
+    said = describe_bootstrap(20_819, 3)
     for part in ("without an identifier", "nobody's crowd", "deleted on 2027-01-01", "k = 3 holds"):
         assert part in said
-    assert "k = " not in bootstrapping(20_819, 0)
+    assert "k = " not in describe_bootstrap(20_819, 0)

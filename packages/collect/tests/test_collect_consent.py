@@ -10,7 +10,14 @@ from readability import reading_age, syllables
 from shoal.cli.documents import documents
 from shoal_collect.cli.join import _say_declined
 from shoal_collect.matching.trimming import Trimming
-from shoal_collect.roles.consent import OPEN, SHARED, days_and_hours, promise, stated, terms_in_words
+from shoal_collect.roles.consent import (
+    OPEN,
+    SHARED,
+    days_and_hours,
+    describe_collector,
+    describe_promise,
+    describe_terms,
+)
 from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
 ROOT = Path(__file__).parents[3]
@@ -30,10 +37,10 @@ def consent(terms: Terms, trimming: Trimming, k: int = 3) -> list[str]:
     """Every paragraph of a consent; the collector's own words are its own."""
     return [
         *SHARED,
-        promise(k, trimming),
-        *(line for line in stated(Terms()) if terms is PLAIN),
+        describe_promise(k, trimming),
+        *(line for line in describe_collector(Terms()) if terms is PLAIN),
         days_and_hours(29_000_000, 29_000_090),
-        *terms_in_words(terms, k),
+        *describe_terms(terms, k),
         *OPEN,
     ]
 
@@ -48,7 +55,7 @@ def test_a_consent_is_easy_at_14(terms: Terms, trimming: Trimming) -> None:
 
 def test_it_says_who_would_notice_a_false_count() -> None:
     """A collector without a witness can invent a crowd (docs/collect-threats.md)."""
-    alone, watched = (" ".join(terms_in_words(terms, 3)) for terms in (PLAIN, EVERYTHING))
+    alone, watched = (" ".join(describe_terms(terms, 3)) for terms in (PLAIN, EVERYTHING))
     assert ("No witness checks its answers" in alone, "A witness checks the answers" in alone) == (
         True,
         False,
@@ -70,7 +77,7 @@ def test_the_page_names_what_shows_each_paragraph() -> None:
     rows = re.findall(r"^\| (.*?) \| (.*?) \|$", page.split("## What consent says")[1], re.MULTILINE)[1:]
     everything = [Terms(n_real=2, n_fake=1), EVERYTHING, STARTING]
     told = {line for terms in everything for trimming in TRIMMINGS for line in consent(terms, trimming)}
-    told = (told | {promise(0, "verified-pairs")}) - {days_and_hours(29_000_000, 29_000_090)}
+    told = (told | {describe_promise(0, "verified-pairs")}) - {days_and_hours(29_000_000, 29_000_090)}
     assert len(told) > 20
     assert {line for line in told if not any(line.startswith(first) for first, _ in rows)} == set()
     assert [first for first, _ in rows if not any(line.startswith(first) for line in told)] == []

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 import measure_linking
 from service_town import TERMS, own_round_for, seed
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.matching.contributors import Scoping, lasting_tag, people_among, tag_in
+from shoal_collect.matching.contributors import Scoping, count_people, lasting_tag, scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.collector import Collector
-from shoal_collect.roles.participant import draft
+from shoal_collect.roles.participant import draft_release
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.storage.phi import PhiStore
 
@@ -34,7 +34,7 @@ def test_a_tag_is_one_for_each_person_area_and_period() -> None:
     assert scopes[0] == scopes[1]
     assert len(set(scopes)) == 3
     keys = [seed("device", i) for i in range(3)]
-    tags = {tag_in(scope, key) for scope in scopes for key in keys}
+    tags = {scoped_tag(scope, key) for scope in scopes for key in keys}
     assert len(tags) == 9
     assert not tags & {lasting_tag(key) for key in keys}
     assert {len(tag) for tag in tags} == {16}
@@ -73,7 +73,7 @@ def test_people_are_never_counted_more_than_there_are(trips: list[tuple[int, int
             )
             scope = b"" if lasting else SCOPING.scope_of(begins)
             key = seed("device", person)
-            tag = tag_in(scope, key) if scope else lasting_tag(key)
+            tag = scoped_tag(scope, key) if scope else lasting_tag(key)
             store.add(Release(seed(number)[:16], tag, bytes(32), (begins, *shared)), 1, scope)
         people = {person for person, *_ in trips}
         counted = store.count(shared, Thresholds(), 2).people
@@ -87,10 +87,10 @@ def test_people_are_never_counted_more_than_there_are(trips: list[tuple[int, int
 
 
 def test_one_person_in_many_scopes_is_one_person() -> None:
-    assert people_among([]) == 0
-    assert people_among([1, 2, 3]) == 3
-    assert people_among([1 << 40 | 4, 2 << 40 | 5, 3 << 40 | 6]) == 1
-    assert people_among([1 << 40 | 4, 2 << 40 | 5, 1 << 40 | 7, 8]) == 2
+    assert count_people([]) == 0
+    assert count_people([1, 2, 3]) == 3
+    assert count_people([1 << 40 | 4, 2 << 40 | 5, 3 << 40 | 6]) == 1
+    assert count_people([1 << 40 | 4, 2 << 40 | 5, 1 << 40 | 7, 8]) == 2
 
 
 def test_what_a_device_drafts_is_counted_where_it_began() -> None:
@@ -103,7 +103,10 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
         collector, chance = Collector(store, seed("collector"), scoping=SCOPING), Chance(seed("drafts"))
         for number in range(2):
             member = own_round_for(device_for(number), 0).member
-            drafts = [draft(member, points, (0, 1), chance, scoping=SCOPING) for points in (here, here, away)]
+            drafts = [
+                draft_release(member, points, (0, 1), chance, scoping=SCOPING)
+                for points in (here, here, away)
+            ]
             released = [one.release for one in drafts if one is not None]
             assert released[0].contributor == released[1].contributor != released[2].contributor
             records = [record for one in released for record in encode_release(one, 1, chance)]
@@ -119,7 +122,7 @@ def test_a_device_that_makes_up_tags_is_counted_as_several_people() -> None:
     here = (first(39.9, 116.3), first(39.91, 116.31, 29_000_060))
     with PhiStore() as store:
         collector, chance = Collector(store, seed("collector"), scoping=SCOPING), Chance(seed("drafts"))
-        one = draft(own_round_for(device_for(0), 0).member, here, (0, 1), chance, scoping=SCOPING)
+        one = draft_release(own_round_for(device_for(0), 0).member, here, (0, 1), chance, scoping=SCOPING)
         assert one is not None
         several = [replace(one.release, name=seed(i)[:16], contributor=seed(i)[:16]) for i in range(4)]
         records = [record for release in several for record in encode_release(release, 1, chance)]

@@ -19,7 +19,7 @@ from shoal_collect.device.http_client import RemoteServer, asking
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import Release, decode_points, encode_points
 from shoal_collect.roles.collector import read_answer
-from shoal_collect.roles.days import NO_STATE, following_state, require_own
+from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.succession import Successor, sign_successor
 from shoal_collect.roles.terms import OtherCollector
@@ -69,7 +69,7 @@ def test_a_path_shows_its_own_leaf_at_its_own_place_and_nothing_else() -> None:
         root = merkle.root(leaves[:n])
         for at in range(n):
             shown = merkle.path(leaves[:n], at)
-            merkle.require_in(root, n, at, leaves[at], shown)
+            merkle.require_path(root, n, at, leaves[at], shown)
             wrong = [
                 (root, n, at, merkle.leaf(b"other"), shown),
                 (root, n, at, leaves[at], [*shown, bytes(32)]),
@@ -82,7 +82,7 @@ def test_a_path_shows_its_own_leaf_at_its_own_place_and_nothing_else() -> None:
             for one in wrong:
                 tried += 1
                 with pytest.raises(PeerError, match="bad-proof"):
-                    merkle.require_in(*one)
+                    merkle.require_path(*one)
     assert tried > 900
 
 
@@ -207,7 +207,7 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
         state = days.state_before(TODAY)
         shown = days.path_of(identifier)
         assert shown is not None
-        assert require_own(shown, bytes(key), bytes(points)).state == state
+        assert require_stored_release(shown, bytes(key), bytes(points)).state == state
         text = json.dumps(shown)
         others = database.rows(
             "SELECT name, identifier, points FROM record WHERE identifier <> ?", (identifier,)
@@ -228,9 +228,9 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
         ]
         for wrong in wrongs:
             with pytest.raises(PeerError, match=r"bad-proof|bad-frame|bad-answer"):
-                require_own(wrong, bytes(key), bytes(points))
+                require_stored_release(wrong, bytes(key), bytes(points))
         with pytest.raises(PeerError, match="bad-proof"):
-            require_own(shown, seed("another's key"), bytes(points))
+            require_stored_release(shown, seed("another's key"), bytes(points))
 
 
 def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:

@@ -17,10 +17,10 @@ from shoal_collect.matching.cylinders import (
     destination,
     distance_m,
 )
-from shoal_collect.matching.decoys import decoys
+from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, decode_query
 from shoal_collect.matching.subtrajectories import NOBODY_SOUTH_OF_UDEG, Prior
-from shoal_collect.roles.participant import Participant, Questions, ask_for, blur
+from shoal_collect.roles.participant import Participant, Questions, blur, choose_questions
 from shoal_collect.roles.rules import Rules
 
 PLACES = Prior([45.70, 45.75, 45.80], [4.80, 4.85, 4.90], [1, 5, 2], 20_000_000, 20_500_000)
@@ -35,7 +35,7 @@ def member_of(trip: list[Point], size: Blur = SHARP, key: object = 0) -> Partici
 
 
 def asked(member: Participant, rules: Rules, draw: object = 0) -> tuple[Questions, list[Query]]:
-    questions = ask_for(member, blur(member, 0), PLACES, rules, Chance(seed("round", draw)))
+    questions = choose_questions(member, blur(member, 0), PLACES, rules, Chance(seed("round", draw)))
     return questions, [decode_query(record) for record in questions.records]
 
 
@@ -71,7 +71,7 @@ def middle(point: Cylinder) -> tuple[float, float]:
 
 def test_a_decoy_has_the_times_the_steps_and_the_sizes_of_the_real_trip() -> None:
     sizes = [SHARP, Blur(radius_m=80, gap_min=7)] * 3
-    found = decoys(TRIP, sizes, PLACES, 5, Chance(bytes(32)))
+    found = draw_decoys(TRIP, sizes, PLACES, 5, Chance(bytes(32)))
     assert len({one for fake in found for one in fake}) == 30
     for fake in found:
         for one, size, true in zip(fake, sizes, TRIP, strict=True):

@@ -29,9 +29,9 @@ from shoal_collect.device.admission import admitted, report
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import read_testimonies
-from shoal_collect.mix.member import Aborted, Member
+from shoal_collect.mix.member import AbortedRun, Member
 from shoal_collect.mix.messages import encode_list
-from shoal_collect.mix.proof import evidence, proven
+from shoal_collect.mix.proof import choose_evidence, find_proven_culprits
 from shoal_collect.mix.session import Session, open_frame, sign
 from shoal_collect.mix.transcript import make_input
 from shoal_collect.roles.accusation import Accusation, read_accusation
@@ -47,7 +47,7 @@ def reports(session: Session, members: Iterable[Member], culprit: int) -> list[l
     found = []
     for member in members:
         given = read_testimonies(session, member._slots)[1]
-        found.append(evidence(member._received, given, culprit))
+        found.append(choose_evidence(member._received, given, culprit))
     return found
 
 
@@ -63,7 +63,7 @@ def test_nobody_honest_is_proven_whatever_is_shown_and_whatever_the_culprit_adds
     honest = {signed.frame for me in (0, 2) for signed in members[me]._slots.values()}
     frames, named = sorted(honest), set[frozenset[int]]()
     if kind in (TagThenSilent, Withhold):
-        assert proven(session, frames) == set()
+        assert find_proven_culprits(session, frames) == set()
     own = [open_frame(session, frame) for frame in frames if frame[39] == 1]
     forged = [
         sign(session, one.kind, 1, one.body[:-1] + bytes((one.body[-1] ^ 1,)), seed("identity", 1)).frame
@@ -72,7 +72,7 @@ def test_nobody_honest_is_proven_whatever_is_shown_and_whatever_the_culprit_adds
     for attempt in range(10):
         pool = frames if attempt % 2 else frames + chance.sample(forged, 2)
         some = chance.sample(pool, chance.randrange(len(pool) // 2, len(pool) + 1))
-        named.add(proven(session, some))
+        named.add(find_proven_culprits(session, some))
     assert named <= {frozenset(), frozenset({1})}
 
 
@@ -94,11 +94,11 @@ def test_two_who_agreed_on_an_envelope_cannot_make_the_others_look_like_stoppers
     assert len(outcomes) == 4
     for me in (1, 3):
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {0, 2}, outcome.findings
         for culprit in (0, 2):
             (frames,) = reports(session, [members[me]], culprit)
-            assert culprit in proven(session, frames) <= {0, 2}
+            assert culprit in find_proven_culprits(session, frames) <= {0, 2}
 
 
 DAY_AFTER_S = START_S + 86_400  # at 8 h: proofs of the day before have come in

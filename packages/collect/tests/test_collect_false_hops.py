@@ -8,10 +8,10 @@ import pytest
 from mix_runs import Network, build, seed, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.crypto.shuffle_proof import ShuffleProof
-from shoal_collect.mix.member import Aborted, Member
+from shoal_collect.mix.member import AbortedRun, Member
 from shoal_collect.mix.member_states import Event
 from shoal_collect.mix.messages import Hop
-from shoal_collect.mix.proof import proven
+from shoal_collect.mix.proof import find_proven_culprits
 from shoal_collect.mix.session import Kind, Session
 from shoal_collect.mix.transcript import make_hop
 
@@ -131,10 +131,12 @@ def test_a_false_hop_is_blamed_on_who_sent_it(name: str) -> None:
     assert len(others) == 2
     for me in others:
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {place}
         assert outcome.findings.reason == "a bad hop message"
-        convicted = [proven(session, members[me].evidence_against(accused)) for accused in range(3)]
+        convicted = [
+            find_proven_culprits(session, members[me].evidence_against(accused)) for accused in range(3)
+        ]
         assert convicted[place] == {place}
         assert frozenset().union(*convicted) == {place}
 
@@ -158,9 +160,9 @@ def test_two_of_four_who_play_together_bring_the_blame_on_nobody_else() -> None:
     assert (Kind.HOP, 2) in members[2]._slots, "she went on with the false list"
     for me in (0, 3):
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {1}
         assert outcome.findings.reason == "a bad hop message"
-    shown = [proven(session, members[3].evidence_against(accused)) for accused in range(4)]
+    shown = [find_proven_culprits(session, members[3].evidence_against(accused)) for accused in range(4)]
     assert shown[1] == {1}
     assert frozenset().union(*shown) <= {1, 2}

@@ -7,9 +7,9 @@ from gmpy2 import mpz
 
 from mix_runs import Network, _Mixer, build, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
-from shoal_collect.mix.member import Aborted, Member
+from shoal_collect.mix.member import AbortedRun, Member
 from shoal_collect.mix.messages import Vote, decode_list, encode_list
-from shoal_collect.mix.proof import proven
+from shoal_collect.mix.proof import find_proven_culprits
 from shoal_collect.mix.session import Kind, Session
 
 
@@ -51,13 +51,13 @@ def test_who_puts_in_what_becomes_one_is_named_and_not_the_mixer(
     outcomes = Network(members).run()
     for me in (0, 2):
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {1}
         assert outcome.findings.reason == "put in what she cannot account for"
         for accused in range(3):
-            convicted = proven(run, members[me].evidence_against(accused))
+            convicted = find_proven_culprits(run, members[me].evidence_against(accused))
             assert convicted <= {1}
-        assert proven(run, members[me].evidence_against(1)) == {1}
+        assert find_proven_culprits(run, members[me].evidence_against(1)) == {1}
 
 
 class AccusesTheMixer(Member):
@@ -74,10 +74,10 @@ def test_two_of_four_who_play_together_do_not_frame_the_mixer() -> None:
     for me in (0, 2):
         assert Vote.decode(members[me]._slots[Kind.VOTE, 3].body).evidence
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits
         assert outcome.findings.culprits <= {1, 3}
-    shown = [proven(run, members[2].evidence_against(accused)) for accused in range(4)]
+    shown = [find_proven_culprits(run, members[2].evidence_against(accused)) for accused in range(4)]
     assert shown[1] == {1}
     assert frozenset().union(*shown) <= {1, 3}
 
@@ -100,6 +100,6 @@ def test_who_passes_on_what_becomes_one_is_named_and_not_the_next(with_proofs: b
     outcomes = Network(build(session(with_proofs=with_proofs), {0: OneForTheNext})).run()
     for me in (1, 2):
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {0}
         assert outcome.findings.reason == reason

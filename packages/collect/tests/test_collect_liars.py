@@ -151,7 +151,7 @@ def test_answers_from_the_state_of_another_day_are_refused(database: Database, d
 def view_of(
     round_name: bytes, phase: str, restarts: object, seeds: list[bytes], commits: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    text = TERMS.joined_by(round_name)
+    text = TERMS.join_text(round_name)
     return {
         "round": round_name.hex(),
         "phase": phase,
@@ -281,7 +281,7 @@ def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database:
     name = bytes.fromhex(view["round"])
     secret = bytes(crypto_core_ed25519_scalar_reduce(seed("a") + seed("b")))
     bad = bytes(crypto_core_ed25519_add(crypto_scalarmult_ed25519_base_noclamp(secret), torsion()))
-    text = hashlib.blake2b(b"join", digest_size=32, person=b"shoal purpose").digest() + TERMS.joined_by(name)
+    text = hashlib.blake2b(b"join", digest_size=32, person=b"shoal purpose").digest() + TERMS.join_text(name)
     for attempt in range(200):
         nonce = bytes(crypto_core_ed25519_scalar_reduce(seed(attempt) + seed("nonce", attempt)))
         announced = bytes(crypto_scalarmult_ed25519_base_noclamp(nonce))
@@ -290,7 +290,7 @@ def test_an_identity_that_nobody_can_write_to_is_refused_at_the_roster(database:
             crypto_core_ed25519_scalar_add(nonce, crypto_core_ed25519_scalar_mul(asked, secret))
         )
         try:
-            require_signature(bad, b"join", TERMS.joined_by(name), signed)
+            require_signature(bad, b"join", TERMS.join_text(name), signed)
             break
         except PeerError:
             continue

@@ -34,13 +34,13 @@ from shoal_collect.matching.records import (
 from shoal_collect.matching.similarity import Thresholds, occurrences, occurs, similar
 from shoal_collect.matching.subtrajectories import (
     Prior,
+    choose_subtrajectories,
     count,
-    extract,
+    draw_subtrajectories,
     fake_trajectory,
     most_points_in_pairs,
-    questions_about,
 )
-from shoal_collect.matching.trimming import Trimming, needed, smallest_hitting_set, trim
+from shoal_collect.matching.trimming import Trimming, required_phi, smallest_hitting_set, trim
 from shoal_collect.matching.utility import utility, utility_of
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
@@ -191,7 +191,7 @@ def test_our_own_misuse_is_no_fault_of_a_peer() -> None:
 
 def test_four_points_have_eleven_sub_trajectories() -> None:
     assert count(4, 4) == 11
-    every = extract(4, 50, 4, Chance(bytes(32)))
+    every = draw_subtrajectories(4, 50, 4, Chance(bytes(32)))
     assert len(every) == len(set(every)) == 11
     assert [places for places in every if len(places) == 2] == [
         (0, 1),
@@ -204,12 +204,12 @@ def test_four_points_have_eleven_sub_trajectories() -> None:
 
 
 def test_extraction_is_uniform_and_never_lists_everything() -> None:
-    drawn = extract(500, 50, 8, Chance(bytes(32)))
+    drawn = draw_subtrajectories(500, 50, 8, Chance(bytes(32)))
     assert len(set(drawn)) == 50
     assert all(list(places) == sorted(set(places)) and 2 <= len(places) <= 8 for places in drawn)
     tally: Counter[tuple[int, ...]] = Counter()
     for number in range(3000):
-        tally.update(extract(5, 3, 3, Chance(seed(number))))
+        tally.update(draw_subtrajectories(5, 3, 3, Chance(seed(number))))
     expected = 3000 * 3 / count(5, 3)
     chi2 = sum((seen - expected) ** 2 / expected for seen in tally.values())
     assert len(tally) == count(5, 3)
@@ -224,7 +224,7 @@ def test_the_examples_of_trimming() -> None:
     assert trim(3, phi, 3, "verified-only") == (0, 1)
     assert trim(3, phi, 3) == trim(3, phi, 3, "verified-pairs") == (0, 1)
     assert trim(3, phi, 0) == (0, 1, 2)
-    assert (needed(2), needed(2, "self-included")) == (2, 1)
+    assert (required_phi(2), required_phi(2, "self-included")) == (2, 1)
 
 
 subsets = st.lists(st.frozensets(st.integers(0, 6), min_size=1, max_size=4), max_size=8)
@@ -283,7 +283,7 @@ def test_every_two_points_of_a_default_release_were_verified(
 
 def test_all_pairs_are_asked_once_where_they_fit() -> None:
     for n_points in (2, 5, 9):
-        asked = questions_about(n_points, 40, 4, Chance(bytes(32)))
+        asked = choose_subtrajectories(n_points, 40, 4, Chance(bytes(32)))
         assert len(asked) == len(set(asked)) == min(40, count(n_points, 4))
         assert set(itertools.combinations(range(n_points), 2)) <= set(asked)
         assert all(len(one) <= 4 for one in asked)
@@ -291,7 +291,7 @@ def test_all_pairs_are_asked_once_where_they_fit() -> None:
     for how_many in range(1, 400):
         most = most_points_in_pairs(how_many)
         assert math.comb(most, 2) <= how_many < math.comb(most + 1, 2)
-    assert len(questions_about(10, 40, 4, Chance(bytes(32)))) == 40  # 45 pairs do not fit
+    assert len(choose_subtrajectories(10, 40, 4, Chance(bytes(32)))) == 40  # 45 pairs do not fit
 
 
 def test_the_two_utilities_of_the_paper() -> None:

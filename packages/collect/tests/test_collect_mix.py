@@ -19,9 +19,9 @@ from mix_runs import (
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import read_testimonies
-from shoal_collect.mix.member import Aborted, Broadcast, Member, Opened, Output
+from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.messages import Vote
-from shoal_collect.mix.proof import evidence, proven
+from shoal_collect.mix.proof import choose_evidence, find_proven_culprits
 from shoal_collect.mix.session import Kind, Session, open_frame, sign
 
 
@@ -47,7 +47,7 @@ def check_caught(session: Session, kind: type[Member], place: int, schedule: int
     honest = {me: outcome for me, outcome in outcomes.items() if me != place}
     assert len(honest) == session.n - 1
     for outcome in honest.values():
-        assert isinstance(outcome, Aborted), f"{kind.__name__} at {place}: opened"
+        assert isinstance(outcome, AbortedRun), f"{kind.__name__} at {place}: opened"
         assert outcome.findings.culprits == {place}, (
             f"{kind.__name__} at {place} of {session.n}: {outcome.findings}"
         )
@@ -58,7 +58,7 @@ def check_caught(session: Session, kind: type[Member], place: int, schedule: int
     if session.n == 3:  # and to somebody who was not there, by what any of them has
         shower = members[(place + 1 + schedule % 2) % 3]
         given = read_testimonies(session, shower._slots)[1]
-        assert proven(session, evidence(shower._received, given, place)) == {place}
+        assert find_proven_culprits(session, choose_evidence(shower._received, given, place)) == {place}
 
 
 @pytest.mark.parametrize("kind", PROVEN, ids=lambda kind: kind.__name__)
@@ -75,7 +75,7 @@ def test_a_cheater_who_confesses_nothing_puts_the_blame_on_nobody_else() -> None
         honest = [outcomes[me] for me in range(4) if me != place]
         assert len(honest) == 3
         for outcome in honest:
-            assert isinstance(outcome, Aborted)
+            assert isinstance(outcome, AbortedRun)
             assert outcome.findings.silent == {place}
             assert not outcome.findings.culprits
 
@@ -86,7 +86,7 @@ def test_whoever_votes_go_and_withholds_is_known_and_nothing_opens() -> None:
         honest = [outcome for me, outcome in outcomes.items() if me != place]
         assert len(honest) == 2
         assert all(
-            isinstance(one, Aborted) and one.findings.silent == {place} and not one.findings.culprits
+            isinstance(one, AbortedRun) and one.findings.silent == {place} and not one.findings.culprits
             for one in honest
         )
 
@@ -102,7 +102,7 @@ def test_a_member_that_vanishes_ends_the_run_for_all(crash_before: Kind) -> None
     outcomes = Network(build(session_of(4, 1), {2: Vanish})).run()
     for me in (0, 1, 3):
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.silent == {2}
         assert not outcome.findings.culprits
 
@@ -116,7 +116,9 @@ def test_bad_networks_end_every_run_without_a_false_verdict(schedule: int) -> No
     )
     outcomes = network.run()
     assert len(outcomes) == session.n
-    assert all(not outcome.findings.culprits for outcome in outcomes.values() if isinstance(outcome, Aborted))
+    assert all(
+        not outcome.findings.culprits for outcome in outcomes.values() if isinstance(outcome, AbortedRun)
+    )
     repeated = Network(build(session), schedule, lose=network.lose, copy=0.2, damage=network.damage)
     repeated.run()
     assert repeated.trace.digest() == network.trace.digest()
@@ -173,7 +175,7 @@ def test_outcomes_are_final() -> None:
     Network(members).run()
     (event,) = members[0].receive(sign(session, Kind.VOTE, 1, b"", bytes(32)).frame, 0.0)
     assert event.fault.kind in ("too-late", "bad-signature")  # type: ignore[union-attr]
-    assert isinstance(Network(build(session)).run()[0], Opened)
+    assert isinstance(Network(build(session)).run()[0], OpenedRecords)
 
 
 def test_a_member_is_rebuilt_from_her_seed_and_what_she_received() -> None:

@@ -15,8 +15,8 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.own_releases import OwnRelease, read_withdrawal
 from shoal_collect.roles.participant_round import Device
+from shoal_collect.roles.stored_releases import StoredRelease, read_withdrawal
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_collector import collector_application
 from shoal_collect.server.http_releases import Tidying
@@ -116,8 +116,8 @@ def test_mine_lists_fetches_and_deletes_over_a_socket(shoal: Shoal, store: PhiSt
     server_key = identity_of(seed("server"))
     folder = StateFolder(tmp_path / "state")
     device = Device("me", seed("sign"), seed("device"), server_key, bytes(32), bytes(32))
-    device.owned.append(OwnRelease(identifier, CLAIM, DAY))
-    device.owned.append(OwnRelease("ab" * 16, seed("another"), DAY))
+    device.owned.append(StoredRelease(identifier, CLAIM, DAY))
+    device.owned.append(StoredRelease("ab" * 16, seed("another"), DAY))
     folder.keep(Kept(device))
     app = collector_application(
         store.database, seed("server"), TERMS, PLACES, seed, round_size=3, join_s=300, quota=9, quiet=True

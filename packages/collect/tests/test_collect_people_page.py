@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from service_town import PLACES, START_S, TERMS, identity_of, running, seed
-from shoal_collect.roles.consent import OPEN, SHARED, stated, terms_in_words
+from shoal_collect.roles.consent import OPEN, SHARED, describe_collector, describe_terms
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 from shoal_collect.server.http_collector import collector_application
 from shoal_collect.server.people_page import PeoplePage, round_in_words
@@ -51,7 +51,7 @@ def text_of(html: str) -> str:
 
 def test_it_says_what_the_consent_says() -> None:
     text = text_of(bytes(page_of(Round()).at(START_S, STATED).body).decode())
-    said = [*stated(STATED), *SHARED, *terms_in_words(STATED), *OPEN, "2 people have joined it."]
+    said = [*describe_collector(STATED), *SHARED, *describe_terms(STATED), *OPEN, "2 people have joined it."]
     assert len(said) > 15
     assert [line for line in said if line not in text] == []
     assert "ADDRESS-OF-THE-AUTHORITY" in text

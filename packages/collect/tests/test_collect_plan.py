@@ -15,7 +15,12 @@ from shoal.errors import MisuseError
 from shoal_collect.cli.documents import CollectPlanDocument
 from shoal_collect.mix.grouping import divide
 from shoal_collect.mix.session import LARGEST
-from shoal_collect.roles.plan import bad_grouping_as_printed, cost_of, isolated, somebody_isolated
+from shoal_collect.roles.plan import (
+    any_isolation_bound,
+    bad_grouping_as_printed,
+    cost_of,
+    isolation_probability,
+)
 
 
 @pytest.mark.parametrize(("people", "dishonest", "size"), [(6, 3, 3), (7, 4, 4), (9, 2, 3), (8, 7, 8)])
@@ -24,8 +29,8 @@ def test_the_chance_of_isolation_is_that_of_all_draws(people: int, dishonest: in
     groups = list(itertools.combinations(range(1, people), size - 1))
     bad = sum(all(one >= people - dishonest for one in group) for group in groups)
     once = Fraction(bad, len(groups))
-    assert isolated(people, dishonest, size, 1) == pytest.approx(float(once))
-    assert isolated(people, dishonest, size, 3) == pytest.approx(float(1 - (1 - once) ** 3))
+    assert isolation_probability(people, dishonest, size, 1) == pytest.approx(float(once))
+    assert isolation_probability(people, dishonest, size, 3) == pytest.approx(float(1 - (1 - once) ** 3))
 
 
 def test_draws_of_the_lottery_isolate_as_often_as_is_said() -> None:
@@ -36,7 +41,7 @@ def test_draws_of_the_lottery_isolate_as_often_as_is_said() -> None:
         groups, _ = divide(seed("draw", number), people, 3)
         group = next(one for one in groups if people[0] in one)
         hits += all(one[0] >= 6 for one in group if one != people[0])
-    expected = isolated(12, 6, 3, 1)
+    expected = isolation_probability(12, 6, 3, 1)
     assert abs(hits / 3_000 - expected) < 4 * math.sqrt(expected * (1 - expected) / 3_000)
 
 
@@ -48,16 +53,16 @@ def test_the_paper_s_example_comes_out() -> None:
 
 
 def test_bounds_and_borders() -> None:
-    assert isolated(100, 2, 4) == 0.0
-    assert isolated(3, 2, 3) == 1.0
-    assert isolated(10**9, 10**6, 24) > 0
-    assert somebody_isolated(10, 8, 3, 10**6) == 1.0
+    assert isolation_probability(100, 2, 4) == 0.0
+    assert isolation_probability(3, 2, 3) == 1.0
+    assert isolation_probability(10**9, 10**6, 24) > 0
+    assert any_isolation_bound(10, 8, 3, 10**6) == 1.0
     sizes = range(3, 25)
-    chances = [isolated(100, 30, size) for size in sizes]
+    chances = [isolation_probability(100, 30, size) for size in sizes]
     assert chances == sorted(chances, reverse=True)
     for people, dishonest, size in ((2, 0, 3), (10, 10, 3), (10, -1, 3), (10, 1, 2)):
         with pytest.raises(MisuseError, match="at least as many people"):
-            isolated(people, dishonest, size)
+            isolation_probability(people, dishonest, size)
 
 
 def test_messages_are_those_of_two_mixes_vouchers_and_answers_and_groups_of_24_fit() -> None:
@@ -90,7 +95,7 @@ def test_the_command_prints_a_table_and_a_document(capsys: pytest.CaptureFixture
     TypeAdapter(CollectPlanDocument).validate_python(document)
     assert [row["group_size"] for row in document["sizes"]] == [3, 4, 6, 8, 10, 12, 15, 18, 21, 24]
     assert (document["dishonest"], document["shots"]) == (100, 3)
-    assert document["sizes"][1]["isolated"] == pytest.approx(isolated(1000, 100, 4))
+    assert document["sizes"][1]["isolated"] == pytest.approx(isolation_probability(1000, 100, 4))
     words = command("collect", "plan", "--group-size", 8, "--group-size", 4).out
     assert "100 people on a roster, 10 of them play together" in words
     for wrong, message in (

@@ -19,7 +19,7 @@ from shoal_collect.device.preview import preview_page
 from shoal_collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
 from shoal_collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal_collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal_collect.roles.consent import OPEN, days_and_hours, promise, stated
+from shoal_collect.roles.consent import OPEN, days_and_hours, describe_collector, describe_promise
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 
@@ -313,26 +313,28 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path
 
 def test_one_other_is_a_person_and_two_are_people() -> None:
     for trimming in ("hitting-set", "strict", "verified-only"):
-        assert "1 other person shared" in promise(1, trimming)
-        assert "2 other people shared" in promise(2, trimming)
+        assert "1 other person shared" in describe_promise(1, trimming)
+        assert "2 other people shared" in describe_promise(2, trimming)
 
 
 def test_consent_says_who_is_responsible_and_what_is_not_said() -> None:
-    said = stated(Terms(controller="City of Northport, 1 Harbor St", contact="privacy@northport.example"))
+    said = describe_collector(
+        Terms(controller="City of Northport, 1 Harbor St", contact="privacy@northport.example")
+    )
     assert said[0] == "Responsible: City of Northport, 1 Harbor St"
     assert said[1] == "Whom to ask, and to whom to object: privacy@northport.example"
     assert said[2].startswith("This collector does not say: purpose; who receives what is released; how long")
-    assert stated(Terms())[0].startswith("This collector does not say: responsible; purpose;")
+    assert describe_collector(Terms())[0].startswith("This collector does not say: responsible; purpose;")
     everything = dict.fromkeys(STATEMENTS, "said")
-    assert not any("does not say" in line for line in stated(Terms(**everything)))  # type: ignore[arg-type]
-    assert len(stated(Terms(**everything))) == len(STATEMENTS) + 1  # type: ignore[arg-type]
+    assert not any("does not say" in line for line in describe_collector(Terms(**everything)))  # type: ignore[arg-type]
+    assert len(describe_collector(Terms(**everything))) == len(STATEMENTS) + 1  # type: ignore[arg-type]
     for steering in ("\x1b[2J", "a\nb", "x" * 301):
         with pytest.raises(ValueError, match="purpose"):
             Terms(purpose=steering)
 
 
 def test_other_statements_are_other_terms_to_sign() -> None:
-    assert Terms(purpose="buses").joined_by(b"round") != Terms(purpose="ads").joined_by(b"round")
+    assert Terms(purpose="buses").join_text(b"round") != Terms(purpose="ads").join_text(b"round")
 
 
 def test_days_and_hours_of_a_trip_are_said() -> None:

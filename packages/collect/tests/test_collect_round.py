@@ -28,7 +28,7 @@ from shoal_collect.matching.records import Query, Release, encode_query
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.roles.authority import Authority
-from shoal_collect.roles.collector import Collector, agreed, read_answer
+from shoal_collect.roles.collector import Collector, read_answer, require_agreement
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
 from shoal_collect.simulation.in_process import Outcome, run_collection
@@ -203,7 +203,7 @@ def test_rounds_of_volunteers_and_then_of_others() -> None:
         volunteers = people(3, k=0)
         first = collect(volunteers, collectors, authority, day=1)
         assert not first.failed
-        assert [len(one.kept) for one in first.shared.values()].count(4) == 2
+        assert [len(one.places_kept) for one in first.shared.values()].count(4) == 2
         assert store.n_records == 3
         others = people(3, k=3)
         for number, one in enumerate(others):
@@ -212,12 +212,14 @@ def test_rounds_of_volunteers_and_then_of_others() -> None:
         for one in others:
             shared = second.shared[one.user]
             assert all(
-                count >= one.k for places, count in shared.phi.items() if set(places) <= set(shared.kept)
+                count >= one.k
+                for places, count in shared.phi.items()
+                if set(places) <= set(shared.places_kept)
             )
             assert shared.identifier is not None
             assert authority.identifiers_of(one.user) == (shared.identifier,)
         lonely = second.shared["other 2"]
-        assert 4 not in lonely.kept, "where nobody else has been is not released"
+        assert 4 not in lonely.places_kept, "where nobody else has been is not released"
         again = collect(volunteers, collectors, authority, day=3)
         for one in volunteers:
             shared = again.shared[one.user]
@@ -290,7 +292,7 @@ def test_answers_are_bound_to_their_question_and_limited() -> None:
         with pytest.raises(PeerError, match="bad-length"):
             collector.answer(b"another", b"no query", 8)
     with pytest.raises(PeerError):
-        agreed([])
+        require_agreement([])
 
 
 def test_k_beyond_what_an_answer_can_say_is_refused() -> None:

@@ -92,7 +92,7 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     assert [endings[i].kind for i in range(3)] == ["shared", "shared", "nothing-left"], endings
     n = 0
     for number in (0, 1):
-        assert len(endings[number].kept) == 3, "where nobody else has been is not released"
+        assert len(endings[number].places_kept) == 3, "where nobody else has been is not released"
         folder, device = StateFolder(tmp_path / str(number)), town.own_rounds[number].device
         file = folder.note(Kept(device), endings[number])
         noted = TypeAdapter(documents()["collect-join"]).validate_json(file.read_text())

@@ -24,7 +24,7 @@ from shoal_collect.crypto.shuffle_proof import (
     require_shuffle_proof,
 )
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.member import Aborted, Member, Opened
+from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Reader
 from shoal_collect.mix.session import Kind, Session
 from shoal_collect.simulation.network import Network
@@ -193,7 +193,7 @@ def test_a_proven_run_opens_the_same_records() -> None:
     members = build(session)
     outcomes = Network(LIMIT_S).run(members)
     expected = tuple(sorted(record for me in range(3) for record in records_of(session, me)))
-    assert [one.records for one in outcomes if isinstance(one, Opened)] == [expected] * 3
+    assert [one.records for one in outcomes if isinstance(one, OpenedRecords)] == [expected] * 3
 
 
 @pytest.mark.parametrize("kind", [Duplicate, Replace, Tag, Drop], ids=lambda kind: kind.__name__)
@@ -203,7 +203,7 @@ def test_cheaters_are_stopped_at_their_own_hop(kind: type[Member], place: int) -
     outcomes = Network(LIMIT_S).run(members)
     for me in set(range(3)) - {place}:
         outcome = outcomes[me]
-        assert isinstance(outcome, Aborted)
+        assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {place}
         assert outcome.findings.reason == "a bad hop message"
     assert (Kind.HOP, 2) not in members[2]._slots, "nobody went on with a bad list"

@@ -21,7 +21,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.simulation.experiment import Setting, _Stored, simulate
+from shoal_collect.simulation.experiment import Setting, _Submissions, simulate
 from shoal_collect.simulation.trips import Trips, points_for, trips_of
 from shoal_collect.storage.phi import PhiStore
 
@@ -57,7 +57,7 @@ def test_counts_in_memory_are_those_of_the_database(
 ) -> None:
     setting = Setting(thresholds=Thresholds(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
     pairs = list(itertools.combinations(range(len(asked)), 2))
-    stored = _Stored()
+    stored = _Submissions()
     with PhiStore() as store:
         for person, own in enumerate(people):
             stored.add(person, own)

@@ -19,10 +19,10 @@ from shoal_collect.device.past import Past
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.collector import Answer
-from shoal_collect.roles.own_releases import OwnRelease
-from shoal_collect.roles.participant import Participant, ask_for, phi_of
+from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.storage.database import Database
 
 POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))
@@ -31,7 +31,7 @@ POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("ke
 def device(key: object = 0, user: str = "me") -> Device:
     made = Device(user, seed("sign", key), seed("device", key), seed("server"), bytes(32), bytes(32))
     made.sent.append((POINTS, 20_000))
-    made.owned.append(OwnRelease("ab" * 16, seed("claim"), 20_000))
+    made.owned.append(StoredRelease("ab" * 16, seed("claim"), 20_000))
     return made
 
 
@@ -182,10 +182,12 @@ def test_what_she_released_from_another_state_is_no_crowd_of_hers() -> None:
         blur=Blur(radius_m=500, gap_min=30), sent=[(POINTS, 5)],
         elsewhere=[(POINTS, 5), (POINTS[:2], 6), (POINTS, 9)],
     )  # fmt: skip
-    asked = ask_for(member, POINTS, PLACES.prior, Rules(n_real=3, n_fake=1, longest=2), Chance(bytes(32)))
+    asked = choose_questions(
+        member, POINTS, PLACES.prior, Rules(n_real=3, n_fake=1, longest=2), Chance(bytes(32))
+    )
     answers = {record: Answer(0 if record[4:20] in asked.canaries else 4, 9) for record in asked.records}
     # of 4 she is one, and under other keys another, and one more for the first two points; not yet on day 9
-    assert phi_of(member, asked, answers, Thresholds(theta_m=0, theta_min=0)) == {
+    assert count_others(member, asked, answers, Thresholds(theta_m=0, theta_min=0)) == {
         (0, 1): 1,
         (0, 2): 2,
         (1, 2): 2,

@@ -24,7 +24,7 @@ from shoal_collect.mix import member_states
 from shoal_collect.mix.grouping import commitment, sign_lot
 from shoal_collect.mix.member import Member
 from shoal_collect.mix.session import Kind
-from shoal_collect.roles import group_session_states, lottery_states, participant_round_states
+from shoal_collect.roles import group_session_states, lottery, participant_round_states
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.lottery import LotteryPart, NoGroup
@@ -111,7 +111,7 @@ def test_every_action_of_a_table_is_carried_out_by_its_machine() -> None:
             (member_states.Action, own_round._session._mix._actions),
             (group_session_states.Action, own_round._session._actions),
             (participant_round_states.Action, own_round._actions),
-            (lottery_states.Action, own_round._lottery._actions),
+            (lottery.Action, own_round._lottery._actions),
             (round_states.Action, {**town.rounds._requests, **town.rounds._changes}),
         )
         for actions, carried_out in machines:
@@ -234,7 +234,7 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
 ) -> None:
     """Views in any order, honest or not: each is taken, or refused by name."""
     name, part = bytes(32), LotteryPart(Entry(PEOPLE[0]), seed("server"), TERMS, Chance(seed("x")))
-    text = TERMS.joined_by(name)
+    text = TERMS.join_text(name)
     with recorded((LotteryPart, of_lottery)) as log:
         for phase, restarts, roster, committed in [("joining", 0, 0, False), *shown]:
             members = [one for i, one in enumerate(PEOPLE) if roster >> i & 1]
@@ -252,7 +252,7 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
                 part.take_view(view)
             except (PeerError, NoGroup):
                 break
-    require_agreement(lottery_states.TABLE, log)
+    require_agreement(lottery.TABLE, log)
 
 
 def of_round(_: Rounds, name: bytes, phase: round_states.Phase, *__: object) -> tuple[Hashable, StrEnum]:
@@ -268,7 +268,7 @@ def ask(rounds: Rounds, name: bytes, request: str, number: int, now_s: float) ->
     member, secret = seed("sign", number), seed("secret", number)
     who, lottery = identity_of(member), rounds._lottery(name)
     if request == "join":
-        text = rounds._terms_of_round(name).joined_by(name)
+        text = rounds._terms_of_round(name).join_text(name)
         rounds.join(name, who, signature(member, b"join", text), now_s)
     elif request == "commit":
         lot = commitment(lottery.roster, who, secret)

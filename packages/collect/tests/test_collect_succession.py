@@ -23,11 +23,11 @@ from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.succession import (
     Role,
     Successor,
+    find_predecessors,
     first_key,
-    follow,
+    follow_succession,
     read_successors,
     sign_successor,
-    way_back,
 )
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
@@ -49,7 +49,7 @@ def followed(
 ) -> int:
     """How many successors lead from key 0, or from where ``before`` has led, to a key."""
     known = bytes.fromhex(before[-1].new) if before else KEYS[0]
-    return len(follow("collector", known, KEYS[shown], said, before, now_s))
+    return len(follow_succession("collector", known, KEYS[shown], said, before, now_s))
 
 
 def test_a_device_follows_one_signed_key_after_the_other() -> None:
@@ -58,11 +58,13 @@ def test_a_device_follows_one_signed_key_after_the_other() -> None:
     assert [followed(chain, shown) for shown in range(4)] == [0, 1, 2, 3]
     assert followed(chain[::-1], 3) == 3, "in any order"
     assert followed(chain, 3, (chain[0],)) == 2
-    assert [one.new for one in way_back("collector", KEYS[3], chain)] == [one.new for one in chain]
+    assert [one.new for one in find_predecessors("collector", KEYS[3], chain)] == [one.new for one in chain]
     assert first_key("collector", KEYS[3], chain) == KEYS[0]
     assert first_key("collector", KEYS[3], [chain[0], chain[2]]) == KEYS[2]
     admitting = step(0, 1, "authority")
-    assert len(follow("registrar", KEYS[0], KEYS[1], [admitting], (), NOW_S)) == 1, "it admits people, too"
+    assert len(follow_succession("registrar", KEYS[0], KEYS[1], [admitting], (), NOW_S)) == 1, (
+        "it admits people, too"
+    )
 
 
 REFUSED: dict[str, tuple[list[Successor], int, tuple[Successor, ...], float]] = {

@@ -18,7 +18,7 @@ from nacl.exceptions import BadSignatureError, CryptoError
 
 import shoal_collect
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.member import Broadcast, Opened
+from shoal_collect.mix.member import Broadcast, OpenedRecords
 from vector_cases import FOLDER, judge, load, member_of, raw, session_of
 
 BAD: Final = sorted(path.stem for path in FOLDER.glob("bad_*.json"))
@@ -37,7 +37,7 @@ def test_a_recorded_run_comes_out_again_byte_for_byte(name: str) -> None:
         assert [event.frame for event in events if isinstance(event, Broadcast)] == [
             frame for sender, frame in frames if sender == me
         ]
-        assert events[-1] == Opened(tuple(raw(vector["opened"])), 0)
+        assert events[-1] == OpenedRecords(tuple(raw(vector["opened"])), 0)
     assert sorted(raw(vector["opened"])) == sorted(
         record for one in vector["members"] for record in raw(one["records"])
     )

@@ -94,7 +94,7 @@ class Table(Generic[State, Event, Action]):
         """Say whether an event leads to a step in this state."""
         return isinstance(self.rows.get((state, event)), Step)
 
-    def drawn(self) -> str:
+    def mermaid(self) -> str:
         """Draw the table as a Mermaid state diagram; what is ignored or refused is left out."""
         edges: dict[tuple[State, State, Action | None], list[Event]] = {}
         for (state, event), row in self.rows.items():

@@ -36,7 +36,7 @@ from shoal_collect.matching.records import (
     encode_release,
 )
 from shoal_collect.matching.subtrajectories import Prior
-from shoal_collect.mix.member import Aborted, Member, Opened
+from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, open_frame
 from shoal_collect.roles.authority import Authority, claim, receipt
@@ -44,7 +44,7 @@ from shoal_collect.roles.collector import Collector, read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.requests import read_json
 from shoal_collect.roles.rules import Rules
-from shoal_collect.roles.succession import follow, read_successors, sign_successor
+from shoal_collect.roles.succession import follow_succession, read_successors, sign_successor
 from shoal_collect.roles.wire import bundles, unbundle
 from shoal_collect.simulation.in_process import Outcome, run_collection
 from shoal_collect.simulation.network import Network
@@ -130,7 +130,7 @@ def cheat(number: int) -> str:
     for me, outcome in enumerate(outcomes):
         if me == place:
             continue
-        if not isinstance(outcome, Aborted):
+        if not isinstance(outcome, AbortedRun):
             return f"OPENED OR STUCK: {case}"
         found = outcome.findings
         if (found.silent if kind is Withhold else found.culprits) != {place} or (
@@ -152,7 +152,7 @@ def schedule(number: int) -> str:
     cheater = {draw.randrange(n): draw.choice(PROVEN)} if draw.random() < 0.3 else {}
     crashed = {draw.randrange(n): draw.randrange(1, 8 * n)} if draw.random() < 0.4 else {}
 
-    def once() -> tuple[BadNetwork, list[Member], list[Opened | Aborted | None]]:
+    def once() -> tuple[BadNetwork, list[Member], list[OpenedRecords | AbortedRun | None]]:
         network, members = BadNetwork.drawn(number), build(session, cheater)
         network.crash_after = {session.identities[place]: after for place, after in crashed.items()}
         network.tellers = {
@@ -170,9 +170,9 @@ def schedule(number: int) -> str:
             continue
         if outcome is None:
             return f"NO OUTCOME: member {me}, run {number}"
-        if isinstance(outcome, Aborted) and outcome.findings.culprits & honest:
+        if isinstance(outcome, AbortedRun) and outcome.findings.culprits & honest:
             return f"HONEST MEMBER BLAMED {outcome.findings}: run {number}"
-        if isinstance(outcome, Opened) and not cheater and list(outcome.records) != everything:
+        if isinstance(outcome, OpenedRecords) and not cheater and list(outcome.records) != everything:
             return f"WRONG RECORDS: run {number}"
         if {(Kind.OPEN, me), (Kind.BLAME, me)} <= members[me]._slots.keys():
             return f"GAVE BOTH KEYS: run {number}"
@@ -181,7 +181,7 @@ def schedule(number: int) -> str:
         return f"ANOTHER TRACE: run {number}"
     return (
         "all opened"
-        if all(isinstance(one, Opened) for one in outcomes)
+        if all(isinstance(one, OpenedRecords) for one in outcomes)
         else "ended without blame for the honest"
     )
 
@@ -356,7 +356,9 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         "letters of a request": (unbundle, bundles([letter, letter])[0]),
         "profile": (parse_profile, PROFILE),
         "successor": (
-            lambda data: follow("collector", old, new, read_successors([read_json(data)]), (), 1.0),
+            lambda data: follow_succession(
+                "collector", old, new, read_successors([read_json(data)]), (), 1.0
+            ),
             sign_successor(seed("old"), "collector", new.hex(), 0, 1).model_dump_json().encode(),
         ),
     }

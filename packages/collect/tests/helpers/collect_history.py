@@ -8,7 +8,7 @@ from typing import Any
 
 from collect_oracles import decode_points
 from service_town import SCOPING
-from shoal_collect.matching.contributors import tag_in
+from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
@@ -42,7 +42,7 @@ def check_round(
     rows = database.rows("SELECT points FROM record WHERE identifier = ?", (noted["identifier"],))
     assert [decode_points(bytes(row[0])) for row in rows] == [released], "the stored release is another one"
     history = stored_before(database, noted["snapshot_day"])
-    own = tag_in(SCOPING.scope_of(released[0]), device_key)  # all of these trips begin in one area
+    own = scoped_tag(SCOPING.scope_of(released[0]), device_key)  # all of these trips begin in one area
     kept, n = noted["kept"], 0
     for one in noted["checked"]:
         if set(one["places"]) <= set(kept):

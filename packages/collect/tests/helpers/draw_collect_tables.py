@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal_collect.mix import member_states
-from shoal_collect.roles import group_session_states, lottery_states, participant_round_states
+from shoal_collect.roles import group_session_states, lottery, participant_round_states
 from shoal_collect.server import round_states
 from shoal_collect.transitions import Table
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "collect-states.md"
 TABLES: Final[dict[str, Table[Any, Any, Any]]] = {
     "round": round_states.TABLE,
-    "lottery": lottery_states.TABLE,
+    "lottery": lottery.TABLE,
     "participant": participant_round_states.TABLE,
     "session": group_session_states.TABLE,
     "member": member_states.TABLE,
@@ -24,7 +24,7 @@ TABLES: Final[dict[str, Table[Any, Any, Any]]] = {
 
 def picture(name: str) -> str:
     """What stands between the markers of a table."""
-    return f"<!-- table: {name} -->\n```mermaid\n{TABLES[name].drawn()}```\n<!-- end of table -->"
+    return f"<!-- table: {name} -->\n```mermaid\n{TABLES[name].mermaid()}```\n<!-- end of table -->"
 
 
 def pictures_on_the_page() -> dict[str, str]:

@@ -20,7 +20,7 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.mix.grouping import Lottery, commitment
-from shoal_collect.mix.member import Broadcast, Opened
+from shoal_collect.mix.member import Broadcast, OpenedRecords
 from shoal_collect.mix.messages import Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, Session, sign
 from shoal_collect.mix.transcript import commitment as shown_commitment
@@ -50,7 +50,7 @@ def good_mix(*, proven: bool = False) -> tuple[Session, list[tuple[int, bytes]]]
     session = replace(session_of(3, 1, name="vector"), proven=proven)
     members = build(session)
     log: list[tuple[int, bytes]] = []
-    outcomes: list[Opened] = []
+    outcomes: list[OpenedRecords] = []
     waiting = [(member.me, event) for member in members for event in member.start(0.0)]
     while waiting:
         sender, event = waiting.pop(0)
@@ -59,7 +59,7 @@ def good_mix(*, proven: bool = False) -> tuple[Session, list[tuple[int, bytes]]]
             for member in members:
                 if member.me != sender:
                     waiting += [(member.me, further) for further in member.receive(event.frame, 0.0)]
-        elif isinstance(event, Opened):
+        elif isinstance(event, OpenedRecords):
             outcomes.append(event)
     assert len(outcomes) == 3
     write(

@@ -16,7 +16,7 @@ from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, encrypt
 from shoal_collect.crypto.group import Group
-from shoal_collect.mix.member import Aborted, Broadcast, Member, Opened, Output, Unheeded
+from shoal_collect.mix.member import AbortedRun, Broadcast, IgnoredMessage, Member, OpenedRecords, Output
 from shoal_collect.mix.member_states import TABLE, Action, Event, State
 from shoal_collect.mix.messages import Hop, Key, Opening, Vote, encode_list
 from shoal_collect.mix.session import Kind, Session, sign
@@ -77,14 +77,14 @@ class Network:
         self.members, self.random = members, random.Random(schedule)
         self.lose, self.copy, self.damage = lose, copy, damage
         self.queues: dict[tuple[int, int], list[bytes]] = {}
-        self.outcomes: dict[int, Opened | Aborted] = {}
+        self.outcomes: dict[int, OpenedRecords | AbortedRun] = {}
         self.ignored: list[str] = []
         self.sent = [0] * len(members)
         self.trace = hashlib.sha256()
         self.now_s = 0.0
         self.crashed: set[int] = set()
 
-    def run(self) -> dict[int, Opened | Aborted]:
+    def run(self) -> dict[int, OpenedRecords | AbortedRun]:
         for member in self.members:
             if member.me not in self.crashed:
                 self.took(member, member.start(self.now_s))
@@ -109,7 +109,7 @@ class Network:
                 for other in range(len(self.members)):
                     if other != member.me:
                         self.send(member, other, event.frame)
-            elif isinstance(event, Unheeded):
+            elif isinstance(event, IgnoredMessage):
                 self.ignored.append(event.fault.kind)
             else:
                 assert member.me not in self.outcomes, "an outcome is final"
@@ -323,5 +323,5 @@ PROVEN: Final[tuple[type[Member], ...]] = (
 LAST_MIXES_NOTHING: Final = (Duplicate, Replace, Tag, TagThenOpen, Drop, WrongSubgroup)
 
 
-def opened(outcomes: dict[int, Any]) -> list[Opened]:
-    return [outcome for outcome in outcomes.values() if isinstance(outcome, Opened)]
+def opened(outcomes: dict[int, Any]) -> list[OpenedRecords]:
+    return [outcome for outcome in outcomes.values() if isinstance(outcome, OpenedRecords)]

@@ -18,12 +18,12 @@ from shoal_collect.crypto.group import Group
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.matching.records import decode_query
 from shoal_collect.mix.grouping import Lottery
-from shoal_collect.mix.member import Member, Unheeded
+from shoal_collect.mix.member import IgnoredMessage, Member
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Session, open_frame
 from shoal_collect.mix.transcript import read_hop, read_input, read_key
 from shoal_collect.roles.authority import Authority
-from shoal_collect.roles.collector import Collector, agreed, read_answer
+from shoal_collect.roles.collector import Collector, read_answer, require_agreement
 from shoal_collect.roles.requests import body_digest, read_authorization
 from shoal_collect.storage.phi import PhiStore
 
@@ -70,7 +70,7 @@ def _receive(vector: Vector, session: Vector) -> None:
     if "ticks" in vector:
         member.tick(vector["ticks"])
     events = [event for frame in raw(vector["bytes"]) for event in member.receive(frame, 0.0)]
-    if isinstance(events[-1], Unheeded):
+    if isinstance(events[-1], IgnoredMessage):
         raise events[-1].fault
 
 
@@ -113,7 +113,7 @@ def _quota(vector: Vector) -> None:
 
 def _answers(vector: Vector) -> None:
     record, *answers = raw(vector["bytes"])
-    agreed([read_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
+    require_agreement([read_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
 
 
 def _request(vector: Vector) -> None:

@@ -19,7 +19,7 @@ from shoal_collect.app.uploads import MOST_BYTES, files_in
 from shoal_collect.device.admission import LoginNeededError
 from shoal_collect.device.own_releases import points_in_words
 from shoal_collect.device.preview import rule_rows
-from shoal_collect.roles.consent import OPEN, SHARED, date_of, promise
+from shoal_collect.roles.consent import OPEN, SHARED, date_of, describe_promise
 
 PAGES: Final = {"trip": "Your trip", "share": "Blur and agree", "round": "The round", "mine": "What I shared"}
 STAGES: Final = {
@@ -255,7 +255,7 @@ class _Pages:
             "used": len(plan.applied.original),
             "own": plan.thinned_from,
             "shared": SHARED,
-            "promise": promise(plan.profile.k, plan.profile.trimming),
+            "promise": describe_promise(plan.profile.k, plan.profile.trimming),
             "special": plan.special,
             "still_open": OPEN,
             "seen": person.seen(),

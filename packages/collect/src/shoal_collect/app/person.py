@@ -28,9 +28,9 @@ from shoal_collect.device.own_releases import TakenBack
 from shoal_collect.device.profile import profile_of
 from shoal_collect.device.proposal import Movement, Plan, movement_of, prepare, trips_of
 from shoal_collect.matching.cylinders import Cylinder, Point
-from shoal_collect.roles.own_releases import OwnRelease
 from shoal_collect.roles.participant_round import Ending
 from shoal_collect.roles.requests import Call, Reply
+from shoal_collect.roles.stored_releases import StoredRelease
 
 MAX_GAP_S: Final = 1800.0
 _MOST_TRIPS: Final = 200
@@ -320,7 +320,7 @@ class Person:
             return self._there.kept
         return self.folder.load()
 
-    def shared(self) -> list[OwnRelease]:
+    def shared(self) -> list[StoredRelease]:
         """Return her releases, the newest first."""
         kept = self.kept()
         return [] if kept is None else list(reversed(kept.device.owned))

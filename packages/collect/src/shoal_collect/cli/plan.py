@@ -55,10 +55,10 @@ def plan(**options: Any) -> int:
     with needs_extra("shoal-collect"):
         from shoal_collect.roles.plan import (
             SHOTS,
+            any_isolation_bound,
             bad_grouping_as_printed,
             cost_of,
-            isolated,
-            somebody_isolated,
+            isolation_probability,
         )
 
     people, shots = options["people"], options["shots"] or SHOTS
@@ -78,8 +78,8 @@ def plan(**options: Any) -> int:
         rows.append(
             {
                 "group_size": size,
-                "isolated": isolated(people, dishonest, size, shots),
-                "somebody_isolated": somebody_isolated(people, dishonest, size, shots),
+                "isolated": isolation_probability(people, dishonest, size, shots),
+                "somebody_isolated": any_isolation_bound(people, dishonest, size, shots),
                 "bad_grouping_as_printed": bad_grouping_as_printed(people, dishonest, size),
                 "messages": cost.messages,
                 "cpu_s": cost.cpu_s,

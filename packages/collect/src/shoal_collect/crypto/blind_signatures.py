@@ -1,13 +1,12 @@
-"""Blind signatures (RFC 9474): a signer signs what she cannot read, and cannot recognize it later.
+"""Blind signatures (RFC 9474): the signer cannot read the message, nor recognize the signature later.
 
 The variant is RSABSSA-SHA384-PSS-Randomized: RSA-PSS with SHA-384, a salt of 48 bytes, and 32 random bytes
-before the message. The RFC leaves open whether the signer's key is an honest one. With an exponent that
-divides the group's order the blinding would hide nothing, so a key here comes with a proof that its powers
-are a permutation.
+before the message. The RFC leaves open whether the signer's key is honest. An exponent that divides the
+group's order would make blinding useless, so a key comes with a proof that its powers are a permutation.
 
-What happens in time: the secret exponent goes through ``powmod_sec``, and what is signed is masked before, so
-that nobody chooses the base. Additions, divisions and conversions of long numbers are Python's and GMP's, and
-take a time that depends on the numbers. A client's inverse of the blind is computed so, too.
+Timing: the secret exponent goes through ``powmod_sec``, and the signed number is masked first, so no one
+chooses the base. Additions, divisions and conversions of long numbers are Python's and GMP's and take time
+that depends on the numbers, including the client's inverse of the blind.
 """
 
 import hashlib
@@ -39,32 +38,32 @@ class VerifyKey:
 
     @property
     def length(self) -> int:
-        """The modulus' length in bytes, which is that of every signature."""
+        """Length of the modulus and of every signature, in bytes."""
         return (int(self.n.bit_length()) + 7) // 8
 
     def to_bytes(self) -> bytes:
-        """Write the modulus, most significant byte first."""
+        """Encode the modulus in big-endian order."""
         return int(self.n).to_bytes(self.length)
 
 
 @dataclass(frozen=True)
 class SignKey:
-    """A signer's secret: the modulus and the exponent that undoes EXPONENT."""
+    """A signer's secret: the modulus and the exponent inverse to EXPONENT."""
 
     public: VerifyKey
     d: mpz
 
 
 @dataclass(frozen=True)
-class Blinded:
-    """A blinded message for the signer, and the secret that takes the blinding off her answer."""
+class BlindedMessage:
+    """A blinded message for the signer, and the secret that unblinds the answer."""
 
     text: bytes
     inverse: mpz
 
 
 def draw_key(chance: Chance) -> SignKey:
-    """Draw a signer's key; the same seed of chance gives the same key."""
+    """Draw a signer's key; the same seed gives the same key."""
     bits = 8 * MODULUS_BYTES // 2
     while True:
         p, q = _draw_prime(chance, bits), _draw_prime(chance, bits)
@@ -74,7 +73,7 @@ def draw_key(chance: Chance) -> SignKey:
 
 
 def _draw_prime(chance: Chance, bits: int) -> mpz:
-    """A uniform odd prime whose two highest bits are set, so that a product of two has full length."""
+    """The two highest bits are set, so that a product of two primes has full length."""
     while True:
         drawn = mpz(int.from_bytes(chance.take(bits // 8))) | mpz(3) << (bits - 2) | 1
         if is_prime(drawn, _PRIMALITY_ROUNDS):
@@ -82,7 +81,7 @@ def _draw_prime(chance: Chance, bits: int) -> mpz:
 
 
 def read_key(modulus: bytes) -> VerifyKey:
-    """Read a public key; raise PeerError for a modulus of another length, or an even one."""
+    """Read a public key; raise PeerError for an even modulus or a wrong length."""
     n = mpz(int.from_bytes(modulus))
     if len(modulus) != MODULUS_BYTES or n.bit_length() != 8 * MODULUS_BYTES or n % 2 == 0:
         raise PeerError("bad-element", f"a signer's key that is not a modulus of {8 * MODULUS_BYTES} bits")
@@ -90,7 +89,7 @@ def read_key(modulus: bytes) -> VerifyKey:
 
 
 def prove_key(key: SignKey) -> bytes:
-    """Prove that raising to EXPONENT is a permutation modulo this key: roots of numbers that nobody chose.
+    """Prove that raising to EXPONENT is a permutation modulo this key: roots of numbers fixed by the key.
 
     If EXPONENT divided the group's order, at most one number in 65,537 would have a root (Goldberg, Reyzin,
     Sagga and Baldimtsi 2019, with a prime exponent).
@@ -103,7 +102,7 @@ def prove_key(key: SignKey) -> bytes:
 
 
 def require_key_proof(key: VerifyKey, proof: bytes) -> None:
-    """Raise PeerError unless the proof shows that nothing of a blinded message is left under this key."""
+    """Raise PeerError unless blinding under this key is proven to hide the message."""
     if len(proof) != _ROOTS * key.length:
         raise PeerError("bad-length", f"a proof of {len(proof)} bytes for a signer's key")
     roots = (mpz(int.from_bytes(proof[at : at + key.length])) for at in range(0, len(proof), key.length))
@@ -113,7 +112,7 @@ def require_key_proof(key: VerifyKey, proof: bytes) -> None:
 
 
 def _challenges(key: VerifyKey) -> list[mpz]:
-    """Numbers below the modulus that follow from it; 128 bits more than it has make them uniform."""
+    """128 bits more than the modulus make these numbers uniform below it."""
     return [
         mpz(
             int.from_bytes(
@@ -132,18 +131,8 @@ def prepare(message: bytes, chance: Chance) -> bytes:
     return chance.take(PREFIX_BYTES) + message
 
 
-def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> Blinded:
-    """Blind a prepared message (Sec. 4.2), so that the signer learns nothing of it.
-
-    Parameters
-    ----------
-    key
-        The signer's key; ``require_key_proof`` must have held.
-    prepared
-        The message, from ``prepare``.
-    chance
-        Where salt and blind come from.
-    """
+def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> BlindedMessage:
+    """Blind a prepared message (Sec. 4.2); check the key with ``require_key_proof`` first."""
     salt = chance.take(_SALT_BYTES)
     while True:
         inverse = mpz(1 + chance.below(int(key.n - 1)))
@@ -151,20 +140,20 @@ def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> Blinded:
             return blind_with(key, prepared, salt, inverse)
 
 
-def blind_with(key: VerifyKey, prepared: bytes, salt: bytes, inverse: mpz) -> Blinded:
-    """Blind with a given salt and inverse of the blind; raise PeerError for a key that shares a factor."""
+def blind_with(key: VerifyKey, prepared: bytes, salt: bytes, inverse: mpz) -> BlindedMessage:
+    """Blind with the salt and inverse passed in; raise PeerError for a key that shares a factor."""
     encoded = mpz(int.from_bytes(encode(prepared, salt, int(key.n.bit_length()) - 1)))
     if gcd(encoded, key.n) != 1:
         raise PeerError("bad-element", "a signer's key that shares a factor with the message")
     mask = powmod(invert(inverse, key.n), EXPONENT, key.n)
-    return Blinded(int(encoded * mask % key.n).to_bytes(key.length), inverse)
+    return BlindedMessage(int(encoded * mask % key.n).to_bytes(key.length), inverse)
 
 
 def blind_sign(key: SignKey, text: bytes) -> bytes:
-    """Sign a blinded message (Sec. 4.3); raise PeerError for one that does not fit the key.
+    """Sign a blinded message (Sec. 4.3); raise PeerError when it does not fit the key.
 
-    What goes through the secret exponent is masked by a number that only the signer can compute, and the
-    result is checked before anybody sees it.
+    The signed number is masked by one that only the signer can compute; the result is checked before it
+    leaves.
     """
     n, length = key.public.n, key.public.length
     blinded = mpz(int.from_bytes(text))
@@ -179,7 +168,7 @@ def blind_sign(key: SignKey, text: bytes) -> bytes:
 
 
 def finalize(key: VerifyKey, prepared: bytes, signed: bytes, inverse: mpz) -> bytes:
-    """Take the blinding off (Sec. 4.4); raise PeerError unless a signature of the message is left."""
+    """Remove the blinding (Sec. 4.4); raise PeerError unless the result signs the message."""
     if len(signed) != key.length:
         raise PeerError("bad-length", f"a blind signature of {len(signed)} bytes instead of {key.length}")
     plain = int(mpz(int.from_bytes(signed)) * inverse % key.n).to_bytes(key.length)
@@ -204,14 +193,7 @@ def require_blind_signature(
 def encode(message: bytes, salt: bytes, bits: int) -> bytes:
     """Encode a message for signing (EMSA-PSS-ENCODE, RFC 8017 Sec. 9.1.1); raise MisuseError for short keys.
 
-    Parameters
-    ----------
-    message
-        What is signed.
-    salt
-        Random bytes, or none.
-    bits
-        The longest number that comes out, one bit less than the modulus has.
+    ``bits``: the longest number that comes out, one bit less than the modulus has.
     """
     size = (bits + 7) // 8
     room = size - _HASH_BYTES - len(salt) - 2

@@ -1,6 +1,6 @@
-"""Randomness as an argument: a stream of bytes that anybody who has its seed can replay.
+"""Randomness as an argument: a stream of bytes that anyone with its seed can replay.
 
-Replay makes blame possible: a mixer whose seed is known can be recomputed step by step.
+Replay makes blame possible: a mixer whose seed is public can be recomputed step by step.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Chance:
         return self.take(SEED_BYTES)
 
     def below(self, bound: int) -> int:
-        """Draw a uniform integer in 0..bound-1, without bias: draws that do not fit are drawn again."""
+        """Draw a uniform integer in 0..bound-1, by rejection and so without bias."""
         if bound < 1:
             raise MisuseError(f"cannot draw below {bound}; the bound must be at least 1")
         bits = (bound - 1).bit_length()
@@ -67,7 +67,7 @@ class Chance:
         return order
 
     def weighted(self, weights: Sequence[int]) -> int:
-        """Draw a place with probability proportional to its integer weight, exact for any size of weight."""
+        """Draw a place with probability proportional to its integer weight, exact for weights of any size."""
         ticket = self.below(sum(weights))
         for place, weight in enumerate(weights):
             if ticket < weight:

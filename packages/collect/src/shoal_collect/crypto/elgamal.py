@@ -1,10 +1,8 @@
 """n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking.
 
-Source: Romero-Tris and Megías 2018, Sec. 2.4.
-
-Nobody can decrypt unless all members take part. A Schnorr proof shows that a share's owner knows its secret,
-so that no share can cancel the others. One Chaum-Pedersen proof shows for a whole list that it was stripped
-of the right share.
+Source: Romero-Tris and Megías 2018, Sec. 2.4. Decryption needs all members. A Schnorr proof shows that the
+owner of a share knows its secret, so that no share can cancel the others. One Chaum-Pedersen proof shows for
+a whole list that the right share was stripped.
 """
 
 import hashlib
@@ -31,7 +29,7 @@ class Ciphertext:
 
 @dataclass(frozen=True)
 class KeyProof:
-    """A Schnorr proof that the sender knows the secret of her share."""
+    """A Schnorr proof that the sender knows the secret of the share."""
 
     announced: mpz
     response: mpz
@@ -53,15 +51,12 @@ def encrypt(group: Group, y: mpz, plain: mpz, chance: Chance) -> Ciphertext:
 
 
 def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
-    """Take off the layer of one share (partial decryption), with one exponentiation."""
+    """Remove the layer of one share (partial decryption), with one exponentiation."""
     return Ciphertext(ciphertext.c1, group.over(ciphertext.c2, group.secret_power(ciphertext.c1, secret)))
 
 
 def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
-    """Put a plaintext under a further mask, for the key ``y`` of those who still have to strip.
-
-    Takes two exponentiations.
-    """
+    """Mask a ciphertext again under the key ``y`` of the members after this one, with two exponentiations."""
     return Ciphertext(
         group.times(ciphertext.c1, group.secret_power(group.g, phi)),
         group.times(ciphertext.c2, group.secret_power(y, phi)),
@@ -77,7 +72,7 @@ def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
 
 
 def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
-    """Prove that ``secret`` is known, bound to a session and a member by ``context``."""
+    """Prove knowledge of ``secret``, bound to a session and a member by ``context``."""
     mask = group.draw_mask(chance)
     announced = group.secret_power(group.g, mask)
     challenge = _challenge(group, b"key", context, [share, announced])
@@ -134,7 +129,7 @@ def require_strip_proof(
 def _combined(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
-    """One pair (base, base^secret) for the list: a random combination whose weights the list itself fixes."""
+    """A pair (base, base^secret) for the list: a random combination with weights fixed by the list."""
     stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):
@@ -168,7 +163,7 @@ def _challenge(group: Group, label: bytes, context: bytes, elements: Sequence[mp
 
 
 def _digest(group: Group, label: bytes, context: bytes, elements: Sequence[mpz]) -> bytes:
-    """A hash that no other list of elements, context or purpose can have."""
+    """The hash is unique to elements, context and purpose."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal proof")
     for part in (label, context, group.to_bytes(group.g)):
         state.update(len(part).to_bytes(4) + part)

@@ -1,7 +1,7 @@
-"""The inner envelope: it opens only when every member has given her inner key, after all voted GO.
+"""The inner envelope: it opens only after all members voted GO and published their inner keys.
 
-Around it, the mix can be audited and even revealed without showing a single record. It is ElGamal over
-Ed25519's group to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
+So the mix can be audited, and even revealed, without showing a record. It is ElGamal over the group of
+Ed25519 to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
 """
 
 import hashlib
@@ -42,14 +42,14 @@ def public_key(secret: bytes) -> bytes:
 
 
 def require_point(point: bytes) -> bytes:
-    """Return the point itself; raise PeerError unless it is in the group of prime order."""
+    """Return the point; raise PeerError unless it is in the group of prime order."""
     if len(point) != POINT_BYTES or not crypto_core_ed25519_is_valid_point(point):
         raise PeerError("bad-element", "32 bytes that are not a point of the curve")
     return point
 
 
 def prove(secret: bytes, point: bytes, context: bytes, chance: Chance) -> bytes:
-    """Prove (Schnorr, 64 bytes) that the secret of ``point`` is known, bound to ``context``."""
+    """Prove (Schnorr, 64 bytes) knowledge of the secret of ``point``, bound to ``context``."""
     mask = draw_secret(chance)
     announced = public_key(mask)
     challenge = _challenge(point, announced, context)
@@ -63,12 +63,12 @@ def require_proof(point: bytes, proof: bytes, context: bytes) -> None:
     announced, response = require_point(proof[:POINT_BYTES]), proof[POINT_BYTES:]
     challenge = _challenge(point, announced, context)
     expected = crypto_core_ed25519_add(announced, crypto_scalarmult_ed25519_noclamp(challenge, point))
-    if not fits(response, expected):
+    if not is_secret_of(response, expected):
         raise PeerError("bad-proof", "an inner key whose owner does not prove that she knows its secret")
 
 
-def fits(secret: bytes, point: bytes) -> bool:
-    """Say whether this is the secret of the point, in its one encoding."""
+def is_secret_of(secret: bytes, point: bytes) -> bool:
+    """Check that this is the secret of the point, in its one encoding."""
     return 0 < int.from_bytes(secret, "little") < _ORDER and public_key(secret) == point
 
 
@@ -91,7 +91,7 @@ def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
 
 
 def unseal(sealed: bytes, secret: bytes, context: bytes) -> bytes:
-    """Open an envelope; raise PeerError when it was made for another key or session, or is damaged."""
+    """Open an envelope; raise PeerError for another key or session, or for damage."""
     point = require_point(sealed[:POINT_BYTES])
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, point))
     try:

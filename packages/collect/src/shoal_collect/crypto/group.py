@@ -1,8 +1,7 @@
 """Arithmetic in the subgroup of quadratic residues modulo a safe prime.
 
-The whole of Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all
-elements look alike. Every element that comes from outside is checked, by its Jacobi symbol and against 0, 1
-and p - 1.
+Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all elements are
+indistinguishable. Elements from outside are checked by their Jacobi symbol and against 0, 1 and p - 1.
 """
 
 from collections.abc import Sequence
@@ -44,7 +43,7 @@ class Group:
 
     @property
     def secret_bits(self) -> int:
-        """No secret exponent has more bits."""
+        """The most bits of a secret exponent."""
         return min(_SHORT_BITS, int(self.q.bit_length()))
 
     def power(self, base: mpz, exponent: mpz) -> mpz:
@@ -56,10 +55,10 @@ class Group:
         return powmod_sec(base, exponent, self.p)
 
     def product_of_powers(self, bases: Sequence[mpz], exponents: Sequence[int], bits: int) -> mpz:
-        """Compute the product of all bases[i]^exponents[i], of many at once.
+        """Compute the product of all bases[i]^exponents[i] at once (Pippenger's buckets).
 
-        Source: Pippenger's method of buckets. It takes the same multiplications whatever the exponents are;
-        which buckets they fall into depends on them. bits: no exponent has more, or only its low ones count.
+        The number of multiplications does not depend on the exponents; the order of memory accesses does.
+        ``bits``: the longest exponent; higher bits are ignored.
         """
         window = min(range(1, 13), key=lambda one: -(-bits // one) * (len(bases) + (2 << one)))
         digits, total = (1 << window) - 1, mpz(1)
@@ -90,7 +89,7 @@ class Group:
         return mpz(1 + chance.below(int(min(self.q - 1, mpz(1) << _SHORT_BITS))))
 
     def draw_mask(self, chance: Chance) -> mpz:
-        """Draw a full-size exponent, which completely hides a secret that is added to it."""
+        """Draw a full-size exponent, which completely hides a secret added to it."""
         return mpz(1 + chance.below(int(self.q - 1)))
 
     def encode(self, text: bytes, length: int) -> mpz:
@@ -103,14 +102,14 @@ class Group:
         return number if jacobi(number, self.p) == 1 else self.p - number
 
     def decode(self, element: mpz, length: int) -> bytes:
-        """Decode an element; raise PeerError when it does not stand for a text of this length."""
+        """Decode an element; raise PeerError when it does not encode a text of this length."""
         number = int(min(element, self.p - element))
         if number >> (8 * length) != 1:
             raise PeerError("bad-record", f"an element that holds no text of {length} bytes")
         return number.to_bytes(length + 1)[1:]
 
     def to_bytes(self, element: mpz) -> bytes:
-        """Write an element at its fixed length, most significant byte first."""
+        """Encode an element in big-endian order at its fixed length."""
         return int(element).to_bytes(self.element_bytes)
 
     def from_bytes(self, encoded: bytes, *, or_one: bool = False) -> mpz:
@@ -127,19 +126,10 @@ class Group:
 
 
 class Powers:
-    """Many powers of one base, by a table: seven times as fast as ``Group.power``.
+    """Many powers of one base from a table: seven times as fast as ``Group.power``.
 
-    Every power takes the same multiplications of numbers of one size; which entries of the table it reads
-    depends on the exponent.
-
-    Parameters
-    ----------
-    group
-        Where the arithmetic takes place.
-    base
-        The base of all powers.
-    bits
-        No exponent has more bits.
+    Each power takes the same multiplications of numbers of one size; which table entries it reads depends on
+    the exponent, of at most ``bits`` bits.
     """
 
     def __init__(self, group: Group, base: mpz, bits: int) -> None:

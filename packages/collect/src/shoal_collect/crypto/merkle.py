@@ -1,7 +1,7 @@
 """Hash trees as in RFC 6962, Sec. 2.1 (Certificate Transparency), with SHA-256.
 
-One root stands for a list of entries; a path of log n digests shows that one entry is among them, and says
-nothing of the others but digests.
+A root stands for a list of entries; a path of log n digests proves that one entry is in the list, and reveals
+only digests of the others.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
 
 
 def path(leaves: Sequence[bytes], at: int) -> list[bytes]:
-    """Return what shows that the leaf at a place is in the list, from the bottom to the top."""
+    """Return the siblings that prove a leaf's place, from the bottom to the top."""
     if len(leaves) < 2:
         return []
     split = _split(len(leaves))
@@ -36,25 +36,25 @@ def path(leaves: Sequence[bytes], at: int) -> list[bytes]:
     return [*path(leaves[split:], at - split), root(leaves[:split])]
 
 
-def require_in(expected: bytes, n: int, at: int, own: bytes, shown: Sequence[bytes]) -> None:
-    """Raise PeerError unless a path shows that a leaf is at this place of the n under a root."""
-    digest, last = own, n - 1
-    sides = list(shown)
+def require_path(expected: bytes, n: int, at: int, leaf_digest: bytes, siblings: Sequence[bytes]) -> None:
+    """Raise PeerError unless the siblings prove that a leaf is at place ``at`` of ``n`` under a root."""
+    digest, last = leaf_digest, n - 1
+    remaining = list(siblings)
     if not 0 <= at < n:
         raise PeerError("bad-proof", "a place that the list does not have")
     while last:
         if at % 2 or at < last:  # else it has no neighbor at this height, and goes up as it is
-            if not sides:
+            if not remaining:
                 raise PeerError("bad-proof", "a path that ends too early")
-            side = sides.pop(0)
+            side = remaining.pop(0)
             digest = _node(side, digest) if at % 2 else _node(digest, side)
         at, last = at // 2, last // 2
-    if sides or digest != expected:
+    if remaining or digest != expected:
         raise PeerError("bad-proof", "a path that leads to another root")
 
 
-def _node(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\x01" + left + right).digest()
+def _node(first: bytes, second: bytes) -> bytes:
+    return hashlib.sha256(b"\x01" + first + second).digest()
 
 
 def _split(n: int) -> int:

@@ -1,8 +1,8 @@
 """Letters between two members of a group, sealed end to end: the relay learns only sizes and times.
 
-Each letter has a key of its own, from X25519 of a fresh key and the receiver's identity key (Ed25519, mapped
-to its Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All of it is bound to the
-session, both members and a counter, so that a letter opens once, in its turn, for its receiver.
+Each letter has a fresh key, from X25519 of a new key and the receiver's identity key (Ed25519, mapped to its
+Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All is bound to the session, both
+members and a counter, so that a letter opens once, in its turn, for its receiver.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _PURPOSE: Final = b"letter"
 
 @dataclass(frozen=True)
 class Letter:
-    """An opened letter: who wrote it, its number between these two members, and what it says."""
+    """An opened letter: sender, number between the two members, and text."""
 
     sender: int
     number: int
@@ -49,28 +49,11 @@ class Letter:
 
 
 class Correspondence:
-    """One member's letters with the others of her group; its state is two counters for each of them.
+    """One member's letters with the others of a group; the state is two counters for each of them.
 
-    Parameters
-    ----------
-    name
-        32 bytes that name the session or round.
-    identities
-        The members' public identity keys, in order.
-    me
-        Her own place among them.
-    signing_seed
-        32 secret bytes; they belong to ``identities[me]``.
-    sent, received
-        How many letters went to each member, and came from each, before. Whoever resumes must have kept these
-        on disk before a letter was handed on.
-    max_text_bytes
-        No text is longer.
-
-    Raises
-    ------
-    MisuseError
-        If these do not belong together.
+    ``name``: 32 bytes that name the session or round. ``me``: place among ``identities``, with the secret
+    ``signing_seed``. ``sent``, ``received``: letters so far to and from each member; on resuming they must
+    have been on disk before a letter went out. Raises MisuseError if these do not belong together.
     """
 
     def __init__(
@@ -106,19 +89,19 @@ class Correspondence:
 
     @property
     def sent(self) -> tuple[int, ...]:
-        """How many letters went to each member."""
+        """Number of letters to each member."""
         return tuple(self._sent)
 
     @property
     def received(self) -> tuple[int, ...]:
-        """How many letters of each member were opened."""
+        """Number of letters opened from each member."""
         return tuple(self._received)
 
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
         """Seal the next letter to a member; it is OVERHEAD_BYTES longer than its text.
 
-        Its key depends on the text, too: a device that draws the same randomness twice still never seals two
-        texts with one key.
+        The key depends on the text too: a device that draws the same randomness twice never seals two texts
+        with one key.
         """
         if not 0 <= receiver < len(self.identities) or receiver == self.me:
             raise MisuseError(
@@ -167,7 +150,6 @@ class Correspondence:
         return Letter(sender, number, text)
 
     def _addressed(self, letter: bytes) -> tuple[bytes, int, int]:
-        """Head, sender and number of a letter; raises PeerError unless it is for this member and session."""
         if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
         if letter[: len(_MAGIC)] != _MAGIC:
@@ -183,13 +165,13 @@ class Correspondence:
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
     def _bound(self, head: bytes) -> bytes:
-        """What a signature covers besides the text: places in a group mean nothing without their keys."""
+        """A signature covers the keys too: places in a group mean nothing without them."""
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]
 
 
 def address(letter: bytes) -> tuple[bytes, int, int, int]:
-    """Read what a relay can: session, sender, receiver and number; raise PeerError for what is no letter."""
+    """Read session, sender, receiver and number, as a relay can; raise PeerError for a malformed letter."""
     if len(letter) < OVERHEAD_BYTES:
         raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
     if letter[: len(_MAGIC)] != _MAGIC:

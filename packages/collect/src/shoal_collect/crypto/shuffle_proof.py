@@ -3,11 +3,11 @@
 Source: Terelius and Wikström, Proofs of Restricted Shuffles, AFRICACRYPT 2010; Haenni, Locher, Koenig and
 Dubuis, Pseudo-Code Algorithms for Verifiable Re-encryption Mix-Nets, FC 2017 workshops.
 
-The mixer commits to her order. A hash then gives each place before the shuffle a weight. A chain of
-commitments shows that the product of the weights, moved to where the order puts them, stays as it was, and
-the commitments show that their sum and their products with the lists do; no other map than a permutation
-keeps all of these, but with probability N / 2^128. The moved weights and all masks stay hidden: exponents are
-integers, and what an answer adds to them is 128 bits longer, so that 2^16 answers tell less than 2^-112.
+The mixer commits to the order. A hash then gives each place before the shuffle a weight. A chain of
+commitments shows that the product of the weights, moved by the order, is unchanged; the commitments show the
+same for their sum and their products with the lists. Only a permutation keeps all of these, except with
+probability N / 2^128. Moved weights and masks stay hidden: exponents are integers, and each answer adds a
+mask 128 bits longer, so that 2^16 answers leak less than 2^-112.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _HIDING_BITS: Final = 128  # a mask is so much longer than what it must hide
 
 
 class _Sizes(NamedTuple):
-    """Bits of what is hidden; answers are as much longer as challenge and mask need."""
+    """Bits of the hidden numbers; answers are longer by the challenge and the mask."""
 
     sum_of_keys: int
     chain: int
@@ -40,10 +40,10 @@ class _Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class ShuffleProof:
-    """Commitments to the order and to the chain of moved weights, the challenge, and the answers to it.
+    """Commitments to the order and to the chain of moved weights, the challenge, and the answers.
 
-    commitments, chain: one element for each record. totals: answers for the sum of the commitments' keys, for
-    the end of the chain, and for the weighted keys and masks. moved, links: one answer for each record.
+    commitments, chain: one element per record. totals: answers for the sum of the commitments' keys, the end
+    of the chain, and the weighted keys and masks. moved, links: one answer per record.
     """
 
     commitments: tuple[mpz, ...]
@@ -54,7 +54,7 @@ class ShuffleProof:
     links: tuple[int, ...]
 
     def encode(self, group: Group) -> bytes:
-        """Encode at a length that group and number of records fix."""
+        """Encode at a length fixed by the group and the number of records."""
         elements = b"".join(map(group.to_bytes, (*self.commitments, *self.chain)))
         numbers = zip((self.challenge, *self._answers), _lengths(group, len(self.chain)), strict=True)
         return elements + b"".join(int(number).to_bytes(length) for number, length in numbers)
@@ -69,12 +69,7 @@ def read_shuffle_proof(
 ) -> ShuffleProof:
     """Read an encoded proof about ``size`` records.
 
-    Parameters
-    ----------
-    group, size
-        The group, and how many records there are.
-    element, take
-        Reads the next element of the group; the next so many bytes. Both raise PeerError.
+    ``element`` reads the next group element and ``take`` the next bytes; both raise PeerError.
     """
     elements = tuple(element() for _ in range(2 * size))
     challenge, *answers = (int.from_bytes(take(length)) for length in _lengths(group, size))
@@ -90,7 +85,7 @@ def read_shuffle_proof(
 
 
 def proof_bytes(group: Group, size: int) -> int:
-    """Return the length of an encoded proof about so many records."""
+    """Length of an encoded proof about ``size`` records."""
     return 2 * size * group.element_bytes + sum(_lengths(group, size))
 
 
@@ -143,14 +138,14 @@ def prove_shuffle(
         ),
     ]
     challenge = _challenge(group, statement, chain[1:], announced)
-    totals = [mask + challenge * own for mask, own in zip(drawn, hidden, strict=True)]
+    totals = [mask + challenge * secret for mask, secret in zip(drawn, hidden, strict=True)]
     return ShuffleProof(
         tuple(commitments),
         tuple(chain[1:]),
         challenge,
         (totals[0], int(totals[1] % group.q), totals[2], totals[3]),
-        tuple(mask + challenge * own for mask, own in zip(drawn_moved, moved, strict=True)),
-        tuple(mask + challenge * own for mask, own in zip(drawn_links, links, strict=True)),
+        tuple(mask + challenge * secret for mask, secret in zip(drawn_moved, moved, strict=True)),
+        tuple(mask + challenge * secret for mask, secret in zip(drawn_links, links, strict=True)),
     )
 
 
@@ -164,7 +159,7 @@ def require_shuffle_proof(
 ) -> None:
     """Raise PeerError unless the proof holds.
 
-    All elements must have been read as members of the group; of numbers that are none nothing is proven.
+    All elements must have been checked as members of the group; otherwise nothing is proven.
     """
     size = len(before)
     lengths = {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))}
@@ -196,15 +191,15 @@ def require_shuffle_proof(
     ]
     challenge = mpz(proof.challenge)
     announced = [
-        group.over(said, group.power(image, challenge))
-        for said, image in zip(answered, (*images, *proof.chain), strict=True)
+        group.over(element, group.power(image, challenge))
+        for element, image in zip(answered, (*images, *proof.chain), strict=True)
     ]
     if _challenge(group, statement, proof.chain, announced) != proof.challenge:
         raise PeerError("bad-proof", "a list that is not what the mixer received in another order")
 
 
 def _require_ranges(group: Group, proof: ShuffleProof) -> None:
-    """Let each proof have one encoding, and no answer be read as one number here and as another there."""
+    """One encoding per proof: no answer may be read as two different numbers."""
     numbers = zip((proof.challenge, *proof._answers), _lengths(group, len(proof.chain)), strict=True)
     if not all(0 <= number < 1 << 8 * length for number, length in numbers) or proof.totals[1] >= group.q:
         raise PeerError("out-of-range", "an answer that no honest mixer gives")
@@ -219,7 +214,7 @@ def _of_totals(
     moved: Sequence[int],
     power: Callable[[mpz, mpz], mpz],
 ) -> list[mpz]:
-    """What the five statements about whole lists map masks, or answers, to."""
+    """The five statements about whole lists, applied to masks or answers."""
     of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
     bits = 8 * _bytes_of(_sizes(group, len(after)).moved)
 
@@ -255,17 +250,16 @@ def _sizes(group: Group, size: int) -> _Sizes:
 
 
 def _masked(bits: int) -> int:
-    """How long a mask is that hides so many bits times the challenge."""
+    """Length of a mask that hides ``bits`` bits times the challenge."""
     return bits + _WEIGHT_BITS + _HIDING_BITS
 
 
 def _bytes_of(bits: int) -> int:
-    """The length of an answer: a mask, and what carries over (once in 2^128)."""
+    """Length of an answer: the mask and a carry (once in 2^128)."""
     return _masked(bits) // 8 + 1
 
 
 def _lengths(group: Group, size: int) -> list[int]:
-    """The bytes of challenge and answers, in their order."""
     sizes = _sizes(group, size)
     weighted = _bytes_of(sizes.weighted)
     totals = [_bytes_of(sizes.sum_of_keys), group.element_bytes, weighted, weighted]
@@ -273,11 +267,11 @@ def _lengths(group: Group, size: int) -> list[int]:
 
 
 def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
-    """The start of the chain, and a base for each place after the shuffle; unknown powers of each other."""
+    """The start of the chain and a base per place after the shuffle, with unknown logarithms."""
 
     def drawn(number: int) -> mpz:
-        said = b"shoal generator" + group.to_bytes(group.g) + int(group.p).to_bytes(group.element_bytes)
-        wide = hashlib.shake_256(said + number.to_bytes(4)).digest(group.element_bytes + 16)
+        prefix = b"shoal generator" + group.to_bytes(group.g) + int(group.p).to_bytes(group.element_bytes)
+        wide = hashlib.shake_256(prefix + number.to_bytes(4)).digest(group.element_bytes + 16)
         return group.times(root := mpz(int.from_bytes(wide)) % group.p, root)
 
     return drawn(0), [drawn(1 + number) for number in range(size)]
@@ -291,7 +285,7 @@ def _statement(
     commitments: Sequence[mpz],
     context: bytes,
 ) -> bytes:
-    """Hash everything that was said until the weights are drawn."""
+    """The hash of all messages before the weights are drawn."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
     state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
     for element in (group.p, group.g, y, *commitments):
@@ -302,13 +296,12 @@ def _statement(
 
 
 def _weights(statement: bytes, size: int) -> list[int]:
-    """A weight for each place before the shuffle."""
     stream = Chance(statement)
     return [int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in range(size)]
 
 
 def _challenge(group: Group, statement: bytes, chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
-    """What the answers are asked for, fixed by the statement, with all its 256 bits, and what came since."""
+    """The challenge of 256 bits, fixed by the statement and the later messages."""
     state = hashlib.blake2b(statement, digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
     for element in (*chain, *announced):
         state.update(group.to_bytes(element))

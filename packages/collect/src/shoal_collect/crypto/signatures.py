@@ -1,4 +1,4 @@
-"""Ed25519 signatures, each good for one purpose only."""
+"""Ed25519 signatures, each valid for one purpose only."""
 
 import hashlib
 from typing import Final
@@ -13,7 +13,7 @@ SIGNATURE_BYTES: Final = 64
 
 
 def verify_key(signing_seed: bytes) -> bytes:
-    """The public key (32 bytes) that belongs to a signing seed."""
+    """Return the public key (32 bytes) of a signing seed."""
     return bytes(crypto_sign_seed_keypair(signing_seed)[0])
 
 

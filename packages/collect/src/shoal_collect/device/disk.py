@@ -276,7 +276,7 @@ def document_of(ending: Ending) -> dict[str, Any]:
         "checked": [
             {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
         ],
-        "kept": list(ending.kept),
+        "kept": list(ending.places_kept),
         "released": {
             "columns": ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"],
             "points": points,

@@ -16,7 +16,7 @@ from shoal.units import counted, show_s
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.keys import follow_collector
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.consent import roster_in_words
+from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
 from shoal_collect.roles.requests import (
     Call,
@@ -323,7 +323,7 @@ def run_round(
             keep()
         if own_round.phase != phase:
             if phase == "lottery" and own_round.group is not None:
-                say(roster_in_words(own_round.group))
+                say(describe_roster(own_round.group))
             phase = own_round.phase
             say(_WORDS[phase])
         call = own_round.next_call()

@@ -6,7 +6,13 @@ from typing import Any
 from shoal.errors import InputError
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.succession import Role, Successor, follow, read_successors, way_back
+from shoal_collect.roles.succession import (
+    Role,
+    Successor,
+    find_predecessors,
+    follow_succession,
+    read_successors,
+)
 
 
 def remember(device: Device, said: Mapping[str, Any]) -> None:
@@ -14,7 +20,7 @@ def remember(device: Device, said: Mapping[str, Any]) -> None:
 
     What other states of this account released stands under the first of these keys.
     """
-    device.followed += way_back("collector", device.server_key, _shown(said))
+    device.followed += find_predecessors("collector", device.server_key, _shown(said))
 
 
 def follow_collector(device: Device, said: Mapping[str, Any], now_s: float) -> bool:
@@ -74,7 +80,7 @@ def _way(
     device: Device, role: Role, known: bytes, shown: str, said: Sequence[Successor], now_s: float
 ) -> list[Successor]:
     try:
-        return follow(role, known, bytes.fromhex(shown), said, device.followed, now_s)
+        return follow_succession(role, known, bytes.fromhex(shown), said, device.followed, now_s)
     except PeerError as error:
         raise _another(str(error)) from error
 

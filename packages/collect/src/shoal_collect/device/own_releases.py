@@ -14,10 +14,10 @@ from shoal_collect.device.http_client import RemoteServer, silence_in_words
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import encode_points
-from shoal_collect.roles.days import require_own
-from shoal_collect.roles.own_releases import OwnRelease, read_release, read_withdrawal
+from shoal_collect.roles.days import require_stored_release
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.requests import Call, read_json
+from shoal_collect.roles.stored_releases import StoredRelease, read_release, read_withdrawal
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class TakenBack:
         The day since 1970 on which it was taken back, and the first day on which it no longer counts.
     """
 
-    own: OwnRelease
+    own: StoredRelease
     day: int
     due: int
 
 
-def find(device: Device, identifier: str) -> OwnRelease:
+def find(device: Device, identifier: str) -> StoredRelease:
     """Return one of her releases; raise InputError when the device knows none of this identifier."""
     found = [one for one in device.owned if one.identifier == identifier]
     if not found:
@@ -46,7 +46,7 @@ def find(device: Device, identifier: str) -> OwnRelease:
 
 
 def fetch(
-    server: RemoteServer, device: Device, own: OwnRelease
+    server: RemoteServer, device: Device, own: StoredRelease
 ) -> tuple[int, tuple[Cylinder, ...], bytes | None]:
     """Fetch one of her releases; raises InputError, also when it is not in the day that it was stored on.
 
@@ -62,7 +62,7 @@ def fetch(
         shown = said.get("closed_day")
         if shown is None:
             return day, points, None
-        closed = require_own(shown, verify_key(own.claim_seed), encode_points(points))
+        closed = require_stored_release(shown, verify_key(own.claim_seed), encode_points(points))
         if closed.day != day:
             raise PeerError("bad-proof", "the closed day of another day")
         return day, points, closed.state
@@ -81,7 +81,7 @@ def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
     ]
 
 
-def take_back(server: RemoteServer, device: Device, own: OwnRelease) -> TakenBack:
+def take_back(server: RemoteServer, device: Device, own: StoredRelease) -> TakenBack:
     """Have one of her releases deleted, and check the receipt; raises InputError."""
     said = _asked(server, device, own, Call("POST", f"/v1/releases/{own.identifier}/withdrawal"))
     try:
@@ -91,7 +91,7 @@ def take_back(server: RemoteServer, device: Device, own: OwnRelease) -> TakenBac
     return TakenBack(replace(own, withdrawn=proof), day, due)
 
 
-def _asked(server: RemoteServer, device: Device, own: OwnRelease, call: Call) -> Any:
+def _asked(server: RemoteServer, device: Device, own: StoredRelease, call: Call) -> Any:
     """The collector's words to the key of this release, which says nothing of her other ones."""
     try:
         reply = server.send(call, replace(device, signing_seed=own.claim_seed), time.time())

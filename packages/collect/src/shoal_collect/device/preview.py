@@ -13,7 +13,7 @@ from shoal.report.pages.frame import page
 from shoal.units import show_m, show_s
 from shoal_collect.device.profile import ELSEWHERE, Applied, Profile
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
-from shoal_collect.roles.consent import OPEN, promise
+from shoal_collect.roles.consent import OPEN, describe_promise
 
 _MOST_CIRCLES: Final = 300
 _CORNERS: Final = 32
@@ -71,7 +71,7 @@ def preview_page(
         gap_s=statistics.median(one.gap_min * 60 for one in cylinders) if cylinders else math.nan,
         rules=rule_rows(profile, applied),
         drawn=min(len(cylinders), _MOST_CIRCLES),
-        promise=promise(profile.k, profile.trimming),
+        promise=describe_promise(profile.k, profile.trimming),
         special=special,
         still_open=OPEN,
     )

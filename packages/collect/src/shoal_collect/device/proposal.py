@@ -23,9 +23,9 @@ from shoal_collect.roles.consent import (
     OPEN,
     SHARED,
     days_and_hours,
-    promise,
-    stated,
-    terms_in_words,
+    describe_collector,
+    describe_promise,
+    describe_terms,
 )
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
@@ -113,9 +113,9 @@ class Plan:
         """What differs between collectors and trips: who is responsible, days and hours, thresholds."""
         minutes = [point.t_min for point in self.applied.original]
         return [
-            *stated(self.terms),
+            *describe_collector(self.terms),
             days_and_hours(min(minutes), max(minutes)),
-            *terms_in_words(self.terms, self.profile.k),
+            *describe_terms(self.terms, self.profile.k),
             *(
                 f"The connection to {url} is not encrypted. Whoever carries it can read everything that "
                 f"{url} reads."
@@ -137,7 +137,7 @@ class Plan:
             f"asked about; see them in {page}.",
             *not_found,
             *SHARED,
-            promise(self.profile.k, self.profile.trimming),
+            describe_promise(self.profile.k, self.profile.trimming),
             *self.special,
             "What stays open, whatever you set:",
             *(f"- {text}" for text in OPEN),

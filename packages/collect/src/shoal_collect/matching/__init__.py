@@ -1,1 +1,1 @@
-"""Uncertain points, when two pieces of a trip count as the same, and what a person keeps."""
+"""Uncertain points, similarity of sub-trajectories, and the points that a person keeps."""

@@ -1,9 +1,9 @@
-"""Who counts as one contributor: a tag for each person, area and period, and a count that is never too large.
+"""Contributor tags: one for each person, area and period, and a count that is never too large.
 
-A tag that lasted would link everything that a person ever releases. So a device gives another tag to releases
-that begin in another area or another period, and nobody but the device can tell that they belong together. A
-person may then have several tags among the releases that share a query, but only one in each scope: the count
-is the largest number of tags in one scope, which is at most the number of people.
+A lasting tag would link all releases of a person. So a device uses another tag for releases that begin in
+another area or period, and only the device can link them. Releases that share a query may then carry several
+tags of one person, but only one per scope: the count is the largest number of tags in one scope, at most the
+number of people.
 """
 
 import hashlib
@@ -25,21 +25,13 @@ SCOPE_SHIFT: Final = 40  # a stored contributor's number has its scope's number 
 
 @dataclass(frozen=True)
 class Scoping:
-    """How long and how far a tag lasts.
-
-    Parameters
-    ----------
-    area_km
-        The height of an area, in kilometers; it is about as wide, and at most twice.
-    period_days
-        The length of a period.
-    """
+    """Scope of a tag: areas ``area_km`` high (about as wide, at most twice), periods of ``period_days``."""
 
     area_km: int
     period_days: int
 
     def scope_of(self, first: Cylinder) -> bytes:
-        """Name the area and period of a release, which are those of its first circle and interval."""
+        """Name the area and period of a release by its first circle and interval."""
         side = self.area_km * _UDEG_PER_KM
         band = (first.lat_udeg + 90 * MICRO) // side
         middle = abs(band * side + side // 2 - 90 * MICRO)
@@ -50,19 +42,19 @@ class Scoping:
 
 
 def lasting_tag(device_key: bytes) -> bytes:
-    """Return the one tag that a device gives all its releases where nothing is scoped."""
+    """Return the single tag of a device for all its releases, without scopes."""
     return hashlib.blake2b(b"contributor", digest_size=TAG_BYTES, key=device_key).digest()
 
 
-def tag_in(scope: bytes, device_key: bytes) -> bytes:
-    """Return a device's tag in a scope; without the key nobody can tell two tags of it from two people's."""
+def scoped_tag(scope: bytes, device_key: bytes) -> bytes:
+    """Return a device's tag in a scope; without the key, two tags of it look like two people's."""
     return hashlib.blake2b(scope, digest_size=TAG_BYTES, key=device_key, person=b"shoal tag").digest()
 
 
-def people_among(contributors: Iterable[int]) -> int:
+def count_people(contributors: Iterable[int]) -> int:
     """Count people from the stored numbers of different contributors: the most in any one scope.
 
-    Who has released in several scopes has a number in each, so that adding them up could count one person as
-    several.
+    A person with releases in several scopes has a number in each; a sum could count that person several
+    times.
     """
     return max(Counter(number >> SCOPE_SHIFT for number in contributors).values(), default=0)

@@ -1,10 +1,10 @@
-"""Uncertain points: a circle and an interval that hold the true place and time.
+"""Uncertain points: a circle and an interval that contain the true place and time.
 
 Source: Romero-Tris and Megías 2018, Def. 2.2.
 
-Circles drawn again and again around one place would average out. A cylinder is therefore drawn from a device
-key and the public cell and slot that hold the point, so that all visits to one cell show the same circle. It
-contains the whole cell, so that it says no more than the cell does.
+Fresh circles around one place would average out. A cylinder is therefore drawn from a device key and the
+public cell and slot of the point, so that all visits to one cell show the same circle. It contains the whole
+cell, so it reveals no more than the cell does.
 """
 
 import hashlib
@@ -26,21 +26,10 @@ _ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m
 
 @dataclass(frozen=True, order=True)
 class Cylinder:
-    """A circle around a center, and an interval.
+    """A circle around a center, and an interval; raises MisuseError if no record can hold it.
 
-    Parameters
-    ----------
-    start_min, gap_min
-        The interval: its first minute since 1970, and its length in minutes.
-    lat_udeg, lon_udeg
-        The center, in micro-degrees.
-    radius_m
-        The circle's radius, in meters.
-
-    Raises
-    ------
-    MisuseError
-        If no record can hold the cylinder.
+    ``start_min``, ``gap_min``: first minute since 1970, and length in minutes. ``lat_udeg``, ``lon_udeg``:
+    the center, in micro-degrees. ``radius_m``: in meters.
     """
 
     start_min: int
@@ -69,7 +58,7 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Point:
-    """Where somebody was, in degrees, and when, in minutes since 1970."""
+    """A true place in degrees, and a time in minutes since 1970."""
 
     lat_deg: float
     lon_deg: float
@@ -85,19 +74,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Blur:
-    """How much a person blurs a point.
+    """How much a point is blurred; raises MisuseError for sizes out of range.
 
-    Parameters
-    ----------
-    radius_m, gap_min
-        The circle's radius in meters, and the interval's length in minutes.
-    cell_m, slot_min
-        The public cell and slot that the circle and the interval contain.
-
-    Raises
-    ------
-    MisuseError
-        If a size is out of range, or the interval hides nothing of a slot.
+    ``radius_m``, ``gap_min``: radius in meters, interval in minutes. ``cell_m``, ``slot_min``: the public
+    cell and slot that they contain; an interval that hides nothing of its slot is refused.
     """
 
     radius_m: int
@@ -119,12 +99,12 @@ class Blur:
 
 
 def distance_m(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
-    """Measure the great-circle distance (haversine) in meters; the antimeridian is no border."""
+    """Great-circle distance (haversine) in meters; the antimeridian is no border."""
     return distances_from(lat1_deg, lon1_deg)(lat2_deg, lon2_deg)
 
 
 def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float], float]:
-    """Return a function that measures great-circle distances from one place, for when there are many."""
+    """Return a function that measures great-circle distances from one place, for many targets."""
     radians, sin, cos, lat1 = math.radians, math.sin, math.cos, math.radians(lat1_deg)
     cos_lat1 = cos(lat1)
 
@@ -137,23 +117,10 @@ def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float],
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
-    """Draw the sticky cylinder of a point, uniform over those that hold its whole cell and slot.
+    """Draw the sticky cylinder of a point, uniform over those that contain its whole cell and slot.
 
-    Parameters
-    ----------
-    point
-        The true place and time.
-    blur
-        How much it is blurred.
-    device_key
-        32 secret bytes that the draw depends on.
-    period
-        The number of the release period; a new one gives new draws.
-
-    Raises
-    ------
-    MisuseError
-        If the radius is no larger than half the cell's diagonal.
+    The draw depends on ``device_key`` (32 secret bytes) and the number of the release ``period``. Raises
+    MisuseError if the radius is at most half the cell's diagonal.
     """
     lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
     room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
@@ -173,10 +140,7 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
 
 def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
-    """Draw a fresh cylinder around the point itself, as the paper does but uniform over the disc.
-
-    For replication only.
-    """
+    """Draw a fresh cylinder around the point, as printed but uniform over the disc; for replication only."""
     bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
     lat_udeg, lon_udeg = _udeg(*destination(point.lat_deg, point.lon_deg, away_m, bearing))
     start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))
@@ -184,7 +148,7 @@ def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chanc
 
 
 def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
-    """Center of the public cell that holds the point, and how far from there the cell reaches at most."""
+    """Center of the point's public cell, and the largest distance from there within the cell."""
     height = math.degrees(cell_m / EARTH_M)
     band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
     low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)
@@ -201,7 +165,7 @@ def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
 
 
 def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
-    """Return the place ``away_m`` from here along a great circle, in degrees, perhaps beyond 180."""
+    """Return the place ``away_m`` along a great circle, in degrees, possibly beyond 180."""
     lat, angle = math.radians(lat_deg), away_m / EARTH_M
     north = math.sin(lat) * math.cos(angle) + math.cos(lat) * math.sin(angle) * math.cos(bearing)
     new_lat = math.asin(max(-1.0, min(1.0, north)))
@@ -212,7 +176,7 @@ def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -
 
 
 def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
-    """Return in which direction, in radians from north, the second place lies from the first."""
+    """Return the direction of the second place from the first, in radians from north."""
     lat1, lat2, east = math.radians(lat1_deg), math.radians(lat2_deg), math.radians(lon2_deg - lon1_deg)
     return math.atan2(
         math.sin(east) * math.cos(lat2),
@@ -221,7 +185,6 @@ def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg:
 
 
 def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:
-    """Micro-degrees, longitude within -180..180."""
     return round(lat_deg * MICRO), (round(lon_deg * MICRO) + 180 * MICRO) % (360 * MICRO) - 180 * MICRO
 
 

@@ -1,9 +1,9 @@
-"""Fake trajectories beside a real one: as many questions, the same times, paces and sizes, somewhere else.
+"""Decoys: fake trajectories with the times, paces and sizes of the real one, elsewhere.
 
-A decoy is the real trajectory turned, mirrored and moved to where public places are. So its times, the
-lengths of its steps, its turns and the sizes of its circles say nothing of which of them is real. Among many
-such motions one is chosen whose places are about as public as the real ones, with noise that the real one
-shares: otherwise the real one would be the most or the least public of all, or the one in the middle.
+A decoy is the real trajectory turned, mirrored and moved to public places, so times, step lengths, turns and
+circle sizes do not tell which is real. Among many such motions one is chosen whose places are about as public
+as the real ones. The real one shares the noise of that choice; otherwise it would be the most, the least or
+the median public.
 """
 
 import math
@@ -32,35 +32,19 @@ _AROUND_M: Final = 1_000.0  # how far a public place makes its surroundings publ
 _JITTER_M: Final = 700.0  # a decoy's anchor lies so far from a public place at most
 
 
-def decoys(
+def draw_decoys(
     real: Sequence[Point], blurs: Sequence[Blur], prior: Prior, how_many: int, chance: Chance
 ) -> list[tuple[Cylinder, ...]]:
-    """Draw decoys of a trajectory.
+    """Draw ``how_many`` decoys of a trajectory of true points with their blurs.
 
-    Parameters
-    ----------
-    real
-        Its true points.
-    blurs
-        The blur of each; a decoy's point has that of its original.
-    prior
-        Public places, with how often each is passed.
-    how_many
-        How many decoys.
-    chance
-        Where the randomness comes from.
-
-    Returns
-    -------
-    list of tuple of Cylinder
-        As many cylinders each as there are points, sorted, except where two fall together in every motion.
+    Decoys are sorted and have a cylinder per point, except where two coincide in every motion.
     """
-    public = _Public(prior)
+    public = _Publicity(prior)
     motions = [_moved(real, prior, chance) for _ in range(max(_MOTIONS, how_many))]
     scores = np.array([public.look(points) for points in motions])
     width = np.std(scores, axis=0) * _NOISE + 1e-9
     middle = public.look(real) - width * _normals(chance)
-    found: list[tuple[Cylinder, ...]] = []
+    chosen: list[tuple[Cylinder, ...]] = []
     for _ in range(how_many):
         off = np.abs((scores - middle - width * _normals(chance)) / width).sum(axis=1)
         order = np.argsort(off, kind="stable").tolist()
@@ -71,13 +55,13 @@ def decoys(
             if len(drawn[place]) == len(real):
                 break
         best = max(drawn, key=lambda place: len(drawn[place]))
-        found.append(drawn[best])
+        chosen.append(drawn[best])
         scores[best] = np.inf  # none twice
-    return found
+    return chosen
 
 
 def _moved(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
-    """The same trajectory, turned and perhaps mirrored around one of its points, near a public place."""
+    """The trajectory turned, perhaps mirrored around one of its points, near a public place."""
     anchor, place = real[chance.below(len(real))], chance.weighted(prior.weights)
     turn, mirror = 2 * math.pi * chance.unit(), chance.below(2)
     away_m, toward = _JITTER_M * math.sqrt(chance.unit()), 2 * math.pi * chance.unit()
@@ -86,13 +70,13 @@ def _moved(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
     for one in real:
         far_m = distance_m(anchor.lat_deg, anchor.lon_deg, one.lat_deg, one.lon_deg)
         bearing = bearing_between(anchor.lat_deg, anchor.lon_deg, one.lat_deg, one.lon_deg)
-        there = destination(lat, lon, far_m, turn + (-bearing if mirror else bearing))
-        points.append(Point(there[0], (there[1] + 180) % 360 - 180, one.t_min))
+        lat_lon = destination(lat, lon, far_m, turn + (-bearing if mirror else bearing))
+        points.append(Point(lat_lon[0], (lat_lon[1] + 180) % 360 - 180, one.t_min))
     return points
 
 
-class _Public:
-    """How public places are: the weights around them."""
+class _Publicity:
+    """The weights of public places around a trajectory."""
 
     def __init__(self, prior: Prior) -> None:
         self._lat, self._lon = np.radians(prior.lat_deg), np.radians(prior.lon_deg)
@@ -100,20 +84,17 @@ class _Public:
         self._floor = float(self._weights.mean()) / 1000
 
     def look(self, points: Sequence[Point]) -> Floats:
-        """Return how public a trajectory is on average, where it is least so, and how near public places are.
-
-        All in logarithms, [3].
-        """
+        """Return the average publicity, the least, and the nearness of public places, as logarithms [3]."""
         lat, lon = np.radians([(one.lat_deg, one.lon_deg) for one in points]).T[:, :, None]
         east = (lon - self._lon + np.pi) % (2 * np.pi) - np.pi
         squared_m = ((lat - self._lat) ** 2 + (east * np.cos(lat)) ** 2) * EARTH_M**2
-        each = np.log(self._floor + np.exp(-squared_m / (2 * _AROUND_M**2)) @ self._weights)
+        publicity = np.log(self._floor + np.exp(-squared_m / (2 * _AROUND_M**2)) @ self._weights)
         near_m = np.sqrt(squared_m.min(axis=1))
-        return np.array([each.mean(), each.min(), math.log(50 + near_m.mean())])
+        return np.array([publicity.mean(), publicity.min(), math.log(50 + near_m.mean())])
 
 
 def _normals(chance: Chance) -> Floats:
-    """Three draws from the standard normal distribution (Box and Muller), [3]."""
+    """Three standard normal draws (Box and Muller), [3]."""
     return np.array(
         [
             math.sqrt(-2 * math.log(1 - chance.unit())) * math.cos(2 * math.pi * chance.unit())

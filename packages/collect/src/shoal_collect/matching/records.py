@@ -1,7 +1,7 @@
-"""Fixed-size records: queries, pieces of releases and padding all look the same in the mix.
+"""Fixed-size records: queries, pieces of releases and padding look the same in the mix.
 
-A record is a header of 4 bytes, 16 random bytes that name it, and 8 slots of 16 bytes. Each record has
-exactly one encoding; anything else is refused.
+A record has a header of 4 bytes, a name of 16 random bytes, and 8 slots of 16 bytes. Each record has exactly
+one encoding; anything else is refused.
 """
 
 import struct
@@ -28,7 +28,7 @@ _PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of 
 
 @dataclass(frozen=True)
 class Query:
-    """A sub-trajectory to be counted; its name tells its owner, and nobody else, which answer is hers."""
+    """A sub-trajectory to count; only its owner recognizes it by its name."""
 
     name: bytes
     points: tuple[Cylinder, ...]
@@ -42,16 +42,8 @@ class Query:
 class Release:
     """A trimmed trajectory on its way to the database.
 
-    Parameters
-    ----------
-    name
-        16 bytes that only its owner knows in advance.
-    contributor
-        The tag (16 bytes) under which it counts as a person.
-    claim_key
-        The key (32 bytes) that can claim it.
-    points
-        1 to MAX_POINTS cylinders.
+    ``name``: 16 bytes that only the owner knows in advance. ``contributor``: the tag (16 bytes) that counts
+    as a person. ``claim_key``: the key (32 bytes) that can claim it. ``points``: 1 to MAX_POINTS cylinders.
     """
 
     name: bytes
@@ -87,26 +79,14 @@ def decode_query(record: bytes) -> Query:
 
 
 def pieces_needed(n_points: int) -> int:
-    """Count the records that a release of so many points takes."""
+    """Number of records that a release of ``n_points`` takes."""
     return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
-    """Encode a release as exactly ``n_pieces`` records in order, padded so that their number says nothing.
+    """Encode a release as exactly ``n_pieces`` ordered records, padded so that their number reveals nothing.
 
-    Parameters
-    ----------
-    release
-        What is released; None for nothing but padding.
-    n_pieces
-        How many records there are.
-    chance
-        Where the names of padding come from.
-
-    Raises
-    ------
-    MisuseError
-        If the release needs more records.
+    None encodes padding only. Raises MisuseError if the release needs more records.
     """
     records = []
     if release is not None:
@@ -127,16 +107,10 @@ def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> li
 
 
 def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
-    """Find the complete releases among records in any order.
+    """Find the complete releases among records in any order, sorted by name.
 
-    A bad record spoils only the release whose name it bears. Padding is not a fault.
-
-    Returns
-    -------
-    list of Release
-        The releases, by name.
-    int
-        How many records were not part of one.
+    A bad record spoils only the release with its name; padding is valid. Also returns the number of bad
+    records.
     """
     pieces: dict[bytes, dict[int, bytes]] = {}
     totals: dict[bytes, set[int]] = {}
@@ -155,10 +129,10 @@ def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
         pieces.setdefault(name, {})[part] = body
         totals.setdefault(name, set()).add(total)
     releases = []
-    for name, found in pieces.items():
-        release = _assemble(name, found, totals[name])
+    for name, parts in pieces.items():
+        release = _assemble(name, parts, totals[name])
         if release is None:
-            bad += len(found)
+            bad += len(parts)
         else:
             releases.append(release)
     return sorted(releases, key=lambda release: release.name), bad
@@ -170,18 +144,17 @@ def encode_points(points: Sequence[Cylinder]) -> bytes:
 
 
 def decode_points(stored: bytes) -> tuple[Cylinder, ...]:
-    """Read points alone; raise PeerError for what is not made of whole points."""
+    """Read encoded points; raise PeerError unless all points are whole."""
     if len(stored) % SLOT_BYTES:
         raise PeerError("bad-length", f"{len(stored)} bytes of points instead of {SLOT_BYTES} each")
     return tuple(map(_decode_point, _slots(stored)))
 
 
-def _assemble(name: bytes, found: dict[int, bytes], totals: set[int]) -> Release | None:
-    """The release of these pieces, or None when any is missing, too many, or not canonical."""
+def _assemble(name: bytes, parts: dict[int, bytes], totals: set[int]) -> Release | None:
     total = min(totals)
-    if len(totals) != 1 or len(found) != total:
+    if len(totals) != 1 or len(parts) != total:
         return None
-    slots = _slots(b"".join(found[part] for part in range(total)))
+    slots = _slots(b"".join(parts[part] for part in range(total)))
     n_points = int.from_bytes(slots[3]) if len(slots) > _PREAMBLE_SLOTS else 0
     if (
         not 1 <= n_points <= MAX_POINTS
@@ -218,7 +191,7 @@ def _encode_point(point: Cylinder) -> bytes:
 
 
 def _decode_point(slot: bytes) -> Cylinder:
-    """A point from outside; raises PeerError, where a cylinder of our own would be a MisuseError."""
+    """A point from outside: PeerError instead of MisuseError."""
     lat_udeg, lon_udeg, radius_m, start_min, gap_min = _POINT.unpack(slot)
     try:
         return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)

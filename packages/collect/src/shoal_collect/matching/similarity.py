@@ -1,4 +1,4 @@
-"""When two sub-trajectories count as the same, and how often one occurs.
+"""Similarity of two sub-trajectories, and the number of occurrences of one.
 
 Source: Romero-Tris and Megías 2018, Def. 2.5.
 """
@@ -17,24 +17,18 @@ _SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its row
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """How far apart two uncertain points may be and still be similar.
+    """The largest distance between similar uncertain points; must be finite and not negative.
 
     Parameters
     ----------
     theta_m, theta_min
         theta_L in meters and theta_T in minutes.
     literal
-        Whether to take condition 2.5(b) as printed, which calls identical intervals different; for
-        replication only.
+        Whether to apply condition 2.5(b) as printed, which calls identical intervals different (replication).
     resolution_m, resolution_min
-        What is stored is compared as if its center lay in the middle of its cell of a public grid this
-        wide, in meters, and its interval between the marks of a clock, in minutes. However many questions
-        are asked, their answers say no more. Nobody counts who would not count exactly. 0 compares exactly.
-
-    Raises
-    ------
-    MisuseError
-        If a threshold is negative or not finite.
+        Stored points are compared as if their centers lay in the middle of a public grid cell of this width,
+        in meters, and their intervals between marks of a clock, in minutes. No number of questions reveals
+        more, and none is counted that an exact comparison would not count. 0 compares exactly.
     """
 
     theta_m: float = 1_000.0
@@ -56,8 +50,8 @@ class Thresholds:
             )
 
 
-def alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
-    """Return a function that says whether a point is similar to this one, for when there are many.
+def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
+    """Return a function that tests whether a point is similar to this one, for many points.
 
     It takes the other's start_min, gap_min, lat_udeg, lon_udeg and radius_m.
     """
@@ -80,9 +74,9 @@ def alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
 
 
 def _coarsely_alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
-    """The same, from the other's cell and marks alone; never true where the exact comparison is not."""
+    """Uses the other's cell and marks only; never true where the exact comparison is not."""
     wide_m, mark = thresholds.resolution_m, max(1, thresholds.resolution_min)
-    exactly = alike(point, replace(thresholds, resolution_m=0.0, resolution_min=0))
+    exactly = similarity_test(point, replace(thresholds, resolution_m=0.0, resolution_min=0))
     least_m = _SLACK * wide_m / math.sqrt(2)  # how far the middle may lie from the center
 
     def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
@@ -94,7 +88,7 @@ def _coarsely_alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
 
 
 def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, int]:
-    """The middle of a point's cell: rows of one height, each with columns of about the same width."""
+    """Rows of one height, each with columns of about the same width."""
     if not wide_m:
         return lat_udeg, lon_udeg
     step = MICRO * math.degrees(wide_m / EARTH_M)
@@ -107,17 +101,14 @@ def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, i
 
 
 def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
-    """Say whether two uncertain points are at most theta_T apart, and their circles at most theta_L."""
-    return alike(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
+    """Check that two uncertain points are at most theta_T apart, and their circles at most theta_L."""
+    return similarity_test(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
 
 
 def occurrences(query_places: Sequence[Sequence[int]]) -> int:
     """Count the sub-trajectories similar to a query: ascending choices of one place from each list.
 
-    Parameters
-    ----------
-    query_places
-        For each point of the query, the places of a trajectory's points that are similar to it, ascending.
+    ``query_places``: for each point of the query, the ascending places of a trajectory's similar points.
     """
     choices = {-1: 1}
     for places in query_places:
@@ -126,7 +117,7 @@ def occurrences(query_places: Sequence[Sequence[int]]) -> int:
 
 
 def occurs(query_places: Sequence[Sequence[int]]) -> bool:
-    """Say whether there is at least one such choice; the earliest place that fits is always the best."""
+    """Check that such a choice exists; the earliest fitting place is always the best."""
     reached = -1
     for places in query_places:
         later = [place for place in places if place > reached]

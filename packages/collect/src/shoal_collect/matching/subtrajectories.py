@@ -1,4 +1,4 @@
-"""The sub-trajectories that are checked, and fakes that hide them.
+"""The sub-trajectories to check, and fakes that hide them.
 
 Source: Romero-Tris and Megías 2018, Sec. 3.3.3.
 """
@@ -25,32 +25,12 @@ def count(n_points: int, longest: int) -> int:
     return sum(math.comb(n_points, size) for size in range(2, min(n_points, longest) + 1))
 
 
-def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
+def draw_subtrajectories(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
     """Draw different sub-trajectories, uniform over all of 2 to ``longest`` points (Algorithm 1).
 
-    A size is drawn with weight C(n, size), then a set of that size; doubles are drawn again. All 2^n are
-    never listed.
-
-    Parameters
-    ----------
-    n_points
-        The length of the trajectory.
-    how_many
-        How many to draw; all there are when there are fewer.
-    longest
-        The most points of one.
-    chance
-        Where the randomness comes from.
-
-    Returns
-    -------
-    list of tuple
-        Ascending places in the trajectory, in ascending order.
-
-    Raises
-    ------
-    MisuseError
-        If ``how_many`` is negative or ``longest`` below 2.
+    A size is drawn with weight C(n, size), then a set of that size; duplicates are drawn again, so that the
+    2^n are never listed. Returns ascending places in ascending order, fewer than ``how_many`` if there are no
+    more. Raises MisuseError if ``how_many`` is negative or ``longest`` below 2.
     """
     if how_many < 0 or longest < 2:
         raise MisuseError(
@@ -60,8 +40,8 @@ def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[
     total = count(n_points, longest)
     if total <= max(how_many, _LIST_UP_TO):
         every = [places for size in sizes for places in itertools.combinations(range(n_points), size)]
-        kept = sorted(chance.permutation(len(every))[:how_many])
-        return sorted(every[place] for place in kept)
+        picks = sorted(chance.permutation(len(every))[:how_many])
+        return sorted(every[place] for place in picks)
     weights = [math.comb(n_points, size) for size in sizes]
     drawn: set[Places] = set()
     while len(drawn) < how_many:
@@ -69,31 +49,30 @@ def extract(n_points: int, how_many: int, longest: int, chance: Chance) -> list[
     return sorted(drawn)
 
 
-def questions_about(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
-    """Choose what to ask about a trajectory: every pair once where all pairs fit, then larger ones.
+def choose_subtrajectories(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
+    """Choose the questions about a trajectory: each pair once if all pairs fit, then larger ones.
 
-    Parameters
-    ----------
-    n_points, how_many, longest, chance
-        As for ``extract``, which draws everything where the pairs do not fit.
+    If the pairs do not fit, ``draw_subtrajectories`` draws all.
     """
     n_pairs = math.comb(n_points, 2)
     if n_pairs > how_many:
-        return extract(n_points, how_many, longest, chance)
+        return draw_subtrajectories(n_points, how_many, longest, chance)
     pairs = list(itertools.combinations(range(n_points), 2))
     # drawn with as many to spare as may turn out to be pairs
-    larger = [one for one in extract(n_points, how_many + n_pairs, longest, chance) if len(one) > 2]
-    kept = sorted(chance.permutation(len(larger))[: how_many - n_pairs])
-    return sorted([*pairs, *(larger[place] for place in kept)])
+    larger = [
+        one for one in draw_subtrajectories(n_points, how_many + n_pairs, longest, chance) if len(one) > 2
+    ]
+    picks = sorted(chance.permutation(len(larger))[: how_many - n_pairs])
+    return sorted([*pairs, *(larger[place] for place in picks)])
 
 
 def most_points_in_pairs(how_many: int) -> int:
-    """Count the points of the longest trajectory all of whose pairs fit into so many questions."""
+    """Length of the longest trajectory whose pairs all fit into ``how_many`` questions."""
     return (1 + math.isqrt(1 + 8 * how_many)) // 2
 
 
 def _subset(n: int, size: int, chance: Chance) -> Places:
-    """A uniform subset of 0..n-1 (Floyd)."""
+    """Uniform (Floyd's algorithm)."""
     chosen: set[int] = set()
     for last in range(n - size, n):
         place = chance.below(last + 1)
@@ -103,21 +82,10 @@ def _subset(n: int, size: int, chance: Chance) -> Places:
 
 @dataclass(frozen=True)
 class Prior:
-    """What everybody knows about movement.
+    """Public knowledge about movement; raises MisuseError if inconsistent.
 
-    Parameters
-    ----------
-    lat_deg, lon_deg
-        Places (where people live, stations), in degrees.
-    weights
-        How often each place is passed, relative to the others.
-    first_min, last_min
-        A span of time, in minutes since 1970.
-
-    Raises
-    ------
-    MisuseError
-        If these do not make a prior.
+    ``lat_deg``, ``lon_deg``: places (homes, stations), in degrees. ``weights``: relative frequency of visits.
+    ``first_min``, ``last_min``: a span of time, in minutes since 1970.
     """
 
     lat_deg: Sequence[float]
@@ -145,20 +113,10 @@ class Prior:
 def fake_trajectory(
     prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
 ) -> tuple[Cylinder, ...]:
-    """Draw a whole trajectory of nobody: places by weight and nearness, one after the other.
+    """Draw a fake trajectory: places by weight and nearness, one after the other.
 
-    Parameters
-    ----------
-    prior
-        What everybody knows about movement.
-    n_points
-        Its length.
-    blurs
-        Those of the real points. Each fake point draws one, so that none stands out by its size.
-    chance
-        Where the randomness comes from.
-    canary
-        Whether its last point lies where nobody can have been, so that an honest server must count 0.
+    Each point draws one of the real points' ``blurs``, so that none differs in size. With ``canary``, the
+    last point lies where no one can have been, so that an honest server must count 0.
     """
     key, place = chance.seed(), chance.weighted(prior.weights)
     start = prior.first_min + chance.below(prior.last_min - prior.first_min)

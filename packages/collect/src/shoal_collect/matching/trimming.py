@@ -16,36 +16,28 @@ Reading = Literal["others", "self-included"]
 _STEPS: Final = 20_000  # of a search, which then takes the best that it found
 
 
-def needed(k: int, reading: Reading = "others") -> int:
-    """Return the phi that is needed: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
+def required_phi(k: int, reading: Reading = "others") -> int:
+    """Return the required phi: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
     if k < 0:
         raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
     return k if reading == "others" else max(0, k - 1)
 
 
 def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = DEFAULT) -> Places:
-    """Choose the points that stay; a rest in which nothing was checked is not kept.
+    """Choose the points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
 
     Parameters
     ----------
     n_points
         The length of the trajectory.
-    phi
-        The count of each checked sub-trajectory, by its places.
-    least
-        A sub-trajectory with a smaller count is rare.
+    phi, least
+        The count of each checked sub-trajectory, by its places; one below ``least`` is rare.
     how
-        "verified-pairs": as many points as can stay when every two of them must stand in a checked one
-        that is common, and no rare checked one may stay whole. "verified-only": only the longest checked
-        one that is common stays. Whoever shares it shares all its parts: all is promised.
-        "hitting-set": the least removal that leaves no rare checked one whole (the example of Sec. 3.4);
-        nothing is promised of what was not checked. "strict": every point of every rare one goes
-        (Algorithm 2); nothing is promised of what was not checked, either.
-
-    Returns
-    -------
-    tuple of int
-        The places that stay, ascending.
+        "verified-pairs": the most points such that each pair of them is in a common checked sub-trajectory
+        and no rare checked one stays whole. "verified-only": the longest common checked one stays; a person
+        who shares it shares all its parts, so all is promised. "hitting-set": the smallest removal that
+        leaves no rare checked one whole (the example of Sec. 3.4). "strict": all points of each rare one go
+        (Algorithm 2). The last two promise nothing about unchecked sub-trajectories.
     """
     if least == 0:
         return tuple(range(n_points))
@@ -66,10 +58,7 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = D
 
 
 def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]]) -> Places:
-    """The most points of which every two were verified, none of the rare whole; the first in order of these.
-
-    After ``_STEPS`` steps, the best that was found: still verified, perhaps not the most.
-    """
+    """After ``_STEPS`` steps, the best set so far: verified, perhaps not the largest."""
     near: dict[int, set[int]] = {}
     for places, count in phi.items():
         # a rare part of a common one would be a contradiction; then neither is trusted
@@ -95,7 +84,7 @@ def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[fr
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS) -> frozenset[int]:
-    """Find a smallest set that meets each of these sets, best first; after ``budget`` steps, a greedy one."""
+    """Find a smallest set that meets each of these sets; after ``budget`` steps, a greedy one."""
     minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
     if not minimal:
         return frozenset()
@@ -118,11 +107,10 @@ def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS)
 
 
 def _greedy(sets: Collection[frozenset[int]]) -> frozenset[int]:
-    """A set that meets all of these; the place that meets most goes first."""
-    left, chosen = list(sets), set[int]()
-    while left:
-        places = sorted({place for one in left for place in one})
-        best = max(places, key=lambda place: sum(place in one for one in left))
+    remaining, chosen = list(sets), set[int]()
+    while remaining:
+        places = sorted({place for one in remaining for place in one})
+        best = max(places, key=lambda place: sum(place in one for one in remaining))
         chosen.add(best)
-        left = [one for one in left if best not in one]
+        remaining = [one for one in remaining if best not in one]
     return frozenset(chosen)

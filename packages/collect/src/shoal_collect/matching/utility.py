@@ -1,4 +1,4 @@
-"""What an anonymized trajectory is worth to a collector, between 0 and 1.
+"""The utility of an anonymized trajectory for a collector, between 0 and 1.
 
 Source: Romero-Tris and Megías 2018, Eq. 1.
 """
@@ -13,22 +13,8 @@ from shoal_collect.matching.cylinders import Cylinder
 def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int) -> float:
     """Compute 1 - exp(-(|T'| / |T|) / V), where V is the sum of the cylinders' volumes in km^2 h.
 
-    Parameters
-    ----------
-    radii_km, gaps_h
-        The radius and the interval of each kept point.
-    n_original
-        The length of the trajectory before trimming.
-
-    Returns
-    -------
-    float
-        0 when nothing is left, 1 when nothing is blurred.
-
-    Raises
-    ------
-    MisuseError
-        If there are not as many radii as gaps, or more than points.
+    ``n_original``: length before trimming. Returns 0 without points and 1 without blur. Raises MisuseError
+    for different numbers of radii and gaps, or more of them than points.
     """
     if not len(radii_km) == len(gaps_h) <= n_original:
         raise MisuseError(
@@ -42,7 +28,7 @@ def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int)
 
 
 def utility_of(points: Sequence[Cylinder], n_original: int) -> float:
-    """Compute the same for cylinders."""
+    """Compute the utility of cylinders."""
     return utility(
         [point.radius_m / 1000 for point in points], [point.gap_min / 60 for point in points], n_original
     )

@@ -1,7 +1,7 @@
-"""Who broke a run: an audit of the signed messages, and a replay once the inner keys are gone.
+"""Find the member who broke a run: audit the signed messages, then replay once the inner keys are erased.
 
-No honest member is ever named: each rule names somebody only for a message that she signed, or for a part
-that does not replay from the secrets that she gave.
+No honest member is ever named: each rule needs a message that the member signed, or a part that does not
+replay from the secrets that the member revealed.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, encode_list
-from shoal_collect.mix.session import Kind, Session, Signed, attests, open_frame
+from shoal_collect.mix.session import Kind, Session, SignedMessage, is_attested, open_frame
 from shoal_collect.mix.transcript import (
     BEFORE_VOTE,
     Slots,
@@ -29,19 +29,11 @@ _INPUTS = (Kind.INPUT_COMMIT, Kind.INPUT)
 
 @dataclass(frozen=True)
 class Findings:
-    """What an audit found.
+    """The result of an audit.
 
-    Attributes
-    ----------
-    culprits
-        Members against whom there is proof.
-    silent
-        Members who did not answer, which may be the network's fault.
-    disputed
-        Members of whom one says that the other's message is missing, and the other that it was sent. Nobody
-        can tell which is true.
-    reason
-        What happened, in words.
+    ``culprits``: members with proof against them. ``silent``: members without an answer, perhaps because of
+    the network. ``disputed``: pairs of members where one misses a message that the other claims to have sent;
+    which is true cannot be decided.
     """
 
     culprits: frozenset[int] = frozenset()
@@ -50,29 +42,23 @@ class Findings:
     reason: str = ""
 
     def __str__(self) -> str:
-        """Say it in words; members are called by their places in the group, from 0."""
-        said = (
+        """Describe the findings; members are numbered by their places, from 0."""
+        groups = (
             ("proven against", self.culprits),
             ("silent", self.silent),
             ("disputed between", self.disputed),
         )
-        named = [
-            f"{word} member {' and '.join(map(str, sorted(members)))}" for word, members in said if members
+        parts = [
+            f"{word} member {' and '.join(map(str, sorted(members)))}" for word, members in groups if members
         ]
-        return "; ".join([self.reason or "no reason was found", *named])
+        return "; ".join([self.reason or "no reason was found", *parts])
 
 
 def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings:
     """Find the first proof of a fault, in the order of the protocol.
 
-    Parameters
-    ----------
-    session
-        The run.
-    slots
-        What one member has received and sent.
-    conflicts
-        Members who sent her two different messages for one place.
+    ``slots``: messages that one member received and sent. ``conflicts``: senders of two messages for one
+    slot.
     """
     if conflicts:
         return Findings(conflicts, reason="told different things to different members")
@@ -80,7 +66,7 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
     if bad:
         return Findings(bad, reason="sent a testimony that cannot be read")
     return (
-        liars(session, slots, testimonies)
+        find_liars(session, slots, testimonies)
         or _early_openers(session, slots, testimonies)
         or _bad_messages(session, slots)
         or _bad_replays(session, slots, testimonies)
@@ -92,9 +78,9 @@ Testimonies = dict[int, Opening | Confession]
 
 
 def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Testimonies]:
-    """Read what each member gave after the vote; first those whose testimony cannot be read."""
+    """Read each member's testimony after the vote; returns first the members without a readable one."""
     bad: set[int] = set()
-    given: Testimonies = {}
+    testimonies: Testimonies = {}
     for member in range(session.n):
         try:
             if (Kind.VOTE, member) in slots:
@@ -105,21 +91,21 @@ def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Te
             signed = slots.get((kind, member))
             if signed is not None:
                 try:
-                    given[member] = decode(session, signed.body)
+                    testimonies[member] = decode(session, signed.body)
                 except PeerError:
                     bad.add(member)
         if (Kind.OPEN, member) in slots and (Kind.BLAME, member) in slots:
             bad.add(member)
-    return frozenset(bad), given
+    return frozenset(bad), testimonies
 
 
-def liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Members who signed two different messages for one place, or who invent messages that nobody signed."""
+def find_liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
+    """Find members who signed two messages for one slot, or who invent messages that were never signed."""
     seen = {slot: signed.digest for slot, signed in slots.items()}
     inventors, equivocators = set(), set()
     for witness, testimony in testimonies.items():
         for slot, (digest, signature) in testimony.attestation.items():
-            if not attests(session, *slot, digest, signature):
+            if not is_attested(session, *slot, digest, signature):
                 inventors.add(witness)
             elif seen.setdefault(slot, digest) != digest:
                 equivocators.add(slot[1])
@@ -131,12 +117,12 @@ def liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings 
 
 
 def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Members who gave an inner key without a GO from everybody, perhaps to escape the replay."""
+    """They published an inner key without a GO from all, perhaps to escape the replay."""
     early = set()
-    for member, given in testimonies.items():
-        if isinstance(given, Opening):
-            seen = all_slots(session, (Kind.VOTE,)) <= given.attestation.keys()
-            if not seen or any(
+    for member, testimony in testimonies.items():
+        if isinstance(testimony, Opening):
+            saw_all_votes = all_slots(session, (Kind.VOTE,)) <= testimony.attestation.keys()
+            if not saw_all_votes or any(
                 kind is Kind.VOTE and not Vote.decode(signed.body).go for (kind, _), signed in slots.items()
             ):
                 early.add(member)
@@ -144,18 +130,18 @@ def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> 
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
-    """Members whose messages show their own faults; only the earliest phase counts."""
+    """Faults visible in a member's messages; only the earliest phase counts."""
 
     def faults(read: Callable[[int], object]) -> frozenset[int]:
-        found = set()
+        faulty = set()
         for member in range(session.n):
             try:
                 read(member)
             except PeerError:
-                found.add(member)
+                faulty.add(member)
             except KeyError:
                 continue  # not received: nothing to judge
-        return frozenset(found)
+        return frozenset(faulty)
 
     bad = faults(lambda member: read_key(session, slots[Kind.KEY_COMMIT, member], slots[Kind.KEY, member]))
     bad = bad or faults(
@@ -178,29 +164,34 @@ def _bad_messages(session: Session, slots: Slots) -> Findings | None:
 
 
 def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Members whose part of the mix does not follow from the secrets that they gave."""
+    """Parts of the mix that do not follow from the confessed secrets."""
     group = session.group
     if not all_slots(session, _KEYS) <= slots.keys():
         return None
     shares = [Key.decode(session, slots[Kind.KEY, member].body).share for member in range(session.n)]
-    confessions = {member: given for member, given in testimonies.items() if isinstance(given, Confession)}
+    confessions = {
+        member: confession for member, confession in testimonies.items() if isinstance(confession, Confession)
+    }
     wrong = {
         member
-        for member, given in confessions.items()
-        if group.power(group.g, given.secret) != shares[member]
+        for member, confession in confessions.items()
+        if group.power(group.g, confession.secret) != shares[member]
     }
     if wrong:
         return Findings(frozenset(wrong), reason="gave a secret that is not hers")
     y = combined_key(group, shares)
-    for member, given in confessions.items():
-        shown = slots.get((Kind.INPUT, member))
-        if shown is None:
+    for member, confession in confessions.items():
+        signed = slots.get((Kind.INPUT, member))
+        if signed is None:
             continue
-        same = encode_list(group, make_input(session, y, given.sealed, given.input_seed)) == shown.body
-        if not same or len(set(given.sealed)) < session.n_records:
+        same = (
+            encode_list(group, make_input(session, y, confession.sealed, confession.input_seed))
+            == signed.body
+        )
+        if not same or len(set(confession.sealed)) < session.n_records:
             wrong.add(member)
     wrong = wrong or _agreed_on_envelopes(
-        {member: given for member, given in confessions.items() if (Kind.INPUT, member) in slots}
+        {member: confession for member, confession in confessions.items() if (Kind.INPUT, member) in slots}
     )
     if wrong:
         return Findings(frozenset(wrong), reason="put in what she cannot account for")
@@ -208,31 +199,31 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
         return None
     current = _inputs(session, slots)
     for member in range(session.n):
-        shown, given_here = slots.get((Kind.HOP, member)), confessions.get(member)
-        if shown is None:
+        signed, confessed = slots.get((Kind.HOP, member)), confessions.get(member)
+        if signed is None:
             break
-        if given_here is not None:
+        if confessed is not None:
             keys = (shares[member], combined_key(group, shares[member + 1 :]))
             if (
-                make_hop(session, member, given_here.secret, keys, current, given_here.hop_seed).encode(group)
-                != shown.body
+                make_hop(session, member, confessed.secret, keys, current, confessed.hop_seed).encode(group)
+                != signed.body
             ):
                 return Findings(frozenset({member}), reason="mixed another list than she received")
-        current = _passed_on(session, shown)
+        current = _passed_on(session, signed)
     return None
 
 
 def _agreed_on_envelopes(confessions: dict[int, Confession]) -> set[int]:
-    """Members who put in the same envelope: it is random, and nobody can copy another's in time."""
+    """Envelopes are random and cannot be copied in time, so equal ones were agreed on."""
     owners: dict[bytes, set[int]] = {}
-    for member, given in confessions.items():
-        for sealed in given.sealed:
+    for member, confession in confessions.items():
+        for sealed in confession.sealed:
             owners.setdefault(sealed, set()).add(member)
     return set[int]().union(*(shared for shared in owners.values() if len(shared) > 1))
 
 
 def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
-    """After a sound mix: members who did not answer, lacked a message, or stopped the run for nothing."""
+    """After a sound mix: members without an answer, with a missing message, or with a groundless stop."""
     votes = {
         member: Vote.decode(slots[Kind.VOTE, member].body)
         for member in range(session.n)
@@ -245,13 +236,13 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
         silent |= frozenset(set(range(session.n)) - votes.keys() - testimonies.keys())
     if not stoppers and len(votes) == session.n and len({vote.transcript for vote in votes.values()}) == 1:
         stoppers = {
-            member for member, given in testimonies.items() if isinstance(given, Confession)
+            member for member, testimony in testimonies.items() if isinstance(testimony, Confession)
         }  # all voted GO: none had a reason
         needed = all_slots(session, (Kind.VOTE,))
     groundless = {
         member
-        for member, given in testimonies.items()
-        if isinstance(given, Confession) and _uncalled(given, member, votes)
+        for member, testimony in testimonies.items()
+        if isinstance(testimony, Confession) and _uncalled(testimony, member, votes)
     }
     disputed = set[int]()
     for member in stoppers & testimonies.keys():
@@ -269,30 +260,30 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     return Findings(silent=silent, disputed=frozenset(disputed), reason="a message is missing")
 
 
-def _uncalled(given: Confession, member: int, votes: dict[int, Vote]) -> bool:
-    """Whether she confesses though she neither voted nor saw a NO-GO or another confession."""
-    seen = given.attestation
+def _uncalled(confession: Confession, member: int, votes: dict[int, Vote]) -> bool:
+    """A confession without own vote, NO-GO or another confession."""
+    received = confession.attestation
     may_have_cause = any(
-        kind is Kind.BLAME or (kind is Kind.VOTE and not (m in votes and votes[m].go)) for kind, m in seen
+        kind is Kind.BLAME or (kind is Kind.VOTE and not (m in votes and votes[m].go)) for kind, m in received
     )
-    return not may_have_cause and (Kind.VOTE, member) not in seen
+    return not may_have_cause and (Kind.VOTE, member) not in received
 
 
 def _accuses_falsely(session: Session, slots: Slots, vote: Vote) -> bool:
-    """Whether a NO-GO brings a message that is sound together with everything that it builds on."""
+    """A NO-GO with a sound message, together with all messages it builds on."""
     if not vote.evidence:
         return False
     try:
-        shown = open_frame(session, vote.evidence)
+        signed = open_frame(session, vote.evidence)
     except PeerError:
         return True
-    hops = {(Kind.HOP, member) for member in range(shown.sender + 1)} if shown.kind is Kind.HOP else set()
-    before = all_slots(session, (kind for kind in BEFORE_VOTE if kind < shown.kind)) | hops
+    hops = {(Kind.HOP, member) for member in range(signed.sender + 1)} if signed.kind is Kind.HOP else set()
+    before = all_slots(session, (kind for kind in BEFORE_VOTE if kind < signed.kind)) | hops
     return before <= slots.keys()
 
 
 def _wrong_hashes(votes: dict[int, Vote], slots: Slots) -> frozenset[int]:
-    """Members who voted GO over a transcript that differs from the one that all testimonies agree on."""
+    """GO votes over a transcript other than the one on which all testimonies agree."""
     return frozenset(
         member for member, vote in votes.items() if vote.go and vote.transcript != transcript_hash(slots)
     )
@@ -303,6 +294,6 @@ def _inputs(session: Session, slots: Slots) -> tuple[Ciphertext, ...]:
     return tuple(one for ciphertexts in lists for one in ciphertexts)
 
 
-def _passed_on(session: Session, shown: Signed) -> tuple[Ciphertext, ...]:
-    """The list that a mixer passed on, which was checked before."""
-    return Hop.decode(session, shown.body, last=shown.sender == session.n - 1).shuffled
+def _passed_on(session: Session, signed: SignedMessage) -> tuple[Ciphertext, ...]:
+    """The list that a mixer passed on, checked before."""
+    return Hop.decode(session, signed.body, last=signed.sender == session.n - 1).shuffled

@@ -1,9 +1,7 @@
-"""Random groups that nobody chose: a frozen roster, commit, reveal, shuffle.
+"""Random groups that no one can choose: frozen roster, commit, reveal, shuffle.
 
-Source: Romero-Tris and Megías 2018, Sec. 3.3.1.
-
-Everybody commits before anybody reveals, so that neither the server nor the last to speak can pick the
-outcome.
+Source: Romero-Tris and Megías 2018, Sec. 3.3.1. All commit before anyone reveals, so neither the server nor
+the last member to reveal can pick the outcome.
 """
 
 import hashlib
@@ -23,25 +21,25 @@ SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES
 
 
 def commitment(roster: bytes, identity: bytes, secret: bytes) -> bytes:
-    """Commit to a secret before anybody reveals; bound to the roster and to the member."""
+    """Commit to a secret before the reveal; bound to the roster and the member."""
     return hashlib.blake2b(roster + identity + secret, digest_size=32, person=b"shoal lot").digest()
 
 
 def sign_lot(signing_seed: bytes, part: bytes, roster: bytes, lot: bytes) -> bytes:
-    """Sign a commitment (part "commit") or a secret ("reveal") over the roster that its member was shown."""
+    """Sign a commitment (part "commit") or a secret ("reveal") over the roster that the member sees."""
     return lot + signature(signing_seed, part, roster + lot)
 
 
-def read_lot(identity: bytes, part: bytes, roster: bytes, said: bytes) -> bytes:
-    """Return a member's commitment or secret; raise PeerError unless she signed it over this very roster."""
-    if len(said) != SIGNED_LOT_BYTES:
-        raise PeerError("bad-length", f"a lot of {len(said)} bytes instead of {SIGNED_LOT_BYTES}")
-    require_signature(identity, part, roster + said[:LOT_BYTES], said[LOT_BYTES:])
-    return said[:LOT_BYTES]
+def read_lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> bytes:
+    """Return a member's commitment or secret; raise PeerError unless signed over this roster."""
+    if len(message) != SIGNED_LOT_BYTES:
+        raise PeerError("bad-length", f"a lot of {len(message)} bytes instead of {SIGNED_LOT_BYTES}")
+    require_signature(identity, part, roster + message[:LOT_BYTES], message[LOT_BYTES:])
+    return message[:LOT_BYTES]
 
 
 def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
-    """Hash the frozen roster: a round's name and everybody in it."""
+    """Hash the frozen roster: the round's name and all identities."""
     state = hashlib.blake2b(len(round_name).to_bytes(4) + round_name, digest_size=32, person=b"shoal roster")
     for identity in sorted(identities):
         state.update(len(identity).to_bytes(4) + identity)
@@ -51,28 +49,10 @@ def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
 def divide(
     seed: bytes, identities: Sequence[bytes], size: int
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...]]:
-    """Divide the roster by a fair shuffle.
+    """Divide the roster into groups of ``size`` or ``size`` + 1 by a fair shuffle.
 
-    Parameters
-    ----------
-    seed
-        The seed that everybody has a part in.
-    identities
-        The roster.
-    size
-        How many people meet in a group; groups may have one more.
-
-    Returns
-    -------
-    list of tuple
-        The groups.
-    tuple
-        Those who wait for the next round.
-
-    Raises
-    ------
-    MisuseError
-        If ``size`` is outside SMALLEST..LARGEST - 1.
+    Returns the groups, and the people who wait for the next round. Raises MisuseError if ``size`` is outside
+    SMALLEST..LARGEST - 1.
     """
     if not SMALLEST <= size < LARGEST:
         raise MisuseError(f"groups of {size}; choose {SMALLEST} to {LARGEST - 1}")
@@ -87,19 +67,7 @@ def divide(
 
 @dataclass
 class Lottery:
-    """One attempt at commit and reveal over a frozen roster.
-
-    Parameters
-    ----------
-    round_name
-        What the round is called.
-    identities
-        The roster, sorted.
-    restarts
-        How often the lottery has started again.
-    commits, reveals
-        What each member has committed to and revealed.
-    """
+    """One attempt at commit and reveal over a frozen, sorted roster, after ``restarts`` restarts."""
 
     round_name: bytes
     identities: tuple[bytes, ...]
@@ -109,11 +77,11 @@ class Lottery:
 
     @property
     def roster(self) -> bytes:
-        """What commitments are bound to; it changes with every restart."""
+        """Digest to which commitments are bound; each restart changes it."""
         return roster_digest(self.round_name + bytes((self.restarts,)), self.identities)
 
     def commit(self, identity: bytes, digest: bytes) -> None:
-        """Take one commitment; raise PeerError for a stranger's, a second one, or one of a wrong length."""
+        """Record one commitment; raise PeerError for an unknown member, a second one, or a wrong length."""
         self._known(identity)
         if identity in self.commits:
             raise PeerError("duplicate", "a second commitment")
@@ -122,7 +90,7 @@ class Lottery:
         self.commits[identity] = digest
 
     def reveal(self, identity: bytes, secret: bytes) -> None:
-        """Take one secret, once all have committed; raise PeerError unless its member committed to it."""
+        """Record one secret after all have committed; raise PeerError unless it matches the commitment."""
         self._known(identity)
         if len(self.commits) < len(self.identities):
             raise PeerError("bad-frame", "a reveal before everybody has committed")
@@ -134,11 +102,11 @@ class Lottery:
 
     @property
     def seed(self) -> bytes | None:
-        """The shared seed, once everybody has revealed."""
+        """The shared seed; None until all have revealed."""
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
     def without_silent(self) -> "Lottery":
-        """Return the next attempt, without those who kept silent; raise PeerError after the second."""
+        """Return the next attempt without the silent members; raise PeerError after the second."""
         if self.restarts >= MOST_RESTARTS:
             raise PeerError("too-late", "the lottery has started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits
@@ -152,7 +120,7 @@ class Lottery:
 
 
 def shared_seed(roster: bytes, reveals: Mapping[bytes, bytes]) -> bytes:
-    """Compute the seed, as everybody does for herself."""
+    """Compute the seed, as each member does."""
     state = hashlib.blake2b(roster, digest_size=32, person=b"shoal seed")
     for identity in sorted(reveals):
         state.update(reveals[identity])

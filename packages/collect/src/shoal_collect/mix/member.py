@@ -1,9 +1,9 @@
-"""A member of a group in one mix run, as a state machine: bytes and the time in, bytes and events out.
+"""A member of a group in one mix run, as a state machine: bytes and time in, bytes and events out.
 
 The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn
-strips, re-masks and permutes, and all vote. When all vote GO over one transcript, they give their inner keys
-and the records open. Otherwise each erases her inner key first and then shows everything else, so that a
-replay finds the culprit. No honest member ever gives both. ``member_states`` holds the transitions.
+strips, re-masks and permutes, and all vote. If all vote GO over one transcript, they publish their inner keys
+and the records open. Otherwise each first erases the inner key and then reveals all other secrets, so that a
+replay finds the culprit. No honest member ever reveals both. ``member_states`` holds the transitions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +17,10 @@ from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import Findings, audit, read_testimonies
 from shoal_collect.mix.member_states import AWAITED, TABLE, Action, Event, State
+from shoal_collect.mix.message_log import MessageLog
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, encode_list
-from shoal_collect.mix.proof import evidence
-from shoal_collect.mix.received import Received
-from shoal_collect.mix.session import Kind, Session, Signed, open_frame, sign
+from shoal_collect.mix.proof import choose_evidence
+from shoal_collect.mix.session import Kind, Session, SignedMessage, open_frame, sign
 from shoal_collect.mix.transcript import (
     commitment,
     make_hop,
@@ -43,54 +43,47 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """All records of the group in canonical order, and how many envelopes held none."""
+class OpenedRecords:
+    """All records of the group in canonical order, and the number of envelopes without a record."""
 
     records: tuple[bytes, ...]
     spoiled: int
 
 
 @dataclass(frozen=True)
-class Aborted:
-    """The run is over and nothing was opened here."""
+class AbortedRun:
+    """The run is over and this member opened no record."""
 
     findings: Findings
 
 
 @dataclass(frozen=True)
-class Unheeded:
-    """Bytes that had no effect, and why."""
+class IgnoredMessage:
+    """Bytes without effect, and the reason."""
 
     fault: PeerError
 
 
-Output = Broadcast | Opened | Aborted | Unheeded
+Output = Broadcast | OpenedRecords | AbortedRun | IgnoredMessage
 
 
 class Member:
-    """One member: ``start`` once, then ``receive`` and ``tick`` in any order.
+    """One member: call ``start`` once, then ``receive`` and ``tick`` in any order.
 
-    The same seed and the same calls give the same outputs.
+    The same seed and calls give the same outputs.
 
     Parameters
     ----------
-    session
-        The run that she takes part in.
-    me
-        Her place in the group, from 0.
+    session, me
+        The run, and the member's place in the group, from 0.
     signing_seed
-        32 secret bytes; they belong to ``session.identities[me]``.
+        32 secret bytes of ``session.identities[me]``.
     records
-        What she puts in: exactly ``session.n_records`` of ``session.record_bytes``, fakes included.
+        Exactly ``session.n_records`` records of ``session.record_bytes``, fakes included; else MisuseError.
     chance
-        Where all her randomness comes from.
+        The source of all randomness.
     limit_s
-        How long she waits in each state, in seconds.
-
-    Raises
-    ------
-    MisuseError
-        If the records do not fit the session.
+        Time limit of each state, in seconds.
     """
 
     table: Table[State, Event, Action] = TABLE
@@ -115,9 +108,9 @@ class Member:
         self._inner_chance: Chance | None = Chance(chance.seed())
         self._secret = session.group.draw_secret(self._key_chance)
         self._inner_secret: bytes | None = envelope.draw_secret(self._inner_chance)
-        self._received = Received(session, me)
+        self._received = MessageLog(session, me)
         self._slots = self._received.slots
-        self._evidence: Signed | None = None
+        self._evidence: SignedMessage | None = None
         self._wrong_openers: frozenset[int] = frozenset()
         self._keys: list[Key] = []
         self._sealed: tuple[bytes, ...] = ()
@@ -134,18 +127,18 @@ class Member:
         return self._drained()
 
     def receive(self, frame: bytes, now_s: float) -> list[Output]:
-        """Take a message from anybody; one that is not of this session has no effect and is reported."""
+        """Process a message; one of another session has no effect and is reported."""
         try:
             signed = open_frame(self.session, frame)
             self._step(Event.MESSAGE, now_s)
             self._received.take(signed)
         except PeerError as fault:
-            return [Unheeded(fault)]
+            return [IgnoredMessage(fault)]
         self._advance(now_s)
         return self._drained()
 
     def tick(self, now_s: float) -> list[Output]:
-        """Let time pass: whoever keeps the others waiting beyond the limit ends the run."""
+        """Advance the time: a member who exceeds the limit ends the run."""
         if now_s > self._deadline_s:
             self._evidence = None
             self._step(Event.LATE, now_s)
@@ -154,7 +147,7 @@ class Member:
 
     @property
     def waiting_for(self) -> frozenset[int]:
-        """The members who have to send next."""
+        """The members who must send next."""
         if self._state is State.HOPS:
             return frozenset({self._hop}) - {sender for kind, sender in self._slots if kind is Kind.HOP}
         awaited = AWAITED.get(self._state)
@@ -162,13 +155,13 @@ class Member:
 
     @property
     def deadline_s(self) -> float:
-        """The time after which she stops waiting; ``tick`` has no effect before."""
+        """The time limit of the current state; ``tick`` has no effect before."""
         return self._deadline_s
 
     def evidence_against(self, culprit: int) -> list[bytes]:
-        """Return the messages that may prove a member's fault to somebody who was not there."""
+        """Return the messages that may prove a member's fault to an outsider."""
         _, testimonies = read_testimonies(self.session, self._slots)
-        return evidence(self._received, testimonies, culprit)
+        return choose_evidence(self._received, testimonies, culprit)
 
     # what a member says; a cheater in the tests says something else
 
@@ -197,7 +190,7 @@ class Member:
         )
 
     def _make_vote(self) -> Vote:
-        """GO when all her envelopes came through exactly once and there are as many as there should be."""
+        """GO if each envelope came through exactly once and the count is right."""
         whole = len(set(self._finals)) == self.session.n * self.session.n_records and set(
             self._sealed
         ) <= set(self._finals)
@@ -234,7 +227,7 @@ class Member:
 
     @property
     def _readers(self) -> Mapping[State, Callable[[], Event]]:
-        """How what has come is judged; commitments say nothing yet, and the audit judges confessions."""
+        """Commitments carry nothing to check yet, and the audit judges confessions."""
         return {
             State.KEYS: self._read_keys,
             State.INPUTS: self._read_inputs,
@@ -244,7 +237,6 @@ class Member:
         }
 
     def _step(self, event: Event, now_s: float) -> None:
-        """Do what the table says; every step but an ignored one starts the clock again."""
         step = self.table.step(self._state, event)
         if step is None:
             return
@@ -253,12 +245,10 @@ class Member:
             self._actions[step.action]()
 
     def _advance(self, now_s: float) -> None:
-        """Go as far as the messages allow."""
         while self._state not in self.table.final and (event := self._due()) is not None:
             self._step(event, now_s)
 
     def _due(self) -> Event | None:
-        """What the messages amount to in this state; None while some are missing."""
         if self._received.conflicts and self.table.reacts(self._state, Event.CONFLICT):
             self._evidence = next(iter(self._received.conflicts.values()))
             return Event.CONFLICT
@@ -273,32 +263,32 @@ class Member:
 
     def _read_keys(self) -> Event:
         for member in range(self.session.n):
-            commit, shown = self._slots[Kind.KEY_COMMIT, member], self._slots[Kind.KEY, member]
+            commit, signed = self._slots[Kind.KEY_COMMIT, member], self._slots[Kind.KEY, member]
             try:
-                self._keys.append(read_key(self.session, commit, shown))
+                self._keys.append(read_key(self.session, commit, signed))
             except PeerError:
-                self._evidence = shown
+                self._evidence = signed
                 return Event.FAULTY
         return Event.SOUND
 
     def _read_inputs(self) -> Event:
         lists: list[Ciphertext] = []
         for member in range(self.session.n):
-            commit, shown = self._slots[Kind.INPUT_COMMIT, member], self._slots[Kind.INPUT, member]
+            commit, signed = self._slots[Kind.INPUT_COMMIT, member], self._slots[Kind.INPUT, member]
             try:
-                lists += read_input(self.session, commit, shown)
+                lists += read_input(self.session, commit, signed)
             except PeerError:
-                self._evidence = shown
+                self._evidence = signed
                 return Event.FAULTY
         self._list = tuple(lists)
         return Event.SOUND
 
     def _read_hop(self) -> Event:
-        shown = self._slots[Kind.HOP, self._hop]
+        signed = self._slots[Kind.HOP, self._hop]
         try:
-            hop = read_hop(self.session, [key.share for key in self._keys], self._list, shown)
+            hop = read_hop(self.session, [key.share for key in self._keys], self._list, signed)
         except PeerError:
-            self._evidence = shown
+            self._evidence = signed
             return Event.FAULTY
         if self._hop < self.session.n - 1:
             self._list = hop.shuffled
@@ -313,7 +303,7 @@ class Member:
         return Event.LAST
 
     def _compare_votes(self) -> Event:
-        """All vote GO here; they must mean the same transcript."""
+        """All vote GO here; they must refer to one transcript."""
         votes = [Vote.decode(self._slots[Kind.VOTE, member].body) for member in range(self.session.n)]
         return Event.FAULTY if len({vote.transcript for vote in votes}) > 1 else Event.SOUND
 
@@ -324,17 +314,19 @@ class Member:
         return Event.FAULTY if self._wrong_openers else Event.SOUND
 
     def _openings(self) -> dict[int, bytes | None]:
-        """The inner secret that each member gave; None for one that does not fit her key."""
-        given: dict[int, bytes | None] = {}
+        """Each member's inner secret; None for one that does not match the member's key."""
+        secrets: dict[int, bytes | None] = {}
         for (kind, sender), signed in sorted(self._slots.items()):
             if kind is Kind.OPEN:
                 try:
                     secret = Opening.decode(self.session, signed.body).inner_secret
                 except PeerError:
-                    given[sender] = None
+                    secrets[sender] = None
                 else:
-                    given[sender] = secret if envelope.fits(secret, self._keys[sender].inner) else None
-        return given
+                    secrets[sender] = (
+                        secret if envelope.is_secret_of(secret, self._keys[sender].inner) else None
+                    )
+        return secrets
 
     # actions
 
@@ -364,7 +356,7 @@ class Member:
         self._post(Kind.OPEN, self._make_opening())
 
     def _stop(self) -> None:
-        """NO-GO, with the message that shows the fault when there is one."""
+        """NO-GO, with the message that shows the fault, if one does."""
         self._erase_inner_key()
         if (Kind.VOTE, self.me) not in self._slots:
             evidence = b"" if self._evidence is None else self._evidence.frame
@@ -372,7 +364,7 @@ class Member:
         self._confess()
 
     def _confess(self) -> None:
-        """Erase the inner key first, then show everything else."""
+        """Erase the inner key first, then reveal all else."""
         if (Kind.OPEN, self.me) in self._slots:
             raise AssertionError("no honest member gives both")
         self._erase_inner_key()
@@ -386,15 +378,15 @@ class Member:
                 records.append(envelope.unseal(sealed, secret, self.session.name))
             except PeerError:
                 continue  # its sender spoiled it herself: nobody else could have, and it is counted
-        self._end(Opened(tuple(sorted(records)), len(self._finals) - len(records)))
+        self._end(OpenedRecords(tuple(sorted(records)), len(self._finals) - len(records)))
 
     def _abort_after_audit(self) -> None:
-        self._end(Aborted(audit(self.session, self._slots, frozenset(self._received.conflicts))))
+        self._end(AbortedRun(audit(self.session, self._slots, frozenset(self._received.conflicts))))
 
     def _name(self) -> None:
-        self._end(Aborted(Findings(self._wrong_openers, reason="gave an inner key that does not fit")))
+        self._end(AbortedRun(Findings(self._wrong_openers, reason="gave an inner key that does not fit")))
 
-    def _end(self, outcome: Opened | Aborted) -> None:
+    def _end(self, outcome: OpenedRecords | AbortedRun) -> None:
         self._erase_inner_key()
         self._outputs.append(outcome)
 

@@ -1,6 +1,6 @@
-"""What a member of a mix run may do: (state, event) -> (action, next state).
+"""The transitions of a member of a mix run: (state, event) -> (action, next state).
 
-Each state but the first and the last two is named after the messages that a member waits for in it.
+Each state except the first and the last two is named after the messages that the member waits for.
 """
 
 from enum import StrEnum
@@ -11,7 +11,7 @@ from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
 
 
 class State(StrEnum):
-    """Where a member is in her run."""
+    """The state of a member in the run."""
 
     NEW = "new"
     KEY_COMMITS = "key commitments"
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to a member."""
+    """An event for a member."""
 
     START = "start"
     MESSAGE = "message"  # a signed message of this session has come
@@ -43,7 +43,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What a member does about it."""
+    """The member's reaction."""
 
     COMMIT_KEYS = "commit to keys"
     SHOW_KEYS = "show keys"

@@ -1,4 +1,4 @@
-"""What the messages of a mix run say: for each kind one type and one binary encoding of strict length."""
+"""The messages of a mix run: for each kind one type and one binary encoding of strict length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shoal_collect.mix.session import DIGEST_BYTES, KINDS, Kind, Session
 
 
 class Reader:
-    """Reads a body from left to right, checks every length, and lets nothing be left over."""
+    """Reads a body from left to right, checks each length, and rejects trailing bytes."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -46,14 +46,14 @@ class Reader:
         return scalar
 
     def end(self) -> None:
-        """Raise PeerError when bytes are left."""
+        """Raise PeerError for trailing bytes."""
         if self._at != len(self._body):
             raise PeerError("bad-length", f"{len(self._body) - self._at} bytes too many")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A member's shares of both keys, with proofs that she knows their secrets."""
+    """A member's shares of both keys, with proofs of their secrets."""
 
     share: mpz
     proof: KeyProof
@@ -79,16 +79,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Hop:
-    """What a mixer did to the list.
+    """One mixer's step.
 
-    Attributes
-    ----------
-    stripped, proof
-        The second parts without the layer of her share, and the proof of that.
-    shuffled
-        The list re-masked in another order; empty for the last mixer.
-    shuffle
-        The proof of the shuffle, in sessions that ask for one.
+    ``stripped``, ``proof``: the second parts without the layer of the mixer's share, and the proof.
+    ``shuffled``: the re-masked list in another order; empty for the last mixer. ``shuffle``: the proof of the
+    shuffle, in sessions that require one.
     """
 
     stripped: tuple[mpz, ...]
@@ -99,8 +94,8 @@ class Hop:
     def encode(self, group: Group) -> bytes:
         """Encode at a length fixed by session and place."""
         numbers = [*self.stripped, self.proof.announced_key, self.proof.announced_list, self.proof.response]
-        shown = b"" if self.shuffle is None else self.shuffle.encode(group)
-        return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shown
+        shuffle_proof = b"" if self.shuffle is None else self.shuffle.encode(group)
+        return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shuffle_proof
 
     @classmethod
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
@@ -140,7 +135,7 @@ Attestation = dict[tuple[Kind, int], tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Vote:
-    """GO over a transcript, or NO-GO, with the message to blame when one shows its own fault."""
+    """GO over a transcript, or NO-GO with a message that shows its sender's fault, if one does."""
 
     go: bool
     transcript: bytes
@@ -160,7 +155,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class Opening:
-    """A member's inner secret, and what she had received from everybody."""
+    """A member's inner secret, and an attestation of all messages received."""
 
     inner_secret: bytes
     attestation: Attestation
@@ -180,7 +175,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Confession:
-    """What lets everybody replay a member's part after NO-GO, when her inner key is gone."""
+    """The secrets that let others replay a member's part after NO-GO, without the inner key."""
 
     secret: mpz
     input_seed: bytes
@@ -213,7 +208,7 @@ class Confession:
 
 
 def encode_attestation(attestation: Attestation) -> bytes:
-    """Encode the rows sorted, with their count before them."""
+    """Encode the sorted rows after their count."""
     rows = [bytes(slot) + digest + signature for slot, (digest, signature) in sorted(attestation.items())]
     return len(rows).to_bytes(2) + b"".join(rows)
 

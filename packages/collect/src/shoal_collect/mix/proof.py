@@ -1,17 +1,17 @@
-"""What signed messages prove to somebody who was not there, and who trusts nobody who shows them.
+"""The faults that signed messages prove to an outsider, who does not trust the person showing them.
 
-Whoever shows them may leave some out, or have agreed with others on what they say. So a fault counts only
-where the culprit's own messages show it, or where her testimony says that she had received the very messages
-that her part is judged by. Whoever testifies to less than she must have received has shown a fault, too.
+That person may leave messages out, or have agreed with others on a story. So a fault counts only where the
+culprit's own messages show it, or where the culprit's testimony admits having received the very messages by
+which the part is judged. Testifying to fewer messages than must have been received is a fault, too.
 """
 
 from collections.abc import Iterable, Sequence
 
 from shoal_collect.crypto import envelope
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.blame import Testimonies, audit, liars, read_testimonies
+from shoal_collect.mix.blame import Testimonies, audit, find_liars, read_testimonies
+from shoal_collect.mix.message_log import MessageLog
 from shoal_collect.mix.messages import Opening, Vote
-from shoal_collect.mix.received import Received
 from shoal_collect.mix.session import Kind, Session, open_frame
 from shoal_collect.mix.transcript import BEFORE_VOTE, Slots, read_input, read_key
 
@@ -21,38 +21,28 @@ _AFTER = (Kind.VOTE, Kind.OPEN, Kind.BLAME)
 _BEFORE = {Kind.KEY: Kind.KEY_COMMIT, Kind.INPUT_COMMIT: Kind.KEY, Kind.INPUT: Kind.INPUT_COMMIT}
 
 
-def evidence(received: Received, testimonies: Testimonies, culprit: int) -> list[bytes]:
-    """Choose the messages that may prove a member's fault to others: hers, and those that she received.
+def choose_evidence(received: MessageLog, testimonies: Testimonies, culprit: int) -> list[bytes]:
+    """Choose messages that may prove a member's fault: those the member sent or received.
 
-    Votes and testimonies of all are among them.
+    Votes and testimonies of all members are among them.
     """
-    given = testimonies.get(culprit)
-    seen = set[tuple[Kind, int]]() if given is None else set(given.attestation)
+    testimony = testimonies.get(culprit)
+    received_slots = set[tuple[Kind, int]]() if testimony is None else set(testimony.attestation)
     chosen = [
         signed.frame
         for slot, signed in sorted(received.slots.items())
-        if slot[1] == culprit or slot[0] in _AFTER or slot in seen
+        if slot[1] == culprit or slot[0] in _AFTER or slot in received_slots
     ]
     second = received.conflicts.get(culprit)
     return chosen if second is None else [*chosen, second.frame]
 
 
-def proven(session: Session, frames: Sequence[bytes]) -> frozenset[int]:
-    """Find the members against whom these messages prove a fault.
+def find_proven_culprits(session: Session, frames: Sequence[bytes]) -> frozenset[int]:
+    """Find the members whose fault is proven by these messages of a run.
 
-    Parameters
-    ----------
-    session
-        The run, whose name everything is signed for.
-    frames
-        Messages of it, as somebody chose them.
-
-    Raises
-    ------
-    PeerError
-        If one is not a message of this run.
+    ``frames`` may be any selection. Raises PeerError if one is not a message of this run.
     """
-    received = Received(session, _NOBODY)
+    received = MessageLog(session, _NOBODY)
     for frame in frames:
         try:
             received.take(open_frame(session, frame))
@@ -65,7 +55,7 @@ def proven(session: Session, frames: Sequence[bytes]) -> frozenset[int]:
     bad, testimonies = read_testimonies(session, slots)
     if bad:
         return bad
-    lied = liars(session, slots, testimonies)
+    lied = find_liars(session, slots, testimonies)
     if lied is not None:
         return lied.culprits
     alone = frozenset(m for m in range(session.n) if _shows_her_own_fault(session, slots, testimonies, m))
@@ -77,12 +67,14 @@ def proven(session: Session, frames: Sequence[bytes]) -> frozenset[int]:
 
 
 def _shows_her_own_fault(session: Session, slots: Slots, testimonies: Testimonies, member: int) -> bool:
-    """Whether her own messages are enough, whatever others sent."""
+    """The member's own messages suffice."""
     try:
         if {(Kind.KEY_COMMIT, member), (Kind.KEY, member)} <= slots.keys():
             key = read_key(session, slots[Kind.KEY_COMMIT, member], slots[Kind.KEY, member])
-            given = testimonies.get(member)
-            if isinstance(given, Opening) and not envelope.fits(given.inner_secret, key.inner):
+            testimony = testimonies.get(member)
+            if isinstance(testimony, Opening) and not envelope.is_secret_of(
+                testimony.inner_secret, key.inner
+            ):
                 return True
         if {(Kind.INPUT_COMMIT, member), (Kind.INPUT, member)} <= slots.keys():
             read_input(session, slots[Kind.INPUT_COMMIT, member], slots[Kind.INPUT, member])
@@ -94,7 +86,7 @@ def _shows_her_own_fault(session: Session, slots: Slots, testimonies: Testimonie
 
 
 def _must_have_received(session: Session, slots: Slots, member: int) -> set[tuple[Kind, int]]:
-    """What an honest member had before she sent what she has sent."""
+    """Messages that an honest member had before sending hers."""
     everybody = range(session.n)
 
     def all_of(kinds: Iterable[Kind]) -> set[tuple[Kind, int]]:
@@ -112,6 +104,6 @@ def _must_have_received(session: Session, slots: Slots, member: int) -> set[tupl
 
 
 def _had_received(slots: Slots, testimonies: Testimonies, member: int) -> bool:
-    """Whether she testifies to every message of others by which her part is judged."""
+    """The testimony covers each message of others by which the part is judged."""
     judged_by = {slot for slot in slots if slot[0] in BEFORE_VOTE and slot[1] != member}
     return judged_by <= testimonies[member].attestation.keys()

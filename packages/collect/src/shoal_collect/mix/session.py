@@ -1,7 +1,7 @@
 """A mix run, and its messages as frames: named kinds, signed by their sender, with strict lengths.
 
-A signature covers the digest of everything before it. A digest with its signature is therefore enough to
-prove what somebody sent: members compare these to find out who told different things to different people.
+A signature covers the digest of all bytes before it, so a digest with its signature proves a sent message.
+Members compare these to detect different messages to different people.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _ATTESTATION_BYTES: Final = 65_536  # room for what testimonies attest
 
 
 class Kind(IntEnum):
-    """The messages in the order of the protocol."""
+    """The kinds of messages in the order of the protocol."""
 
     KEY_COMMIT = 1
     KEY = 2
@@ -45,27 +45,20 @@ KINDS: Final = frozenset(map(int, Kind))
 
 @dataclass(frozen=True)
 class Session:
-    """One mix run: who takes part, in which order, and what everybody puts in.
+    """One mix run; raises MisuseError if a size is outside the limits.
 
     Parameters
     ----------
     name
         32 bytes that no other run has.
     identities
-        The members' public identity keys, in order; at least SMALLEST and at most LARGEST.
-    n_records
-        How many records each member puts in; at most MAX_RECORDS.
-    record_bytes
-        The length of each record.
+        The members' public identity keys, in order; SMALLEST to LARGEST.
+    n_records, record_bytes
+        Number of records per member (at most MAX_RECORDS), and the length of each.
     group
-        Where the arithmetic takes place.
+        The group for the arithmetic.
     proven
-        Whether every mixer proves her shuffle. A bad one is then found at once, for many times the cost.
-
-    Raises
-    ------
-    MisuseError
-        If a size is outside the limits.
+        Whether each mixer proves the shuffle: a fault is then detected at once, at many times the cost.
     """
 
     name: bytes
@@ -89,16 +82,16 @@ class Session:
 
     @property
     def n(self) -> int:
-        """How many members there are."""
+        """Number of members."""
         return len(self.identities)
 
     @property
     def sealed_bytes(self) -> int:
-        """The length of a record in its inner envelope."""
+        """Length of a record in its inner envelope."""
         return self.record_bytes + envelope.OVERHEAD_BYTES
 
     def context(self, member: int) -> bytes:
-        """Return what binds a proof to this session and one member."""
+        """Return the bytes that bind a proof to this session and one member."""
         return self.name + bytes((member,))
 
     def frame_limit(self) -> int:
@@ -111,8 +104,8 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Signed:
-    """A message whose signature holds."""
+class SignedMessage:
+    """A message with a valid signature."""
 
     kind: Kind
     sender: int
@@ -122,16 +115,16 @@ class Signed:
     frame: bytes
 
 
-def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> Signed:
+def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> SignedMessage:
     """Sign a message with the sender's identity key."""
     head = _MAGIC + bytes((kind,)) + session.name + bytes((sender,))
     digest = hashlib.blake2b(head + body, digest_size=DIGEST_BYTES).digest()
     _, secret = crypto_sign_seed_keypair(signing_seed)
     signature = bytes(crypto_sign(_attested(session, kind, sender, digest), secret)[:SIGNATURE_BYTES])
-    return Signed(kind, sender, body, digest, signature, head + body + signature)
+    return SignedMessage(kind, sender, body, digest, signature, head + body + signature)
 
 
-def open_frame(session: Session, frame: bytes) -> Signed:
+def open_frame(session: Session, frame: bytes) -> SignedMessage:
     """Read a message; raise PeerError for anything that is not a signed message of this session."""
     if not _HEAD_BYTES + SIGNATURE_BYTES <= len(frame) <= session.frame_limit():
         raise PeerError("bad-length", f"a message of {len(frame)} bytes")
@@ -144,13 +137,13 @@ def open_frame(session: Session, frame: bytes) -> Signed:
         raise PeerError("unknown-member", "a message from nobody in this group")
     digest = hashlib.blake2b(frame[:-SIGNATURE_BYTES], digest_size=DIGEST_BYTES).digest()
     signature = frame[-SIGNATURE_BYTES:]
-    if not attests(session, kind, sender, digest, signature):
+    if not is_attested(session, kind, sender, digest, signature):
         raise PeerError("bad-signature", "a message that its sender did not sign")
-    return Signed(kind, sender, frame[_HEAD_BYTES:-SIGNATURE_BYTES], digest, signature, frame)
+    return SignedMessage(kind, sender, frame[_HEAD_BYTES:-SIGNATURE_BYTES], digest, signature, frame)
 
 
-def attests(session: Session, kind: Kind, sender: int, digest: bytes, signature: bytes) -> bool:
-    """Say whether the sender signed a message with this digest."""
+def is_attested(session: Session, kind: Kind, sender: int, digest: bytes, signature: bytes) -> bool:
+    """Check that the sender signed a message with this digest."""
     try:
         crypto_sign_open(signature + _attested(session, kind, sender, digest), session.identities[sender])
     except BadSignatureError:

@@ -1,8 +1,8 @@
-"""A proof of blame as a registrar takes it: everything that a stranger needs to judge a member's fault.
+"""A proof of blame for a registrar: all that an outsider needs to judge a member's fault.
 
-The culprit signed the round and its terms when she joined; these, the lottery's seed and the members make the
-name of each mix run, for which all its messages are signed. So nobody can move a message into another run,
-or judge it by other terms. Her token shows for which collector and period she was admitted.
+The culprit signed the round and its terms on joining; these, the lottery's seed and the members determine the
+name of each mix run, for which all its messages are signed. So no message can be moved to another run or
+judged by other terms. The culprit's token shows for which collector and period it was admitted.
 """
 
 import hashlib
@@ -14,16 +14,16 @@ from pydantic import ValidationError
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import RECORD_BYTES
-from shoal_collect.mix.proof import proven
+from shoal_collect.mix.proof import find_proven_culprits
 from shoal_collect.mix.session import LARGEST, SMALLEST, Session
 from shoal_collect.roles.admission import (
     KEY_STATEMENT_BYTES,
     TOKEN_BYTES,
     Purpose,
     purpose_of,
+    read_stated_key,
     require_token,
     split_roster,
-    stated_key,
 )
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import channel_name
@@ -34,7 +34,7 @@ QUESTIONS_TAG, RELEASES_TAG = 0, 3  # of the letters in each of the two mix runs
 
 
 def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: int) -> Session:
-    """Return one of a group's two mix runs: of its questions, or of its releases."""
+    """Return one of a group's two mix runs: for its questions or its releases."""
     name = hashlib.blake2b(channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
     rules = terms.rules
     n_records = terms.n_questions if tag == QUESTIONS_TAG else terms.n_pieces
@@ -43,7 +43,7 @@ def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: in
 
 @dataclass(frozen=True)
 class Accusation:
-    """One member of a group, and the messages that prove her fault.
+    """One member of a group, and the messages that prove a fault.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Accusation:
     round_name, seed, terms
         The round, the seed of its lottery, and its terms as JSON.
     tag
-        Which of the two mix runs it was.
+        Which of the two mix runs.
     identities, culprit
-        The members in order, and the place of the one who is accused.
+        The members in order, and the place of the accused one.
     entry
-        Her signature of the terms, and her token.
+        The culprit's signature of the terms, and token.
     token_key
-        The registrar's key of the period, as it states it.
+        The registrar's statement of its key for the period.
     frames
         Messages of the run.
     """
@@ -75,14 +75,14 @@ class Accusation:
     frames: tuple[bytes, ...]
 
     def encode(self) -> bytes:
-        """Encode it; what has no fixed length stands after its length."""
+        """Encode it; parts of variable length follow their length."""
         head = bytes((self.tag, len(self.identities), self.culprit)) + b"".join(self.identities)
         fixed = _MAGIC + self.collector_key + self.round_name + self.seed + head + self.entry + self.token_key
         return fixed + b"".join(len(one).to_bytes(4) + one for one in (self.terms, *self.frames))
 
 
 def read_accusation(body: bytes) -> Accusation:
-    """Read an accusation; raise PeerError when it is cut or has other parts."""
+    """Read an accusation; raise PeerError when truncated or with other parts."""
     at = len(_MAGIC)
 
     def take(n: int) -> bytes:
@@ -118,15 +118,7 @@ def read_accusation(body: bytes) -> Accusation:
 
 
 def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
-    """Find out what the culprit's token was good for; raise PeerError unless her fault is proven.
-
-    Parameters
-    ----------
-    accusation
-        Who is accused, and the messages.
-    registrar_key
-        The key of the registrar that admitted her.
-    """
+    """Return the purpose of the culprit's token; raise PeerError unless the fault is proven."""
     one, culprit = accusation, accusation.identities[accusation.culprit]
     try:
         terms = Terms.model_validate_json(one.terms)
@@ -137,10 +129,10 @@ def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
     if len(set(one.identities)) < len(one.identities):
         raise PeerError("out-of-range", "an accusation in a group that has somebody twice")
     signed, token = split_roster(one.entry, admitted=True)
-    require_signature(culprit, b"join", terms.joined_by(one.round_name), signed)
+    require_signature(culprit, b"join", terms.join_text(one.round_name), signed)
     purpose = purpose_of(one.collector_key, terms.registrar)
-    require_token(stated_key(registrar_key, purpose, one.token_key), culprit, token)
-    channel = channel_name(terms.joined_by(one.round_name), one.seed, one.identities)
-    if one.culprit not in proven(mix_run(channel, one.identities, terms, one.tag), one.frames):
+    require_token(read_stated_key(registrar_key, purpose, one.token_key), culprit, token)
+    channel = channel_name(terms.join_text(one.round_name), one.seed, one.identities)
+    if one.culprit not in find_proven_culprits(mix_run(channel, one.identities, terms, one.tag), one.frames):
         raise PeerError("bad-proof", "messages that prove no fault of the member whom they accuse")
     return purpose

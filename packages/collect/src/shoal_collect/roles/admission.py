@@ -1,8 +1,8 @@
-"""Tokens of admission: a registrar says that a key is a person's, and cannot tell whose.
+"""Tokens of admission: a registrar certifies that a key belongs to a person, and cannot tell which.
 
-A token is the registrar's blind signature of an identity key. It is good for one collector and one period:
-the registrar signs with a key of its own for each, and states that key under its lasting one. Everybody can
-check a token, and whoever has none is on no roster.
+A token is the registrar's blind signature of an identity key, for one collector and one period: the registrar
+has a key for each, stated under its lasting key. Anyone can check a token, and no roster contains a member
+without one.
 """
 
 import hashlib
@@ -38,17 +38,7 @@ TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # what a registrar's 
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a token is good for.
-
-    Parameters
-    ----------
-    collector_key
-        The key of the one collector.
-    days
-        The length of a period.
-    period
-        The number of the period since 1970.
-    """
+    """A token's use: one collector's key, the length of a period in days, and its number since 1970."""
 
     collector_key: bytes
     days: int
@@ -56,22 +46,22 @@ class Purpose:
 
     @property
     def text(self) -> bytes:
-        """What statements and secrets are bound to."""
+        """Bytes to which statements and secrets are bound."""
         return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
 
     @classmethod
     def read(cls, text: bytes) -> "Purpose":
-        """Read what ``text`` wrote."""
+        """Read ``text``."""
         return cls(text[:-6], int.from_bytes(text[-6:-4]), int.from_bytes(text[-4:]))
 
     @property
     def first_day(self) -> int:
-        """The day since 1970 on which the period begins."""
+        """First day of the period, since 1970."""
         return self.period * self.days
 
     @property
-    def over_day(self) -> int:
-        """The day since 1970 on which the next period begins."""
+    def end_day(self) -> int:
+        """First day of the next period, since 1970."""
         return self.first_day + self.days
 
     @property
@@ -80,24 +70,24 @@ class Purpose:
         return self.collector_key, self.days, self.period
 
     def is_recent(self, now_s: float) -> bool:
-        """Say whether a token of this period still has to be cleared."""
-        return now_s // DAY_S < self.over_day + EXCLUDED_DAYS
+        """Check whether a token of this period must still be cleared."""
+        return now_s // DAY_S < self.end_day + EXCLUDED_DAYS
 
 
 def period_at(now_s: float, days: int) -> int:
-    """Return the number of the period in which a moment (seconds since 1970) lies."""
+    """Return the number of the period at a moment (seconds since 1970)."""
     return int(now_s // DAY_S) // days
 
 
 def purpose_of(collector_key: bytes, registrar: RegistrarTerms) -> Purpose:
-    """Return what the tokens of a round are good for, by its terms."""
+    """Return the purpose of a round's tokens, by its terms."""
     return Purpose(collector_key, registrar.days, registrar.period)
 
 
-def stated_key(
+def read_stated_key(
     registrar_key: bytes, purpose: Purpose, statement: bytes, what: bytes = TOKEN_KEY
 ) -> VerifyKey:
-    """Read the key of one purpose; raise PeerError unless the registrar has signed that it is the one.
+    """Read the key of one purpose; raise PeerError unless the registrar signed it.
 
     ``what`` is TOKEN_KEY or CLEARANCE_KEY.
     """
@@ -109,7 +99,7 @@ def stated_key(
 
 
 def require_token(key: VerifyKey, identity: bytes, token: bytes) -> None:
-    """Raise PeerError unless a token admits this identity; the key comes from ``stated_key``."""
+    """Raise PeerError unless a token admits this identity; the key comes from ``read_stated_key``."""
     if len(token) != TOKEN_BYTES:
         raise PeerError("bad-length", f"a token of {len(token)} bytes instead of {TOKEN_BYTES}")
     require_blind_signature(key, token[:PREFIX_BYTES] + _subject(identity), token[PREFIX_BYTES:])
@@ -121,14 +111,10 @@ def _subject(identity: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Entry:
-    """With what somebody enters a round: a key that lives one round, and the token that admits it.
+    """A member's entry to a round: a key for one round, and the token that admits it.
 
-    Attributes
-    ----------
-    signing_seed
-        32 secret bytes that sign for her in this round alone.
-    token, statement
-        The token, and the key that it is checked with as the registrar states it; empty where nobody asks.
+    ``signing_seed``: 32 secret bytes. ``token``, ``statement``: the token, and the registrar's statement of
+    the key that checks it; empty without a registrar.
     """
 
     signing_seed: bytes
@@ -137,21 +123,11 @@ class Entry:
 
 
 class TokenRequest:
-    """How a device gets its token of a period: two requests to the registrar.
+    """A device's requests for its token of a period.
 
-    All secrets follow from the device's own, so that a request whose reply was lost is made again exactly
-    alike, and the registrar gives the same answer.
-
-    Parameters
-    ----------
-    device_key
-        32 secret bytes of the device.
-    collector_key
-        The collector that the token is for.
-    registrar
-        The registrar in the terms of the round.
-    account_key
-        The registrar's key under which she was admitted, where another one has followed.
+    All secrets follow from ``device_key`` (32 secret bytes), so that a repeated request is identical and gets
+    the same answer. ``account_key``: the registrar's key at the time of admission, where another one has
+    followed.
     """
 
     def __init__(
@@ -172,14 +148,14 @@ class TokenRequest:
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
 
     def of_period(self, period: Any) -> "TokenRequest":
-        """Return the same for another period; raise PeerError for a number that is none."""
+        """Return the request for another period; raise PeerError for an invalid number."""
         if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
             raise PeerError("out-of-range", "a period that cannot be")
         registrar = self._registrar.model_copy(update={"period": period})
         return TokenRequest(self._device_key, self.purpose.collector_key, registrar, self._account_key)
 
     def ask_what_to_clear(self) -> Call:
-        """Ask which of her earlier tokens are still to be cleared."""
+        """Ask which of the account's earlier tokens must be cleared."""
         path = f"{self.purpose.collector_key.hex()}/{self.purpose.days}"
         return Call("GET", f"/v1/clearances/{path}", to="registrar")
 
@@ -187,44 +163,44 @@ class TokenRequest:
         """Ask for the key of this collector and period."""
         return Call("GET", f"/v1/keys/{self._path}", to="registrar")
 
-    def ask_for_token(self, said: bytes, clearances: bytes = b"") -> Call:
-        """Send the blinded identity, and clearances of earlier periods; ``said`` is the registrar's key.
+    def ask_for_token(self, statement: bytes, clearances: bytes = b"") -> Call:
+        """Send the blinded identity, and clearances of earlier periods.
 
-        Raises PeerError for a key that the registrar does not state, or under which blinding hides nothing.
+        Raises PeerError for a key without the registrar's statement, or under which blinding hides nothing.
         """
-        body = self._blinded(said)[2] + clearances
+        body = self._blinded(statement)[2] + clearances
         return Call("POST", f"/v1/tokens/{self._path}", body, to="registrar")
 
-    def entry(self, said: bytes, signed: bytes) -> Entry:
-        """Take the blinding off the registrar's answer; raise PeerError unless a token is left."""
-        key, prepared, _, inverse = self._blinded(said)
+    def entry(self, statement: bytes, signed: bytes) -> Entry:
+        """Unblind the registrar's answer; raise PeerError unless it is a token."""
+        key, prepared, _, inverse = self._blinded(statement)
         token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
-        return Entry(self._signing_seed, token, said[:KEY_STATEMENT_BYTES])
+        return Entry(self._signing_seed, token, statement[:KEY_STATEMENT_BYTES])
 
     def ask_for_clearing_key(self) -> Call:
         """Ask for the key that clears this period."""
         return Call("GET", f"/v1/clearance-keys/{self._path}", to="registrar")
 
-    def ask_for_clearance(self, said: bytes, token: bytes) -> Call:
-        """Send her account, blinded, with her token of the period: under the key that the token admits."""
-        body = token + self._blinded(said, clearing=True)[2]
+    def ask_for_clearance(self, statement: bytes, token: bytes) -> Call:
+        """Send the blinded account with its token of the period, signed by the admitted key."""
+        body = token + self._blinded(statement, clearing=True)[2]
         return Call("POST", f"/v1/clearances/{self._path}", body, to="registrar")
 
-    def clearance(self, said: bytes, signed: bytes) -> bytes:
-        """Take the blinding off; what she shows with her next request for a token."""
-        key, prepared, _, inverse = self._blinded(said, clearing=True)
+    def clearance(self, statement: bytes, signed: bytes) -> bytes:
+        """Unblind the clearance, which the next request for a token must include."""
+        key, prepared, _, inverse = self._blinded(statement, clearing=True)
         return (
             self.purpose.period.to_bytes(4)
             + prepared[:PREFIX_BYTES]
             + finalize(key, prepared, signed, inverse)
         )
 
-    def _blinded(self, said: bytes, *, clearing: bool = False) -> tuple[VerifyKey, bytes, bytes, int]:
-        if len(said) != KEY_STATEMENT_BYTES + PROOF_BYTES:
-            raise PeerError("bad-length", f"a registrar's key with its proof in {len(said)} bytes")
+    def _blinded(self, statement: bytes, *, clearing: bool = False) -> tuple[VerifyKey, bytes, bytes, int]:
+        if len(statement) != KEY_STATEMENT_BYTES + PROOF_BYTES:
+            raise PeerError("bad-length", f"a registrar's key with its proof in {len(statement)} bytes")
         what = CLEARANCE_KEY if clearing else TOKEN_KEY
-        key = stated_key(self._registrar_key, self.purpose, said[:KEY_STATEMENT_BYTES], what)
-        require_key_proof(key, said[KEY_STATEMENT_BYTES:])
+        key = read_stated_key(self._registrar_key, self.purpose, statement[:KEY_STATEMENT_BYTES], what)
+        require_key_proof(key, statement[KEY_STATEMENT_BYTES:])
         if clearing:
             subject = cleared_text(verify_key(self.account_seed), self.purpose)
         else:
@@ -236,12 +212,12 @@ class TokenRequest:
 
 
 def cleared_text(account: bytes, purpose: Purpose) -> bytes:
-    """Return what a clearance says: this account's token of this period stands under no proof of blame."""
+    """Return the text of a clearance: no proof of blame stands against this account's token of the period."""
     return b"shoal clearance" + account + purpose.text
 
 
 def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
-    """Read clearances: the period, the random prefix and the signature of each; raise PeerError when cut."""
+    """Read period, random prefix and signature of each clearance; raise PeerError when truncated."""
     if len(body) % CLEARANCE_BYTES or len(body) > MOST_CLEARANCES * CLEARANCE_BYTES:
         raise PeerError("bad-length", f"clearances in {len(body)} bytes")
     rows = (body[at : at + CLEARANCE_BYTES] for at in range(0, len(body), CLEARANCE_BYTES))
@@ -249,7 +225,7 @@ def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
 
 
 def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:
-    """Return the secret that signs for a person at one registrar, and nowhere else."""
+    """Return the secret that signs for a person at one registrar only."""
     return _derived(device_key, b"shoal account", registrar_key)
 
 
@@ -258,19 +234,10 @@ def _derived(device_key: bytes, what: bytes, text: bytes) -> bytes:
 
 
 def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
-    """Read what somebody joins with: her signature of the terms, her token, the registrar's key.
+    """Read a joining member's signature of the terms, token, and statement of the registrar's key.
 
-    Parameters
-    ----------
-    body
-        The body of the request.
-    admitted
-        Whether the terms name a registrar; without one there is only the signature.
-
-    Raises
-    ------
-    PeerError
-        If a token is missing, or anything has another length.
+    Without a registrar (``admitted`` false) there is only the signature. Raises PeerError for a missing token
+    or a wrong length.
     """
     if not admitted:
         return body, b"", b""
@@ -285,7 +252,7 @@ def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
 
 
 def split_roster(entry: bytes, *, admitted: bool) -> tuple[bytes, bytes]:
-    """Read what a roster shows of somebody: her signature of the terms, and her token; raises PeerError."""
+    """Read a roster entry: signature of the terms, and token; raises PeerError."""
     length = SIGNATURE_BYTES + (TOKEN_BYTES if admitted else 0)
     if len(entry) != length:
         raise PeerError("bad-length", f"{len(entry)} bytes of somebody on a roster instead of {length}")

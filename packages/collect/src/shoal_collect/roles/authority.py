@@ -1,7 +1,7 @@
-"""The legal authority: it knows who owns which identifier, and sees no trajectory (Sec. 3.3.7).
+"""The legal authority: it knows the owner of each identifier, and sees no trajectory (Sec. 3.3.7).
 
-Anyone could claim any identifier. So each release carries a key of its own, the collector signs which
-identifier belongs to which key, and a claim is signed with that key.
+Anyone could claim any identifier. So each release has its own key, the collector signs which identifier
+belongs to which key, and a claim is signed with that key.
 """
 
 import itertools
@@ -21,7 +21,7 @@ _FIXED_BYTES: Final = IDENTIFIER_BYTES + KEY_BYTES + 2 * SIGNATURE_BYTES
 
 @dataclass(frozen=True)
 class Receipt:
-    """The collector's word that an identifier belongs to a release's key."""
+    """The collector's signed statement that an identifier belongs to a release's key."""
 
     identifier: str
     claim_key: bytes
@@ -29,42 +29,25 @@ class Receipt:
 
 
 def receipt(collector_seed: bytes, identifier: str, claim_key: bytes) -> Receipt:
-    """Sign a receipt, as the collector does when it stores a release."""
+    """Sign a receipt, as the collector does on storing a release."""
     signed = signature(collector_seed, b"receipt", identifier.encode() + claim_key)
     return Receipt(identifier, claim_key, signed)
 
 
-def claim(given: Receipt, user: str, claim_seed: bytes, authority_key: bytes, chance: Chance) -> bytes:
-    """Claim an identifier.
+def claim(stored: Receipt, user: str, claim_seed: bytes, authority_key: bytes, chance: Chance) -> bytes:
+    """Claim an identifier for a user, with the collector's receipt and the seed of the release's key.
 
-    Parameters
-    ----------
-    given
-        The collector's receipt.
-    user
-        The owner's name at the authority.
-    claim_seed
-        The seed of the release's own key.
-    authority_key
-        What the claim is sealed with, so that only the authority reads it.
-    chance
-        Where the seal's randomness comes from.
+    It is sealed with ``authority_key``, so that only the authority reads it.
     """
-    own = signature(claim_seed, b"claim", authority_key + given.identifier.encode() + user.encode())
-    text = given.identifier.encode() + given.claim_key + given.signed + own + user.encode()
+    claim_signature = signature(
+        claim_seed, b"claim", authority_key + stored.identifier.encode() + user.encode()
+    )
+    text = stored.identifier.encode() + stored.claim_key + stored.signed + claim_signature + user.encode()
     return envelope.seal(text, authority_key, _CONTEXT, chance)
 
 
 class Authority:
-    """Takes claims, and says on lawful request which identifiers are a user's.
-
-    Parameters
-    ----------
-    secret
-        The secret that opens claims, from ``envelope.draw_secret``.
-    collector_keys
-        The collectors whose receipts hold.
-    """
+    """Records claims on releases of these collectors, and on lawful request names a user's identifiers."""
 
     def __init__(self, secret: bytes, collector_keys: frozenset[bytes]) -> None:
         self._secret, self._collector_keys = secret, collector_keys
@@ -72,13 +55,13 @@ class Authority:
 
     @property
     def public_key(self) -> bytes:
-        """What claims are sealed with."""
+        """The key with which claims are sealed."""
         return envelope.public_key(self._secret)
 
     def take(self, sealed: bytes) -> None:
-        """Keep a claim; the same again has no effect.
+        """Record a claim; a copy has no effect.
 
-        Raises PeerError for a claim that proves nothing, or that somebody else has made before.
+        Raises PeerError for a claim without proof, or on an identifier that another user claimed before.
         """
         identifier, user = self.read(sealed)
         if self._owners.setdefault(identifier, user) != user:
@@ -91,7 +74,9 @@ class Authority:
         text = envelope.unseal(sealed, self._secret, _CONTEXT)
         sizes = (IDENTIFIER_BYTES, KEY_BYTES, SIGNATURE_BYTES, SIGNATURE_BYTES)
         ends = (0, *itertools.accumulate(sizes), len(text))
-        raw_id, key, receipt_signed, own, raw_user = (text[a:b] for a, b in itertools.pairwise(ends))
+        raw_id, key, receipt_signed, claim_signature, raw_user = (
+            text[a:b] for a, b in itertools.pairwise(ends)
+        )
         try:
             identifier, user = raw_id.decode("ascii"), raw_user.decode()
         except UnicodeDecodeError as error:
@@ -101,11 +86,11 @@ class Authority:
                 "unknown-collector",
                 "an identifier of no collector that this authority knows; its operator has to name each one",
             )
-        require_signature(key, b"claim", self.public_key + raw_id + raw_user, own)
+        require_signature(key, b"claim", self.public_key + raw_id + raw_user, claim_signature)
         return identifier, user
 
     def identifiers_of(self, user: str) -> tuple[str, ...]:
-        """Return all identifiers that a user has claimed."""
+        """Return all identifiers claimed by a user."""
         return tuple(sorted(identifier for identifier, owner in self._owners.items() if owner == user))
 
 

@@ -1,8 +1,8 @@
-"""The collector: it answers how many people share a sub-trajectory, and stores releases.
+"""The collector: it counts the people who share a sub-trajectory, and stores releases.
 
-It learns what is asked, and not by whom. Answers are signed and capped. They come from the state at the end
-of the day before, so that nobody can watch the count move when a neighbor sends. Several collectors with one
-database can be asked, and must agree.
+It learns the questions but not who asks them. Answers are signed and capped. They come from the state at the
+end of the previous day, so that no one can watch the count change when a neighbor sends. Several collectors
+with one database can be asked, and must agree.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ DEFAULT_QUOTA: Final = 4096
 class Answer:
     """People (at most CAP) with a similar sub-trajectory before the day ``snapshot`` (since 1970).
 
-    ``state`` is what was counted over: a digest of all days before that one.
+    ``state`` is a digest of all days before that one, over which was counted.
     """
 
     people: int
@@ -40,13 +40,13 @@ class Answer:
 
 
 class Store(Protocol):
-    """Where releases lie."""
+    """A database of releases."""
 
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
-        """Keep a release whose tag counts in a scope; its identifier."""
+        """Store a release whose tag counts in a scope; return its identifier."""
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Keep it until a day as a record of nobody."""
+        """Store a release until a day as a bootstrap record, of no person."""
 
     def count(
         self,
@@ -56,7 +56,7 @@ class Store(Protocol):
         *,
         enough: int | None = None,
     ) -> Count:
-        """Count who shares a query over everything stored before a day.
+        """Count the people who share a query over all releases stored before a day.
 
         A count of ``enough`` people or more need not be complete.
         """
@@ -64,31 +64,31 @@ class Store(Protocol):
 
 @dataclass
 class Collector:
-    """The server's side, without a network.
+    """The collector without a network.
 
     Parameters
     ----------
     store
-        Where releases lie.
+        The database of releases.
     signing_seed
-        32 secret bytes; answers and receipts are signed with them.
+        32 secret bytes that sign answers and receipts.
     thresholds
-        When two uncertain points count as similar.
+        The similarity of two uncertain points.
     quota
-        How many questions one member may submit in a day.
+        Questions per member and day.
     least_utility
-        A release with less utility (Eq. 1) is not taken. Its original length is unknown here, so all of it
+        A release with less utility (Eq. 1) is refused. Its original length is unknown here, so all of it
         counts as kept.
     count_bootstrap
-        Whether records of nobody count, too.
+        Whether bootstrap records count, too.
     by_occurrence
         Whether to count sub-trajectories, as the paper does, instead of people.
     scoping
-        How far and how long a contributor's tag lasts; None for tags that last for ever.
+        The scope of contributor tags; None for lasting tags.
     least_count
-        Fewer than that are answered as nobody.
+        Smaller counts are answered as 0.
     require
-        Raises PeerError for points that a release may not have here.
+        Raises PeerError for points that a release may not have.
     """
 
     store: Store
@@ -105,20 +105,14 @@ class Collector:
 
     @property
     def public_key(self) -> bytes:
-        """What answers and receipts are checked with."""
+        """The key that checks answers and receipts."""
         return verify_key(self.signing_seed)
 
     def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
-        """Answer one question; raise PeerError for what is not a question, and beyond the quota.
+        """Answer one question; raise PeerError for a malformed one, and beyond the quota.
 
-        Parameters
-        ----------
-        submitter
-            The identity key of the member who brings the question.
-        record
-            The encoded question.
-        today
-            The day since 1970.
+        ``submitter``: identity key of the member. ``record``: the encoded question. ``today``: the day since
+        1970.
         """
         asked = self._asked.get((submitter, today), 0)
         if asked >= self.quota:
@@ -131,17 +125,17 @@ class Collector:
 
     def reply(self, record: bytes, today: int) -> bytes:
         """Answer one question without a quota."""
-        return self.signed(record, self.people(record, today), today)
+        return self.sign_answer(record, self.people(record, today), today)
 
     def people(self, record: bytes, today: int) -> int:
-        """Count what one question asks for, as it is answered: between the threshold and the cap."""
+        """Count one question's people as answered: between the threshold and the cap."""
         enough = None if self.by_occurrence else CAP
         count = self.store.count(decode_query(record).points, self.thresholds, today, enough=enough)
         people = count.people + (count.bootstrap if self.count_bootstrap else 0)
         phi = count.occurrences if self.by_occurrence else people
         return min(phi, CAP) if phi >= self.least_count else 0
 
-    def signed(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
+    def sign_answer(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
         """Sign an answer to one question, counted over the state before a day."""
         digest = hashlib.blake2b(record, digest_size=32).digest()
         body = digest + people.to_bytes(2) + today.to_bytes(4) + state
@@ -150,12 +144,8 @@ class Collector:
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
         """Store the releases among these records.
 
-        Returns
-        -------
-        dict
-            A receipt for each release, by its name.
-        int
-            How many records were not part of a release that can be kept.
+        Returns a receipt for each release by its name, and the number of records outside an acceptable
+        release.
         """
         receipts: dict[bytes, Receipt] = {}
 
@@ -168,14 +158,9 @@ class Collector:
     def accept_bootstrap(
         self, records: Sequence[bytes], today: int, until_day: int
     ) -> tuple[list[bytes], int]:
-        """Store the releases among these records as records of nobody until a day.
+        """Store the releases among these records as bootstrap records until a day.
 
-        Returns
-        -------
-        list of bytes
-            The names of those that are stored.
-        int
-            How many records were not part of a release that can be kept.
+        Returns the names of the stored ones, and the number of records outside an acceptable release.
         """
         names: list[bytes] = []
 
@@ -186,7 +171,6 @@ class Collector:
         return names, self._each(records, keep)
 
     def _each(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
-        """Keep the releases among these records; returns how many records were not part of one."""
         releases, bad = decode_releases(records)
         for one in releases:
             if utility_of(one.points, len(one.points)) >= self.least_utility:
@@ -199,7 +183,7 @@ class Collector:
 
 
 def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
-    """Read what a collector answered to this very record; raise PeerError unless it signed that."""
+    """Read a collector's answer to this record; raise PeerError unless it signed that."""
     if len(answer) != ANSWER_BYTES:
         raise PeerError("bad-length", f"an answer of {len(answer)} bytes instead of {ANSWER_BYTES}")
     body, signed = answer[:_BODY_BYTES], answer[_BODY_BYTES:]
@@ -209,7 +193,7 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
     return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]), body[38:])
 
 
-def agreed(answers: Sequence[Answer]) -> Answer:
+def require_agreement(answers: Sequence[Answer]) -> Answer:
     """Return the one answer of all collectors; raise PeerError when they differ, so that one of them lies."""
     if not answers or len(set(answers)) != 1:
         raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")

@@ -1,4 +1,4 @@
-"""What a person is told before she consents: what is shared, the promise, and what stays open.
+"""The information a person gets before consenting: shared data, the promise, and open risks.
 
 The sentences are for readers of 14; a test measures that (``test_collect_consent.py``).
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.units import counted
 from shoal_collect.matching.trimming import Trimming
-from shoal_collect.roles.lottery import OwnGroup
+from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
 SHARED: Final = (
@@ -53,8 +53,8 @@ _PROMISES: Final[dict[Trimming, str]] = {
 }
 
 
-def promise(k: int, trimming: Trimming) -> str:
-    """Say what holds for everything that is released under these settings."""
+def describe_promise(k: int, trimming: Trimming) -> str:
+    """Describe the guarantee for all releases under these settings."""
     if k == 0:
         return "You share without a crowd (k = 0). Everything shown here is released, whoever else was there."
     others = "1 other person" if k == 1 else f"{k} other people"
@@ -70,36 +70,28 @@ _STATED: Final = (
 )
 
 
-def stated(terms: Terms) -> list[str]:
-    """Say what the collector states of itself, and what it leaves out."""
-    said = [(words, getattr(terms, name)) for name, words in _STATED]
-    missing = [words.lower() for words, text in said if not text]
-    lines = [f"{words}: {text}" for words, text in said if text]
+def describe_collector(terms: Terms) -> list[str]:
+    """List the collector's statements about itself, and the missing ones."""
+    statements = [(words, getattr(terms, name)) for name, words in _STATED]
+    missing = [words.lower() for words, text in statements if not text]
+    lines = [f"{words}: {text}" for words, text in statements if text]
     if missing:
         lines.append(f"This collector does not say: {'; '.join(missing)}. Ask before you agree.")
-    if len(missing) < len(said):
+    if len(missing) < len(statements):
         lines.append("These are the collector's own words; nothing here checks them.")
     return lines
 
 
 def days_and_hours(first_min: float, last_min: float) -> str:
-    """Say which days and hours a trip covers, in minutes since 1970."""
+    """Describe the days and hours of a trip, in minutes since 1970."""
     first, last = (np.datetime64(int(minute), "m") for minute in (first_min, last_min))
     first_text, last_text = (str(moment).replace("T", " ") for moment in (first, last))
     until = last_text[11:] if first_text[:10] == last_text[:10] else last_text
     return f"This trip goes from {first_text} to {until} (UTC)."
 
 
-def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
-    """Say what the collector's own settings mean for a promise; without them k says little.
-
-    Parameters
-    ----------
-    theta_m, theta_min
-        How far apart, in meters and minutes, two uncertain points may be and still be similar.
-    group_size
-        How many people meet in a group.
-    """
+def describe_sharing(theta_m: float, theta_min: float, group_size: int) -> str:
+    """Describe the collector's settings behind the promise: thresholds and group size."""
     return (
         "Here somebody shares a part of your trip if each of her circles is at most "
         f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
@@ -108,8 +100,8 @@ def sharing(theta_m: float, theta_min: float, group_size: int) -> str:
     )
 
 
-def linking(area_km: int, period_days: int) -> str:
-    """Say which of her releases the collector can tell to be one person's."""
+def describe_linking(area_km: int, period_days: int) -> str:
+    """Describe which releases the collector can link to one person."""
     return (
         f"What you share gets a tag. Trips that start in one area (of {area_km} km) within {period_days} "
         "days get the same tag, so that you count once. The collector can see by the tag that they are from "
@@ -117,19 +109,19 @@ def linking(area_km: int, period_days: int) -> str:
     )
 
 
-def keeping(kept_days: int | None) -> str:
-    """Say how long a collector keeps a release; None for as long as its owner does not delete it."""
+def describe_retention(kept_days: int | None) -> str:
+    """Describe how long a collector keeps a release; None until its owner deletes it."""
     how_long = "until you delete it" if kept_days is None else f"for {counted(kept_days, 'day')}"
     return f"The collector keeps what you share {how_long}. It may hand it on, or publish it, at any time."
 
 
 def date_of(day: int) -> str:
-    """Write a day since 1970 (UTC) as people do."""
+    """Format a day since 1970 (UTC) for people."""
     return str(np.datetime64(day, "D"))
 
 
-def bootstrapping(until_day: int, k: int) -> str:
-    """Say what is different while a collector fills its database, until a day since 1970."""
+def describe_bootstrap(until_day: int, k: int) -> str:
+    """Describe the rules while a collector fills its database, until a day since 1970."""
     crowd = (
         f" Your k = {k} holds. While the database is almost empty, nearly everything is too rare."
         if k
@@ -142,24 +134,24 @@ def bootstrapping(until_day: int, k: int) -> str:
     )
 
 
-def who_takes_part(registrar: RegistrarTerms | None, least: int) -> str:
-    """Say who can be in a group with her, by the terms of a round: groups are drawn from ``least`` people."""
+def describe_membership(registrar: RegistrarTerms | None, least: int) -> str:
+    """Describe who can be in one's group, by a round's terms: groups are drawn from ``least`` people."""
     if registrar is None:
         return (
             "Anybody can join here, under as many names as she likes. Somebody who does can be everybody "
             "else in your group, and all of your crowd. Nothing here stops that."
         )
-    each = "a day" if registrar.days == 1 else f"in {registrar.days} days"
+    rate = "a day" if registrar.days == 1 else f"in {registrar.days} days"
     return (
-        f"Only people whom the registrar at {registrar.url} lets in take part: one token a person {each}. "
+        f"Only people whom the registrar at {registrar.url} lets in take part: one token a person {rate}. "
         "The registrar knows that you ask for a token. It does not know what you do with it, unless it and "
         "the collector compare times or addresses. You rely on it to let in nobody twice. Groups are drawn "
         f"from at least {least} people. The registrar's key is {registrar.key}."
     )
 
 
-def counting(witnesses: Sequence[OtherCollector]) -> list[str]:
-    """Say who counts her crowd, and who would notice a false count."""
+def describe_counting(witnesses: Sequence[OtherCollector]) -> list[str]:
+    """Describe who counts the crowd, and who would notice a false count."""
     several = "Somebody who changes her device can count as several people in your crowd."
     if not witnesses:
         return [
@@ -177,8 +169,8 @@ def counting(witnesses: Sequence[OtherCollector]) -> list[str]:
     ]
 
 
-def hiding(n_real: int, n_fake: int) -> list[str]:
-    """Say when a collector's terms leave no room for an invented trip beside hers."""
+def describe_decoys(n_real: int, n_fake: int) -> list[str]:
+    """Warn when a collector's terms leave no room for a decoy of the trip."""
     if n_fake >= n_real:
         return []
     return [
@@ -187,23 +179,25 @@ def hiding(n_real: int, n_fake: int) -> list[str]:
     ]
 
 
-def terms_in_words(terms: Terms, k: int = 0) -> list[str]:
-    """Say what the terms of a round mean for whoever takes part; ``k`` is hers, 0 where not known."""
-    kept = (
-        keeping(terms.kept_days) if terms.bootstrap_until is None else bootstrapping(terms.bootstrap_until, k)
+def describe_terms(terms: Terms, k: int = 0) -> list[str]:
+    """Describe the terms of a round; ``k`` is the participant's, 0 where unknown."""
+    retention = (
+        describe_retention(terms.kept_days)
+        if terms.bootstrap_until is None
+        else describe_bootstrap(terms.bootstrap_until, k)
     )
     return [
-        sharing(terms.theta_m, terms.theta_min, terms.group_size),
-        who_takes_part(terms.registrar, terms.enough),
-        linking(terms.area_km, terms.period_days),
-        kept,
-        *counting(terms.witnesses),
-        *hiding(terms.n_real, terms.n_fake),
+        describe_sharing(terms.theta_m, terms.theta_min, terms.group_size),
+        describe_membership(terms.registrar, terms.enough),
+        describe_linking(terms.area_km, terms.period_days),
+        retention,
+        *describe_counting(terms.witnesses),
+        *describe_decoys(terms.n_real, terms.n_fake),
     ]
 
 
-def roster_in_words(group: OwnGroup) -> str:
-    """Say what stands behind the roster that a group was drawn from."""
+def describe_roster(group: MemberGroup) -> str:
+    """Describe the roster from which a group was drawn."""
     drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
     if group.terms.registrar is None:
         return f"{drawn} names; nobody knows how many people they are"

@@ -1,8 +1,8 @@
-"""Closed days: what was stored on each, under one root, and the chain of them that an answer names.
+"""Closed days: the releases of each under one root, and the chain of days that an answer names.
 
-A day's releases and withdrawals no longer change when it has closed. The state before a day is a digest over
-all closed days before it, so whoever signs an answer with it has said what it was counted over. Releases are
-hidden in the tree by their names, 16 random bytes each.
+A closed day's releases and withdrawals no longer change. The state before a day is a digest over all closed
+days before it, so a signed answer with it fixes the data behind the count. Releases are hidden in the tree by
+their names, 16 random bytes each.
 """
 
 import hashlib
@@ -19,18 +19,10 @@ _NOBODY: Final = bytes(32)
 
 @dataclass(frozen=True)
 class ClosedDay:
-    """One closed day.
+    """One closed day, with ``n`` stored releases.
 
-    Attributes
-    ----------
-    day
-        The day since 1970.
-    n
-        How many releases were stored on it.
-    added, gone
-        The roots of these, and of the identifiers that no longer count from the next day on.
-    state
-        The state before the next day.
+    ``added``, ``gone``: roots of these, and of the identifiers that stop counting on the next day. ``state``:
+    the state before the next day.
     """
 
     day: int
@@ -46,16 +38,16 @@ class ClosedDay:
         return cls(day, len(added), *roots, following_state(state, day, *roots))
 
     def to_json(self) -> dict[str, Any]:
-        """Return what stands in a reply, which the collector signs."""
+        """Return the JSON of a reply, which the collector signs."""
         roots = {name: getattr(self, name).hex() for name in ("added", "gone", "state")}
         return {"day": self.day, "n": self.n, **roots}
 
     @classmethod
-    def read(cls, said: Any) -> "ClosedDay":
-        """Read a collector's words; raise PeerError when they are none."""
+    def read(cls, document: Any) -> "ClosedDay":
+        """Read a collector's document; raise PeerError when malformed."""
         try:
-            roots = [bytes.fromhex(said[name]) for name in ("added", "gone", "state")]
-            return cls(int(said["day"]), int(said["n"]), *roots)
+            roots = [bytes.fromhex(document[name]) for name in ("added", "gone", "state")]
+            return cls(int(document["day"]), int(document["n"]), *roots)
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-frame", "words that do not describe a closed day") from error
 
@@ -68,32 +60,25 @@ def following_state(state: bytes, day: int, added: bytes, gone: bytes) -> bytes:
 def release_leaf(
     name: bytes, tag: bytes, claim_key: bytes | None, expires: int | None, points: bytes
 ) -> bytes:
-    """Digest one stored release; a record of nobody has no key, and a day on which it is deleted."""
+    """Digest one stored release; a bootstrap record has no key, and a day of deletion."""
     return merkle.leaf(name + tag + (claim_key or _NOBODY) + (expires or 0).to_bytes(4) + points)
 
 
 def identifier_leaf(identifier: str) -> bytes:
-    """Digest one identifier that was taken back."""
+    """Digest one withdrawn identifier."""
     return merkle.leaf(identifier.encode())
 
 
-def require_own(said: Mapping[str, Any], claim_key: bytes, points: bytes) -> ClosedDay:
-    """Check that a release stands in the closed day that a collector shows with it; raises PeerError.
+def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: bytes) -> ClosedDay:
+    """Return the closed day; raise PeerError unless it contains the release with this key and points.
 
-    Parameters
-    ----------
-    said
-        The collector's words: the release's name and tag, the closed day, its place and path.
-    claim_key
-        The key of the release, which its owner knows.
-    points
-        Its encoded points.
+    ``answer``: the release's name and tag, the closed day, place and path, from the collector.
     """
     try:
-        day = ClosedDay.read(said["closed"])
-        name, tag = bytes.fromhex(said["name"]), bytes.fromhex(said["tag"])
-        at, shown = int(said["at"]), [bytes.fromhex(one) for one in said["path"]]
+        day = ClosedDay.read(answer["closed"])
+        name, tag = bytes.fromhex(answer["name"]), bytes.fromhex(answer["tag"])
+        at, path = int(answer["at"]), [bytes.fromhex(one) for one in answer["path"]]
     except (KeyError, TypeError, ValueError) as error:
         raise PeerError("bad-answer", "the collector does not show a release in its closed day") from error
-    merkle.require_in(day.added, day.n, at, release_leaf(name, tag, claim_key, None, points), shown)
+    merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, None, points), path)
     return day

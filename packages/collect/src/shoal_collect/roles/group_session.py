@@ -1,4 +1,4 @@
-"""A member's session with her group: two mix runs over sealed letters, and the questions between them.
+"""A member's session with the group: two mix runs over sealed letters, and the questions between them.
 
 ``group_session_states`` holds the transitions.
 """
@@ -12,11 +12,11 @@ from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, decode_query, encode_query
-from shoal_collect.mix.member import Aborted, Broadcast, Member, Opened, Output
+from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.roles.accusation import QUESTIONS_TAG, RELEASES_TAG, Accusation, mix_run
 from shoal_collect.roles.collector import ANSWER_BYTES, Answer, read_answer
 from shoal_collect.roles.group_session_states import TABLE, Action, Event, State
-from shoal_collect.roles.lottery import OwnGroup
+from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.requests import Call
 from shoal_collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
 from shoal_collect.roles.wire import bundles, questions_digest, unpack
@@ -38,28 +38,28 @@ _LIE: Final = "collectors do not agree over the same state, so one of them lies;
 class GroupSession:
     """One member's session.
 
-    Replies and the time go in, requests gather in ``outbox``. When ``stage`` is MIXED, ``records`` holds what
-    the group releases.
+    Replies and the time go in, requests gather in ``outbox``. In the stage MIXED, ``records`` holds the
+    group's releases.
 
     Parameters
     ----------
     group
-        The group, and her place in it.
+        The group, and the member's place in it.
     signing_seed
-        32 secret bytes that sign for her.
+        32 secret bytes.
     server_key
-        The collector's key, which its answers are checked with.
+        The collector's key, which checks its answers.
     questions
-        Her questions, as encoded records.
+        The member's questions, as encoded records.
     chance
-        Where the session's randomness comes from.
+        The source of randomness.
     now_s
         The time, in seconds since 1970.
     """
 
     def __init__(
         self,
-        group: OwnGroup,
+        group: MemberGroup,
         signing_seed: bytes,
         server_key: bytes,
         questions: list[bytes],
@@ -69,7 +69,7 @@ class GroupSession:
         self.group, self._signing_seed, self._chance = group, signing_seed, chance
         witnesses = (bytes.fromhex(one.key) for one in group.terms.witnesses)
         self._keys = (server_key, *witnesses)  # whose answers must agree
-        self._said: dict[
+        self._answer_chains: dict[
             int, list[bytes]
         ] = {}  # what each collector answered so far to a slice that she brought
         self.stage = TABLE.start
@@ -96,11 +96,11 @@ class GroupSession:
         self._step(Event.RELEASE, pieces)
 
     def look(self) -> Call:
-        """Ask for new letters; those before are on this device."""
+        """Ask for new letters; earlier ones are on this device."""
         return Call("GET", f"/v1/letters?after={self.after}", poll=True)
 
     def received(self, batch: bytes, now_s: float) -> None:
-        """Take letters, perhaps none; raise PeerError when the run has to end."""
+        """Process letters, perhaps none; raise PeerError when the run must end."""
         self._now_s = now_s
         self._step(Event.NEWS)
         for number, letter in unpack(batch):
@@ -116,18 +116,18 @@ class GroupSession:
             self._step(Event.LATE)
 
     def answered(self, call: Call, answers: bytes) -> None:
-        """Take a collector's answers to a slice that she brought.
+        """Process a collector's answers to a slice that this member submitted.
 
-        Raises PeerError when they do not hold, or contradict those of another collector.
+        Raises PeerError when they are invalid, or contradict those of another collector.
         """
         self._step(Event.ANSWERS, call, answers)
 
     def refused(self, batch: bytes) -> None:
-        """Ask the next member to bring the slice: the collector takes no more questions of hers today."""
+        """Ask the next member to submit the slice: this member's quota is used up today."""
         self._step(Event.QUOTA, batch)
 
     def slice_of(self, number: int) -> list[bytes]:
-        """Return the questions that a member brings to the collector; slices are disjoint and in order."""
+        """Return the questions that a member submits; slices are disjoint and in order."""
         n = len(self.group.identities)
         return [
             record for place, record in enumerate(self.records) if place * n // len(self.records) == number
@@ -163,13 +163,12 @@ class GroupSession:
         }
 
     def _read(self, text: bytes) -> None:
-        """A letter's text, which belongs to this stage, a later or an earlier one."""
         if not text or text[0] > max(_TAGS.values()):
             return
-        here = _TAGS[self.stage]
-        if text[0] > here:
+        tag = _TAGS[self.stage]
+        if text[0] > tag:
             self._step(Event.EARLY, text)
-        elif text[0] < here:
+        elif text[0] < tag:
             self._step(Event.STALE)
         else:
             self._step(Event.LETTER, text[1:])
@@ -183,9 +182,9 @@ class GroupSession:
         for output in outputs:
             if isinstance(output, Broadcast):
                 self._tell_all(output.frame)
-            elif isinstance(output, Aborted):
+            elif isinstance(output, AbortedRun):
                 self._step(Event.ABORTED, output)
-            elif isinstance(output, Opened):
+            elif isinstance(output, OpenedRecords):
                 self._step(Event.OPENED, output)
 
     def _start(self, records: list[bytes]) -> Member:
@@ -216,19 +215,19 @@ class GroupSession:
         self._mix = self._start(pieces)
         self._read_early()
 
-    def _take_records(self, opened: Opened) -> None:
+    def _take_records(self, opened: OpenedRecords) -> None:
         self.records = opened.records
 
-    def _abort(self, aborted: Aborted) -> None:
-        found = aborted.findings
-        self._accuse(found.culprits)
+    def _abort(self, aborted: AbortedRun) -> None:
+        blame = aborted.findings
+        self._accuse(blame.culprits)
         raise PeerError(
-            "too-late" if found.silent and not found.culprits else "bad-answer",
-            f"the group stopped its run: {found}",
+            "too-late" if blame.silent and not blame.culprits else "bad-answer",
+            f"the group stopped its run: {blame}",
         )
 
     def _accuse(self, culprits: frozenset[int]) -> None:
-        """Put together what proves a fault to the registrar, where there is one."""
+        """Assemble proofs of faults for the registrar, if there is one."""
         group, drawn = self.group, self.group.drawn
         if group.terms.registrar is None or drawn is None:
             return
@@ -251,7 +250,7 @@ class GroupSession:
 
     # questions and answers
 
-    def _vouch(self, opened: Opened) -> None:
+    def _vouch(self, opened: OpenedRecords) -> None:
         """Sign the set that the mix opened, and nothing else."""
         asked = dict.fromkeys(record for record in opened.records if _is_query(record))
         self.records = (*asked, *self._blanks(len(opened.records) + opened.spoiled - len(asked)))
@@ -264,7 +263,7 @@ class GroupSession:
         self._read_early()
 
     def _take_voucher(self, text: bytes) -> None:
-        """Another member's signature of the same questions; anything else is not heard."""
+        """Ignores anything but another member's signature of the same questions."""
         place = text[0] if text else len(self.group.identities)
         if place >= len(self.group.identities):
             return
@@ -282,7 +281,7 @@ class GroupSession:
         self._read_early()
 
     def _blanks(self, n: int) -> list[bytes]:
-        """Questions about nobody in the place of what was none, the same for all: the number is fixed."""
+        """Equal empty questions replace invalid ones, since the number is fixed."""
         terms = self.group.terms
         points = tuple(
             Cylinder(at * terms.least_gap_min, terms.least_gap_min, 0, _EMPTY_SEA_UDEG, terms.least_radius_m)
@@ -307,18 +306,18 @@ class GroupSession:
 
     def _take_answers(self, call: Call, answers: bytes) -> None:
         number = self._number_of(call.body)
-        said = self._said.setdefault(number, [])
-        if call.to != _addressee(len(said)):
+        chain = self._answer_chains.setdefault(number, [])
+        if call.to != _addressee(len(chain)):
             return  # a slice that was brought twice; one chain of answers is enough
-        said.append(answers)
-        read = self._checked(number, said)
-        if len(said) < len(self._keys):
-            target = f"{call.target.split('?')[0]}?snapshot={read[0][0].snapshot}"
-            self.outbox.append(Call("POST", target, call.body, to=_addressee(len(said))))
+        chain.append(answers)
+        checked = self._checked(number, chain)
+        if len(chain) < len(self._keys):
+            target = f"{call.target.split('?')[0]}?snapshot={checked[0][0].snapshot}"
+            self.outbox.append(Call("POST", target, call.body, to=_addressee(len(chain))))
             return
-        self._tell_all(bytes((number,)) + b"".join(said))
+        self._tell_all(bytes((number,)) + b"".join(chain))
         try:
-            self._learn(number, said)
+            self._learn(number, chain)
         except PeerError:
             self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
 
@@ -326,26 +325,26 @@ class GroupSession:
         self._tell_all(bytes((self._number_of(batch),)))
 
     def _hear(self, text: bytes) -> None:
-        """Another member's slice: an empty one calls for the next member, and a bad one is not heard.
+        """An empty slice calls for the next member; a bad one is ignored.
 
-        Raises PeerError when it shows that collectors contradict each other.
+        Raises PeerError when collectors contradict each other.
         """
         number, answers = text[:1], text[1:]
         if number and not answers:
             self._stand_in(number[0])
         elif answers:
             size = max(1, -(-len(answers) // len(self._keys)))
-            said = [answers[at : at + size] for at in range(0, len(answers), size)]
+            chain = [answers[at : at + size] for at in range(0, len(answers), size)]
             try:
-                self._checked(number[0], said)
+                self._checked(number[0], chain)
             except PeerError:
                 return
-            self._learn(number[0], said)
+            self._learn(number[0], chain)
 
-    def _checked(self, number: int, said: list[bytes]) -> list[list[Answer]]:
-        """The answers so far to each question of a slice; raises PeerError unless all are from one state."""
+    def _checked(self, number: int, chain: list[bytes]) -> list[list[Answer]]:
+        """The answers to each question of a slice; raises PeerError unless all are from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
-        for key, answers in zip(self._keys, said, strict=False):
+        for key, answers in zip(self._keys, chain, strict=False):
             if not len(answers) == len(records) * ANSWER_BYTES > 0:
                 raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
             parts = zip(records, _parts(answers), strict=True)
@@ -354,14 +353,14 @@ class GroupSession:
             raise PeerError("bad-answer", "answers from the states of several days")
         return [list(one) for one in zip(*read, strict=True)]
 
-    def _learn(self, number: int, said: list[bytes]) -> None:
-        """Raises PeerError unless all collectors have answered, and the same."""
-        if any(len(read) != len(self._keys) or len(set(read)) > 1 for read in self._checked(number, said)):
+    def _learn(self, number: int, chain: list[bytes]) -> None:
+        """Raises PeerError unless all collectors answered, and equally."""
+        if any(len(read) != len(self._keys) or len(set(read)) > 1 for read in self._checked(number, chain)):
             raise PeerError("bad-answer", _LIE)
-        self.answers.update(zip(self.slice_of(number), _parts(said[0]), strict=True))
+        self.answers.update(zip(self.slice_of(number), _parts(chain[0]), strict=True))
 
     def _stand_in(self, number: int) -> None:
-        """Bring a missing slice when she comes next after its member; each has one backup."""
+        """Submit a missing slice if this member comes next after its member; each has one backup."""
         follows = (number + 1) % len(self.group.identities) == self.group.me
         if follows and not set(self.slice_of(number)) <= set(self.answers):
             self._ask(number)
@@ -382,7 +381,7 @@ class GroupSession:
 
 
 def _addressee(place: int) -> str:
-    """What the collectors are called in requests: the first, and its witnesses."""
+    """Collectors in requests: the first, and its witnesses."""
     return f"witness {place}" if place else "collector"
 
 

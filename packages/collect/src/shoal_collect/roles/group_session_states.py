@@ -1,4 +1,4 @@
-"""What a member's session with her group may do: (state, event) -> (action, next state)."""
+"""The transitions of a member's session with the group: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from shoal_collect.transitions import IGNORED, Ignored, Step, Table
 
 
 class State(StrEnum):
-    """Where a session is."""
+    """The state of a session."""
 
     QUESTIONS = "questions"  # the questions are being mixed
     VOUCHING = "vouching"  # they are open, and more than half of the group has to sign them
@@ -20,7 +20,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens in a session."""
+    """An event in a session."""
 
     LETTER = "letter"  # of this stage
     EARLY = "early letter"  # of a later stage
@@ -38,7 +38,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What the session does about it."""
+    """The session's reaction."""
 
     HAND_ON = "hand to the mix"
     KEEP = "keep for later"

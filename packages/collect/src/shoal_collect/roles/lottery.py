@@ -1,22 +1,89 @@
-"""A member's part in a round until she knows her group.
+"""A member's part in a round until the group is drawn.
 
-She joins the roster, commits, reveals, and computes the groups herself. ``lottery_states`` holds the
-transitions.
+The member joins the roster, commits, reveals, and computes the groups alone. ``TABLE`` has the transitions:
+(state, event) -> (action, next state).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.grouping import MOST_RESTARTS, Lottery, commitment, divide, read_lot, sign_lot
-from shoal_collect.roles.admission import Entry, purpose_of, require_token, split_roster, stated_key
-from shoal_collect.roles.lottery_states import TABLE, Action, Event, State
+from shoal_collect.roles.admission import Entry, purpose_of, read_stated_key, require_token, split_roster
 from shoal_collect.roles.requests import Call
 from shoal_collect.roles.terms import Terms, read_terms
 from shoal_collect.roles.wire import channel_name
+from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
+
+
+class State(StrEnum):
+    """The state of a member in the lottery."""
+
+    LOOKING = "looking"
+    JOINED = "joined"
+    COMMITTED = "committed"
+    REVEALED = "revealed"
+    GROUPED = "grouped"
+    NO_GROUP = "no group"
+
+
+class Event(StrEnum):
+    """The collector's view of the round."""
+
+    FOUND = "found"  # there is a round to join
+    JOINING = "joining"
+    COMMITTING = "committing"
+    REVEALING = "revealing"
+    DRAWN = "drawn"  # and she is in one of the groups
+    LEFT_OVER = "left over"  # drawn, and the number of people left no group for her
+    ENDED = "ended"
+    LEFT_OUT = "left out"  # the roster was frozen without her
+    RESTARTED = "restarted"  # the lottery starts again without those who kept silent
+
+
+class Action(StrEnum):
+    """The member's reaction."""
+
+    JOIN = "join"
+    COMMIT = "commit"
+    REVEAL = "reveal"
+    ENTER_GROUP = "enter her group"
+    FORGET_ROUND = "forget the round"
+    FORGET_ATTEMPT = "forget the attempt"
+    END = "wait for another round"
+    GIVE_UP = "give the round up"
+
+
+_PLAYING: Final = (State.JOINED, State.COMMITTED, State.REVEALED)
+_UNHEARD: Final = Refusal(
+    "bad-answer", "the collector goes on with the lottery before everybody has been heard; send it nothing"
+)
+
+_ROWS: dict[tuple[State, Event], Step[State, Action] | Refusal | Ignored] = {
+    (State.LOOKING, Event.FOUND): Step(Action.JOIN, State.JOINED),
+    (State.JOINED, Event.COMMITTING): Step(Action.COMMIT, State.COMMITTED),
+    (State.COMMITTED, Event.REVEALING): Step(Action.REVEAL, State.REVEALED),
+    (State.REVEALED, Event.DRAWN): Step(Action.ENTER_GROUP, State.GROUPED),
+    (State.REVEALED, Event.LEFT_OVER): Step(Action.END, State.NO_GROUP),
+    # the collector has not heard her yet, or she asks again
+    **{(s, Event.JOINING): IGNORED for s in _PLAYING},
+    (State.COMMITTED, Event.COMMITTING): IGNORED,
+    (State.REVEALED, Event.COMMITTING): IGNORED,
+    (State.REVEALED, Event.REVEALING): IGNORED,
+    # nobody may reveal before all have committed, nor be grouped before all have revealed
+    (State.JOINED, Event.REVEALING): _UNHEARD,
+    (State.JOINED, Event.DRAWN): _UNHEARD,
+    (State.COMMITTED, Event.DRAWN): _UNHEARD,
+    **{(s, Event.RESTARTED): Step(Action.FORGET_ATTEMPT, State.JOINED) for s in _PLAYING},
+    **{(s, Event.LEFT_OUT): Step(Action.FORGET_ROUND, State.LOOKING) for s in _PLAYING},
+    **{(s, Event.ENDED): Step(Action.GIVE_UP, State.NO_GROUP) for s in _PLAYING},
+}
+
+TABLE: Final = Table("a member's lottery", State.LOOKING, _ROWS, frozenset({State.GROUPED, State.NO_GROUP}))
 
 # what each phase of a round means to a member who is on its roster
 _PHASES: Final[Mapping[str, Event]] = {
@@ -30,17 +97,11 @@ _PHASES: Final[Mapping[str, Event]] = {
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """How a group came to be, so that a member can show it to the registrar.
+class LotteryResult:
+    """The origin of a group, as proof for the registrar.
 
-    Attributes
-    ----------
-    round_name, seed
-        The round, and the seed of its lottery.
-    entries
-        What the roster shows of each member: her signature of the terms, and her token.
-    token_key
-        The registrar's key of the period, as it states it.
+    ``entries``: each member's roster entry: signature of the terms, and token. ``token_key``: the registrar's
+    statement of its key for the period.
     """
 
     round_name: bytes
@@ -50,24 +111,21 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class OwnGroup:
+class MemberGroup:
     """A member's group.
 
     Attributes
     ----------
     channel
         The name under which the members write to each other.
-    identities
-        The members in order.
-    me
-        Her own place among them.
+    identities, me
+        The members in order, and the member's own place.
     terms
-        The terms of their round.
+        The terms of the round.
     n_roster, n_tokens
-        How many people were on the roster that the groups were drawn from, and how many different tokens of
-        the registrar stand behind it: 0 where there is no registrar.
+        The number of people on the roster, and of different tokens behind it: 0 without a registrar.
     drawn
-        How the group came to be.
+        The origin of the group.
     """
 
     channel: bytes
@@ -76,16 +134,16 @@ class OwnGroup:
     terms: Terms
     n_roster: int = 0
     n_tokens: int = 0
-    drawn: Drawn | None = None
+    drawn: LotteryResult | None = None
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
-    """There is no group for her this time; the message says why."""
+    """No group for this member in this round; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What the collector says of a round."""
+    """The collector's description of a round."""
 
     name: bytes
     phase: str
@@ -97,38 +155,30 @@ class View:
     token_key: bytes
 
     @classmethod
-    def read(cls, said: Any) -> "View":
-        """Read a collector's words; raise PeerError when they do not describe a round."""
+    def read(cls, document: Any) -> "View":
+        """Read a collector's document; raise PeerError when it does not describe a round."""
         try:
             roster, commits, reveals = (
-                {bytes.fromhex(k): bytes.fromhex(v) for k, v in said[part].items()}
+                {bytes.fromhex(k): bytes.fromhex(v) for k, v in document[part].items()}
                 for part in ("roster", "commits", "reveals")
             )
-            name, restarts = bytes.fromhex(said["round"]), int(said["restarts"])
-            terms, token_key = read_terms(said["terms"]), bytes.fromhex(said["token_key"])
-            return cls(name, str(said["phase"]), restarts, roster, commits, reveals, terms, token_key)
+            name, restarts = bytes.fromhex(document["round"]), int(document["restarts"])
+            terms, token_key = read_terms(document["terms"]), bytes.fromhex(document["token_key"])
+            return cls(name, str(document["phase"]), restarts, roster, commits, reveals, terms, token_key)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise PeerError("bad-frame", "words that do not describe a round") from error
 
     @property
     def lottery(self) -> Lottery:
-        """The lottery over this roster, before anybody is heard."""
+        """The lottery over this roster, before any commitment."""
         return Lottery(self.name, tuple(sorted(self.roster)), self.restarts)
 
 
 class LotteryPart:
     """One member in the lottery: views of the round go in, requests come out, until ``group`` is known.
 
-    Parameters
-    ----------
-    entry
-        What she enters with: a key that signs for her, and a token where the terms ask for one.
-    collector_key
-        The key of the collector, which tokens are good for.
-    terms
-        The terms that she accepted; she refuses a round on any others.
-    chance
-        Where her secrets come from.
+    ``entry``: the member's key, and token where the terms require one. ``collector_key``: the purpose of
+    tokens. ``terms``: the accepted terms; a round on any others is refused.
     """
 
     def __init__(self, entry: Entry, collector_key: bytes, terms: Terms, chance: Chance) -> None:
@@ -142,35 +192,20 @@ class LotteryPart:
         self._commits: dict[bytes, bytes] = {}
         self._attempt = 0  # how often the lottery had started again when she last looked
         self._frozen: tuple[int, frozenset[bytes]] | None = None  # after how many restarts, and who was in it
-        self._found: OwnGroup | None = None
-        self.group: OwnGroup | None = None
+        self._drawn_group: MemberGroup | None = None
+        self.group: MemberGroup | None = None
 
     def look(self) -> Call:
-        """Ask what has become of the round."""
+        """Ask for the state of the round."""
         of = "" if self._state is State.LOOKING else f"/{self._round.hex()}"
         return Call("GET", f"/v1/rounds{of}", poll=True)
 
-    def take_view(self, said: Any) -> list[Call]:
-        """Go as far as the round has come.
+    def take_view(self, document: Any) -> list[Call]:
+        """Process the round's JSON from the collector; return the next requests.
 
-        Parameters
-        ----------
-        said
-            What the collector says of the round, as read from JSON.
-
-        Returns
-        -------
-        list of Call
-            What to send next.
-
-        Raises
-        ------
-        PeerError
-            If the collector cheats.
-        NoGroup
-            If there is no group for her.
+        Raises PeerError if the collector cheats, and NoGroup if the member has no group.
         """
-        view = View.read(said)
+        view = View.read(document)
         if view.terms != self._terms:
             raise PeerError(
                 "bad-answer",
@@ -184,7 +219,7 @@ class LotteryPart:
         return calls
 
     def _events(self, view: View) -> list[Event]:
-        """What a view means to her; raises PeerError for one that no honest collector shows."""
+        """Raises PeerError for a view that no honest collector shows."""
         if self._state is State.LOOKING:
             return [Event.FOUND]
         if view.name != self._round:
@@ -201,9 +236,9 @@ class LotteryPart:
         return [Event.RESTARTED, event] if view.restarts > self._attempt else [event]
 
     def _require_roster(self, view: View) -> None:
-        """All have joined on the same terms, and each with a token where the terms name a registrar."""
+        """All joined on the same terms, with a token if the terms name a registrar."""
         registrar, key = view.terms.registrar, None
-        new = {who: said for who, said in view.roster.items() if self._checked.get(who) != said}
+        new = {who: entry for who, entry in view.roster.items() if self._checked.get(who) != entry}
         if registrar is not None and new:
             if view.token_key != self._entry.statement:
                 raise PeerError(
@@ -212,24 +247,24 @@ class LotteryPart:
                     "or the collector says so; send it nothing",
                 )
             purpose = purpose_of(self._collector_key, registrar)
-            key = stated_key(bytes.fromhex(registrar.key), purpose, view.token_key)
-        for identity, said in new.items():
-            signed, token = split_roster(said, admitted=registrar is not None)
-            require_signature(identity, b"join", view.terms.joined_by(view.name), signed)
+            key = read_stated_key(bytes.fromhex(registrar.key), purpose, view.token_key)
+        for identity, entry in new.items():
+            signed, token = split_roster(entry, admitted=registrar is not None)
+            require_signature(identity, b"join", view.terms.join_text(view.name), signed)
             if key is not None:
                 require_token(key, identity, token)
         self._checked = dict(view.roster)
 
     def _require_frozen_roster(self, restarts: int, roster: frozenset[bytes]) -> None:
-        """A frozen roster only loses members, by a restart, and seldom: the collector hears secrets first."""
+        """A frozen roster only shrinks, by a restart, and rarely: the collector sees secrets first."""
         if len(roster) < self._terms.enough:
             raise PeerError(
                 "bad-answer",
                 f"the collector draws groups from {len(roster)} people, the terms say at least "
                 f"{self._terms.enough}; send it nothing",
             )
-        before, there = self._frozen or (0, roster)
-        stays = roster == there if restarts == before else roster < there
+        before, frozen = self._frozen or (0, roster)
+        stays = roster == frozen if restarts == before else roster < frozen
         if not (before <= restarts <= MOST_RESTARTS and (stays or self._frozen is None)):
             raise PeerError(
                 "bad-answer",
@@ -259,48 +294,48 @@ class LotteryPart:
 
     def _join(self, view: View) -> list[Call]:
         self._round = view.name
-        signed = signature(self._seed, b"join", view.terms.joined_by(view.name))
+        signed = signature(self._seed, b"join", view.terms.join_text(view.name))
         return [self._say("roster", signed + self._entry.token + self._entry.statement)]
 
     def _commit(self, view: View) -> list[Call]:
         self._secret = self._chance.seed()
         roster = view.lottery.roster
-        own = commitment(roster, self._me, self._secret)
-        return [self._say("commits", sign_lot(self._seed, b"commit", roster, own))]
+        commit = commitment(roster, self._me, self._secret)
+        return [self._say("commits", sign_lot(self._seed, b"commit", roster, commit))]
 
     def _reveal(self, view: View) -> list[Call]:
-        """Not before everybody has committed to this very roster; these commitments count from now on."""
+        """Only after all committed to this roster; these commitments are final."""
         lottery = view.lottery
-        for identity, said in view.commits.items():
-            lottery.commit(identity, _lot(identity, b"commit", lottery.roster, said))
-        own = commitment(lottery.roster, self._me, self._secret)
-        if len(lottery.commits) != len(lottery.identities) or lottery.commits[self._me] != own:
+        for identity, message in view.commits.items():
+            lottery.commit(identity, _lot(identity, b"commit", lottery.roster, message))
+        expected = commitment(lottery.roster, self._me, self._secret)
+        if len(lottery.commits) != len(lottery.identities) or lottery.commits[self._me] != expected:
             raise PeerError("bad-answer", "the collector asks for secrets before everybody has committed")
         self._commits = dict(lottery.commits)
         return [self._say("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
 
     def _judge_groups(self, view: View) -> Event:
-        """Compute the groups; raises PeerError when they do not follow from what everybody committed to."""
+        """Compute the groups; raises PeerError when they do not follow from the commitments."""
         lottery = view.lottery
         lottery.commits.update(self._commits)
-        for identity, said in view.reveals.items():
-            lottery.reveal(identity, _lot(identity, b"reveal", lottery.roster, said))
+        for identity, message in view.reveals.items():
+            lottery.reveal(identity, _lot(identity, b"reveal", lottery.roster, message))
         if lottery.seed is None:
             raise PeerError("bad-answer", "groups before everybody has revealed")
         groups, _ = divide(lottery.seed, lottery.identities, self._terms.group_size)
         mine = next((group for group in groups if self._me in group), None)
         if mine is None:
             return Event.LEFT_OVER
-        channel = channel_name(view.terms.joined_by(view.name), lottery.seed, mine)
+        channel = channel_name(view.terms.join_text(view.name), lottery.seed, mine)
         n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
         n_tokens = n if self._terms.registrar is not None else 0
         entries = tuple(view.roster[member] for member in mine)
-        drawn = Drawn(view.name, lottery.seed, entries, view.token_key)
-        self._found = OwnGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens, drawn)
+        drawn = LotteryResult(view.name, lottery.seed, entries, view.token_key)
+        self._drawn_group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens, drawn)
         return Event.DRAWN
 
     def _enter_group(self, _: View) -> list[Call]:
-        self.group = self._found
+        self.group = self._drawn_group
         return []
 
     def _end(self, _: View) -> list[Call]:
@@ -323,10 +358,9 @@ class LotteryPart:
         return Call("POST", f"/v1/rounds/{self._round.hex()}/{what}", body)
 
 
-def _lot(identity: bytes, part: bytes, roster: bytes, said: bytes) -> bytes:
-    """A member's commitment or secret; raises PeerError for one that she did not sign over this roster."""
+def _lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> bytes:
     try:
-        return read_lot(identity, part, roster, said)
+        return read_lot(identity, part, roster, message)
     except PeerError as error:
         raise PeerError(
             "bad-answer",

@@ -1,4 +1,4 @@
-"""What a person's device does for her in a round: blur, ask, correct the counts, draft a release."""
+"""A person's device in a round: blur, ask, correct the counts, draft a release."""
 
 import hashlib
 import math
@@ -9,18 +9,18 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, tag_in
+from shoal_collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, scoped_tag
 from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
-from shoal_collect.matching.decoys import decoys
+from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, Release, encode_points, encode_query
 from shoal_collect.matching.similarity import Thresholds, occurs, similar
 from shoal_collect.matching.subtrajectories import (
     NOBODY_SOUTH_OF_UDEG,
     Places,
     Prior,
+    choose_subtrajectories,
     fake_trajectory,
-    questions_about,
 )
 from shoal_collect.matching.trimming import DEFAULT, Reading, Trimming
 from shoal_collect.roles.collector import Answer
@@ -29,35 +29,30 @@ from shoal_collect.roles.rules import Rules
 
 @dataclass(kw_only=True)
 class Participant:
-    """A person with her device: her points, what she wants, and what she has released before.
+    """A person with a device: points, wishes, and earlier releases.
 
     Parameters
     ----------
     user
-        Her name at the authority.
+        The name at the authority.
     signing_seed, device_key
-        32 secret bytes each. The first signs for her; the second draws her circles.
+        32 secret bytes each. The first signs; the second draws circles.
     points
-        Her true points.
+        The true points.
     blur
-        How much each point is blurred.
+        The blur of each point.
     k
-        How many other people must share what she releases, from 0 (no crowd) to 15.
+        How many other people must share each release, from 0 (no crowd) to 15; else MisuseError.
     trimming
         Which points go when a sub-trajectory is rare.
     reading
-        Whether k counts others only, or herself as well.
+        Whether k counts others only, or the person as well.
     sent
-        What she released before, and on which day since 1970. It is taken off her own counts.
+        Earlier releases, with their days since 1970; subtracted from the counts.
     blurs
-        One blur for each point, where her profile says more than one blur for all.
+        One blur per point, if the profile varies it; MisuseError for another number.
     elsewhere
-        What she released under other keys, as ``sent``; each counts as another of those people.
-
-    Raises
-    ------
-    MisuseError
-        If there are not as many blurs as points, or k is outside its range.
+        Releases under other keys, as ``sent``; each counts as another person.
     """
 
     user: str
@@ -90,15 +85,7 @@ class Participant:
 
 
 def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
-    """Step 2: turn her points into cylinders, in their order in time.
-
-    Parameters
-    ----------
-    member
-        The person and her points.
-    period
-        The number of the release period; a new one gives new circles.
-    """
+    """Step 2: turn points into cylinders in order of time; a new release ``period`` gives new circles."""
     blurs = member.blurs or [member.blur] * len(member.points)
     drawn = (
         cylinder_for(point, one, member.device_key, period)
@@ -111,16 +98,8 @@ def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
 class Questions:
     """Steps 3 and 4: a person's real sub-trajectories, hidden among fake ones.
 
-    Attributes
-    ----------
-    places
-        The name of each real question, and where in her trajectory its points are.
-    canaries
-        The names of questions about where nobody can have been.
-    points
-        Her cylinders.
-    records
-        All questions, real and fake, encoded and in random order.
+    ``places``: each real question's name and places in the trajectory. ``canaries``: names of questions where
+    no one can have been. ``points``: the cylinders. ``records``: all questions, encoded and in random order.
     """
 
     places: Mapping[bytes, Places]
@@ -129,43 +108,35 @@ class Questions:
     records: tuple[bytes, ...]
 
 
-def ask_for(
+def choose_questions(
     member: Participant, points: tuple[Cylinder, ...], prior: Prior, rules: Rules, chance: Chance
 ) -> Questions:
-    """Choose her real sub-trajectories, the same ones of as many decoys as fit, and canaries in what is left.
+    """Choose real sub-trajectories, the same ones of as many decoys as fit, and canaries for the rest.
 
-    Parameters
-    ----------
-    member
-        The person; fakes are blurred as her points are.
-    points
-        Her cylinders, from ``blur``.
-    prior
-        What everybody knows about movement; fakes are drawn from it.
-    rules
-        How many questions there are, and how long they may be.
-    chance
-        Where the randomness comes from.
+    Fakes are drawn from ``prior`` and blurred as the member's points are; ``rules`` fix the number and length
+    of questions.
     """
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
     records: list[bytes] = []
     size = rules.n_real + rules.n_fake
     chosen = _to_ask(member, len(points), rules, chance)
-    for own in chosen:
+    for places_asked in chosen:
         name = chance.take(16)
-        places[name] = own
-        records.append(encode_query(Query(name, tuple(points[place] for place in own))))
+        places[name] = places_asked
+        records.append(encode_query(Query(name, tuple(points[place] for place in places_asked))))
     real, blurs = _different(member, len(points))
     # the same decoys whenever the same trip is asked about: otherwise the real one would be what comes back
-    told = hashlib.blake2b(
+    trip_digest = hashlib.blake2b(
         encode_points(points), digest_size=32, key=member.device_key, person=b"shoal decoys"
     )
-    for fake in decoys(real, blurs, prior, size // max(1, len(chosen)) - 1, Chance(told.digest())):
-        for own in chosen:
-            if own[-1] < len(fake):
-                asked = tuple(fake[place] for place in own)
-                records.append(encode_query(Query(chance.take(16), asked)))
+    for fake in draw_decoys(
+        real, blurs, prior, size // max(1, len(chosen)) - 1, Chance(trip_digest.digest())
+    ):
+        for places_asked in chosen:
+            if places_asked[-1] < len(fake):
+                cylinders = tuple(fake[place] for place in places_asked)
+                records.append(encode_query(Query(chance.take(16), cylinders)))
     # what is left over holds no whole decoy, and would be told from it: it is for canaries alone
     while len(records) < size:
         canary = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=True)
@@ -179,52 +150,31 @@ def ask_for(
 
 
 def _to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
-    """All pairs and nothing else where that is what is released; else as many parts as the rules allow."""
+    """All pairs and nothing else if pairs are released; else as many parts as the rules allow."""
     if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
-        return questions_about(n_points, math.comb(n_points, 2), rules.longest, chance)
-    return questions_about(n_points, rules.n_real, rules.longest, chance)
+        return choose_subtrajectories(n_points, math.comb(n_points, 2), rules.longest, chance)
+    return choose_subtrajectories(n_points, rules.n_real, rules.longest, chance)
 
 
 def _different(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
-    """Her true points with their blurs, one for each cell and slot; at most so many."""
+    """The true points with their blurs, one per cell and slot."""
     blurs = member.blurs or [member.blur] * len(member.points)
-    found: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
+    by_draw: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
     for point, one in zip(member.points, blurs, strict=True):
         # one draw may be the same for two slots, three hardly
         drawn = tuple(cylinder_for(point, one, bytes((number,)) * 32, 0) for number in range(3))
-        found.setdefault(drawn, (point, one))
-    kept = list(found.values())[:most]
-    return [point for point, _ in kept], [one for _, one in kept]
+        by_draw.setdefault(drawn, (point, one))
+    distinct = list(by_draw.values())[:most]
+    return [point for point, _ in distinct], [one for _, one in distinct]
 
 
-def phi_of(
+def count_others(
     member: Participant, asked: Questions, answers: Mapping[bytes, Answer], thresholds: Thresholds
 ) -> dict[Places, int]:
-    """Step 7: count the other people who share each of her own sub-trajectories.
+    """Step 7: count the other people who share each real sub-trajectory, by its places.
 
-    She knows what she released and takes herself off the count, so that no question has to say whose it is. A
-    question without an answer counts as 0.
-
-    Parameters
-    ----------
-    member
-        The person who asked.
-    asked
-        Her questions.
-    answers
-        The answer to each record that was answered.
-    thresholds
-        When two uncertain points count as similar.
-
-    Returns
-    -------
-    dict
-        How many others share each real sub-trajectory, by its places.
-
-    Raises
-    ------
-    PeerError
-        If a canary was counted.
+    The member subtracts earlier releases, so that no question has to name its owner. A question without an
+    answer counts as 0. Raises PeerError if a canary was counted.
     """
     phi: dict[Places, int] = {}
     for record in asked.records:
@@ -239,15 +189,15 @@ def phi_of(
             )
         if name in asked.places:
             query = [asked.points[place] for place in asked.places[name]]
-            own = any(
+            self_counted = any(
                 day < answer.snapshot and _holds(points, query, thresholds) for points, day in member.sent
             )
             # under other keys each of them may have been counted as a person
-            also = sum(
+            counted_elsewhere = sum(
                 day < answer.snapshot and _holds(points, query, thresholds)
                 for points, day in member.elsewhere
             )
-            phi[asked.places[name]] = max(0, answer.people - own - also)
+            phi[asked.places[name]] = max(0, answer.people - self_counted - counted_elsewhere)
     return phi
 
 
@@ -260,46 +210,34 @@ def _holds(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Th
 
 @dataclass(frozen=True)
 class Draft:
-    """A release before it is sent, and the seed of the key that can claim it."""
+    """An unsent release, and the seed of the key that can claim it."""
 
     release: Release
     claim_seed: bytes
 
 
-def draft(
+def draft_release(
     member: Participant,
     points: Sequence[Cylinder],
-    kept: Places,
+    places: Places,
     chance: Chance,
     *,
     of_nobody: bool = False,
     scoping: Scoping | None = None,
 ) -> Draft | None:
-    """Put what is left under a fresh name and key; None when nothing is left.
+    """Put the points at ``places`` under a fresh name and key; None without points.
 
-    Parameters
-    ----------
-    member
-        Whose release it is.
-    points
-        Her cylinders.
-    kept
-        The places of the points that stay.
-    chance
-        Where the randomness comes from.
-    of_nobody
-        Whether the release is a record of nobody, under a fresh tag that nobody can link.
-    scoping
-        How far and how long her tag lasts; None for a tag that lasts for ever.
+    ``of_nobody``: a bootstrap record, under a fresh tag that cannot be linked. ``scoping``: the scope of the
+    tag; None for a lasting one.
     """
-    if not kept:
+    if not places:
         return None
     claim_seed = chance.seed()
-    left = tuple(points[place] for place in kept)
+    remaining = tuple(points[place] for place in places)
     if of_nobody:
         tag = chance.take(TAG_BYTES)
     elif scoping is None:
         tag = lasting_tag(member.device_key)
     else:
-        tag = tag_in(scoping.scope_of(left[0]), member.device_key)
-    return Draft(Release(chance.take(16), tag, verify_key(claim_seed), left), claim_seed)
+        tag = scoped_tag(scoping.scope_of(remaining[0]), member.device_key)
+    return Draft(Release(chance.take(16), tag, verify_key(claim_seed), remaining), claim_seed)

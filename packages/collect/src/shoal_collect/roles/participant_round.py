@@ -1,8 +1,8 @@
 """A device's way through one round, as a state machine: replies and the time in, requests out.
 
 The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming:
-``participant_round_states`` holds the transitions. The state can be kept and resumed, and every request may
-be sent again, since the servers take the same for the same.
+``participant_round_states`` holds the transitions. The state can be saved and resumed, and any request may be
+repeated, since servers treat a copy as the same request.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,19 +15,26 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import needed, trim
+from shoal_collect.matching.trimming import required_phi, trim
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.authority import Receipt, claim
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.consent import date_of
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.group_session_states import State as SessionState
-from shoal_collect.roles.lottery import LotteryPart, NoGroup, OwnGroup
-from shoal_collect.roles.own_releases import OwnRelease
-from shoal_collect.roles.participant import Draft, Participant, Questions, ask_for, draft, phi_of
+from shoal_collect.roles.lottery import LotteryPart, MemberGroup, NoGroup
+from shoal_collect.roles.participant import (
+    Draft,
+    Participant,
+    Questions,
+    choose_questions,
+    count_others,
+    draft_release,
+)
 from shoal_collect.roles.participant_round_states import TABLE, Action, Event, State
 from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
 from shoal_collect.roles.rules import require_room
+from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.succession import Successor
 from shoal_collect.roles.terms import OtherCollector, Terms
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
@@ -56,28 +63,28 @@ _OPENED: Final[Mapping[State, tuple[SessionState, ...]]] = {
 
 @dataclass
 class Device:
-    """What lasts between rounds.
+    """The lasting state between rounds.
 
     Parameters
     ----------
     user
-        Her name at the authority.
+        The name at the authority.
     signing_seed, device_key
         32 secret bytes each.
     server_key, authority_key, authority_signing_key
         The servers' keys as the device first saw them.
     witnesses
-        The witnesses that the collector has named.
+        The collector's witnesses.
     registrar_key
-        The key of the registrar that the collector has named; None for none.
+        The collector's registrar; None for none.
     sent
-        What she released before, and on which day since 1970.
+        Earlier releases, with their days since 1970.
     owned
-        What can fetch each of her releases, and take it back.
+        Secrets to fetch and withdraw each release.
     followed
-        By which statements servers' keys were replaced.
+        The statements by which servers' keys were replaced.
     account_key
-        The registrar's key under which she was admitted, where another one has followed.
+        The registrar's key at the time of admission, where another one has followed.
     """
 
     user: str
@@ -89,46 +96,46 @@ class Device:
     witnesses: tuple[OtherCollector, ...] = ()
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     registrar_key: bytes | None = None
-    owned: list[OwnRelease] = field(default_factory=list)
+    owned: list[StoredRelease] = field(default_factory=list)
     followed: list[Successor] = field(default_factory=list)
     account_key: bytes | None = None
 
     @property
     def identity(self) -> bytes:
-        """Her public identity key."""
+        """The public identity key."""
         return verify_key(self.signing_seed)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What became of a round.
+    """The end of a round.
 
     Attributes
     ----------
     kind
-        "shared", "nothing-left" (all was rare), "alone" (no group this time) or "failed"; of a round that was
-        not begun, or not gone on with, "declined" or "left".
+        "shared", "nothing-left" (all was rare), "alone" (no group) or "failed"; without a complete round
+        "declined" or "left".
     message
-        The same in words.
+        The end in words.
     checked
-        How many others share each sub-trajectory that she asked about, by its places.
+        Count of others for each sub-trajectory asked about, by its places.
     snapshot_day
-        The day since 1970 before which everything was counted.
-    kept, released
-        The places that were left, and their cylinders once they are stored.
+        The day since 1970 before which all was counted.
+    places_kept, released
+        The kept places, and their cylinders once stored.
     identifier
-        What her release is called at the authority.
+        The release's name at the authority.
     k
-        The k that she set.
+        The person's k.
     bootstrap_until, bootstrap_records
-        The day since 1970 on which a record of nobody is deleted, and how many of them there were.
+        The day since 1970 on which a bootstrap record is deleted, and the number of them at the time.
     """
 
     kind: Kind
     message: str
     checked: Mapping[Places, int] = field(default_factory=dict)
     snapshot_day: int | None = None
-    kept: Places = ()
+    places_kept: Places = ()
     released: tuple[Cylinder, ...] = ()
     identifier: str | None = None
     k: int = 0
@@ -137,24 +144,24 @@ class Ending:
 
 
 class ParticipantRound:
-    """One person in one round: send ``next_call``, give its reply to ``replied``, until ``ending``.
+    """One person in one round: send ``next_call``, pass its reply to ``replied``, until ``ending``.
 
     Parameters
     ----------
     device
-        What lasts between rounds; what is released is noted in it.
+        The lasting state, which records releases.
     member
-        Her wishes.
+        The person's wishes.
     points
-        Her cylinders.
+        The cylinders.
     terms
-        The terms that she accepted.
+        The accepted terms.
     prior
-        What fakes are drawn from.
+        The source of fakes.
     chance
-        Where the round's randomness comes from.
+        The source of randomness.
     entry
-        What she enters this round with; by default the device's own key, and no token.
+        The entry to this round; by default the device's own key, without a token.
     """
 
     def __init__(
@@ -180,7 +187,7 @@ class ParticipantRound:
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
         self._snapshot: int | None = None
-        self._kept: Places = ()
+        self._places_kept: Places = ()
         self._draft: Draft | None = None
         self._store_until_s = 0.0
         self._identifier: str | None = None
@@ -188,31 +195,31 @@ class ParticipantRound:
 
     @property
     def phase(self) -> str:
-        """Where she is: lottery, questions, asking, releases, storing, claiming, or over."""
+        """The phase: lottery, questions, asking, releases, storing, claiming, or over."""
         return "over" if self._state in TABLE.final else str(self._state)
 
     @property
     def identity(self) -> bytes:
-        """The key that everybody in this round knows her by."""
+        """The member's public key in this round."""
         return verify_key(self.entry.signing_seed)
 
     @property
-    def group(self) -> OwnGroup | None:
-        """Her group, once it is drawn."""
+    def group(self) -> MemberGroup | None:
+        """The member's group, once drawn."""
         return self._lottery.group
 
     @property
     def accusations(self) -> list[bytes]:
-        """Proofs of blame for the registrar, when the round was stopped by somebody who is proven guilty."""
+        """Proofs of blame for the registrar, if a provably guilty member stopped the round."""
         return [] if self._session is None else self._session.accusations
 
     @property
     def waiting_calls(self) -> list[Call]:
-        """What is still to be sent, in order."""
+        """The unsent requests, in order."""
         return self._outbox if self._session is None else self._session.outbox
 
     def next_call(self) -> Call:
-        """Return what to send now: the first request that waits, or a look whether there is something new."""
+        """Return the next request: the first one waiting, or a poll."""
         if self.waiting_calls:
             return self.waiting_calls[0]
         if self._session is None:
@@ -223,22 +230,7 @@ class ParticipantRound:
         return self._session.look()
 
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
-        """Take a reply.
-
-        Parameters
-        ----------
-        call
-            The request.
-        reply
-            What came back, with its signature checked.
-        now_s
-            The time, in seconds since 1970.
-
-        Returns
-        -------
-        bool
-            Whether anything has changed that must be kept before the next request.
-        """
+        """Process a checked reply; return whether to save the state before the next request."""
         self._let_pass(now_s)
         self.requests += 1
         self.messages += not call.poll
@@ -257,7 +249,7 @@ class ParticipantRound:
         return before != self._progress()
 
     def _let_pass(self, now_s: float) -> None:
-        """Let time pass for those who wait for others: it does while the servers answer."""
+        """Time counts while the servers answer."""
         self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
         self._now_s = now_s
 
@@ -269,7 +261,7 @@ class ParticipantRound:
     # what a reply means
 
     def _event_of(self, call: Call, reply: Reply) -> tuple[Any, ...]:
-        """The event, and what its action needs; raises PeerError for a reply that breaks the protocol."""
+        """The event and its action's arguments; raises PeerError for a reply that breaks the protocol."""
         if reply.refusal is not None:
             return self._refusal(call, *reply.refusal)
         if self._session is None:
@@ -283,29 +275,28 @@ class ParticipantRound:
         return (Event.LETTERS, reply.body) if call.poll else (Event.SENT,)
 
     def _refusal(self, call: Call, kind: str, message: str) -> tuple[Any, ...]:
-        """What a refusal means depends on what was asked."""
         if self._session is None and kind in _PASSED:
             return (Event.PASSED,)
         if self._session is not None and call.target.endswith("/questions") and kind == "too-many":
             return Event.QUOTA, call.body
         return Event.REFUSED, f"the {call.to} refused: {message}"
 
-    def _read_storing(self, said: Any) -> tuple[Any, ...]:
-        """The collector's word on the group's releases; raises PeerError when hers is missing."""
-        if not isinstance(said, dict):
+    def _read_storing(self, document: Any) -> tuple[Any, ...]:
+        """Raises PeerError when the member's release is missing."""
+        if not isinstance(document, dict):
             raise PeerError("bad-frame", "words that say nothing of releases")
-        if not said.get("stored"):
+        if not document.get("stored"):
             late = "too-late: too few of the group brought its releases; the collector has not stored them"
             return (Event.LATE, late) if self._waited_s > self._store_until_s else (Event.WAITING,)
         if self._draft is None:
             return Event.EMPTY, "nothing was shared: every part of it was too rare"
         if self.terms.bootstrap_until is not None:
-            return self._read_of_nobody(said, self._draft.release.name, self.terms.bootstrap_until)
-        return self._read_receipt(said, self._draft)
+            return self._read_of_nobody(document, self._draft.release.name, self.terms.bootstrap_until)
+        return self._read_receipt(document, self._draft)
 
-    def _read_of_nobody(self, said: Any, name: bytes, until: int) -> tuple[Any, ...]:
-        """No identifier, nothing to claim, and nothing that would count as hers later."""
-        names, n = said.get("of_nobody"), said.get("bootstrap_records")
+    def _read_of_nobody(self, document: Any, name: bytes, until: int) -> tuple[Any, ...]:
+        """No identifier, no claim, and no later self-count."""
+        names, n = document.get("of_nobody"), document.get("bootstrap_records")
         if not isinstance(names, list) or name.hex() not in names or not isinstance(n, int):
             raise PeerError(
                 "bad-answer", "the collector does not say that it keeps a release; ask its operator"
@@ -313,10 +304,10 @@ class ParticipantRound:
         self._bootstrap_records = n
         return Event.OF_NOBODY, f"shared without identifier, as a record of nobody until {date_of(until)}"
 
-    def _read_receipt(self, said: Any, own: Draft) -> tuple[Any, ...]:
-        release = own.release
+    def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
+        release = draft.release
         try:
-            one = said["receipts"][release.name.hex()]
+            one = document["receipts"][release.name.hex()]
             receipt = Receipt(
                 str(one["identifier"]), bytes.fromhex(one["claim_key"]), bytes.fromhex(one["signed"])
             )
@@ -326,12 +317,12 @@ class ParticipantRound:
             ) from error
         text = receipt.identifier.encode() + release.claim_key
         require_signature(self.device.server_key, b"receipt", text, receipt.signed)
-        return Event.RECEIPT, receipt, own
+        return Event.RECEIPT, receipt, draft
 
     def _read_confirmation(self, body: bytes) -> tuple[Any, ...]:
-        said = read_json(body)
+        document = read_json(body)
         try:
-            proof = bytes.fromhex(said["proof"])
+            proof = bytes.fromhex(document["proof"])
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-answer", "the authority does not confirm the claim") from error
         text = f"{self._identifier} {self.device.user}".encode()
@@ -339,7 +330,6 @@ class ParticipantRound:
         return Event.CONFIRMED, "shared, and claimed at the authority"
 
     def _due(self) -> Event | None:
-        """What follows from where the lottery or the session is now."""
         session = self._session
         if session is None:
             return Event.GROUPED if self._lottery.group is not None else None
@@ -386,9 +376,11 @@ class ParticipantRound:
         self._session = self._begin(group)
         self._chance = Chance(self._chance.seed())  # as in the session: no way back to its keys
 
-    def _begin(self, group: OwnGroup) -> GroupSession:
+    def _begin(self, group: MemberGroup) -> GroupSession:
         require_room(group.terms.rules, len(self.points))
-        self._questions = ask_for(self.member, self.points, self._prior, group.terms.rules, self._chance)
+        self._questions = choose_questions(
+            self.member, self.points, self._prior, group.terms.rules, self._chance
+        )
         return GroupSession(
             group,
             self.entry.signing_seed,
@@ -408,23 +400,23 @@ class ParticipantRound:
         self._own_session.refused(batch)
 
     def _trim(self) -> None:
-        """Steps 7 and 8: her own counts, what she keeps of her points, the second mix."""
+        """Steps 7 and 8: the counts, the kept points, the second mix."""
         session, member, rules = self._own_session, self.member, self.terms.rules
         if self._questions is None:
             raise AssertionError("the answers are to questions")
         answers = {
-            record: read_answer(self.device.server_key, record, said)
-            for record, said in session.answers.items()
+            record: read_answer(self.device.server_key, record, answer)
+            for record, answer in session.answers.items()
         }
-        self._phi = phi_of(member, self._questions, answers, rules.thresholds)
+        self._phi = count_others(member, self._questions, answers, rules.thresholds)
         self._snapshot = self._require_one_day(
             {answers[record].snapshot for record in self._questions.records}
         )
-        least = needed(member.k, member.reading)
-        self._kept = trim(len(self.points), self._phi, least, member.trimming)
+        least = required_phi(member.k, member.reading)
+        self._places_kept = trim(len(self.points), self._phi, least, member.trimming)
         of_nobody = self.terms.bootstrap_until is not None
-        self._draft = draft(
-            member, self.points, self._kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
+        self._draft = draft_release(
+            member, self.points, self._places_kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
         )
         release = None if self._draft is None else self._draft.release
         if release is not None and not of_nobody:
@@ -434,7 +426,7 @@ class ParticipantRound:
         session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
 
     def _require_one_day(self, days: set[int]) -> int:
-        """The day of the answers; raises PeerError when it is too old, or still to come."""
+        """The day of the answers; raises PeerError when too old, or in the future."""
         oldest, newest = snapshot_day(self._now_s - LIFETIME_S - SKEW_S), snapshot_day(self._now_s + SKEW_S)
         if not oldest <= min(days) <= max(days) <= newest:
             raise PeerError(
@@ -445,11 +437,11 @@ class ParticipantRound:
     def _store(self) -> None:
         self._store_until_s = self._waited_s + _STORE_LIMITS * self.terms.phase_limit_s
 
-    def _claim(self, receipt: Receipt, own: Draft) -> None:
+    def _claim(self, receipt: Receipt, draft: Draft) -> None:
         self._identifier = receipt.identifier
         day = int(self._now_s // DAY_S)
-        self.device.owned.append(OwnRelease(receipt.identifier, own.claim_seed, day))
-        sealed = claim(receipt, self.device.user, own.claim_seed, self.device.authority_key, self._chance)
+        self.device.owned.append(StoredRelease(receipt.identifier, draft.claim_seed, day))
+        sealed = claim(receipt, self.device.user, draft.claim_seed, self.device.authority_key, self._chance)
         self._own_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
     def _end(self, message: str) -> None:
@@ -467,7 +459,7 @@ class ParticipantRound:
             message,
             self._phi,
             self._snapshot,
-            self._kept,
+            self._places_kept,
             released,
             self._identifier,
             k=self.member.k,

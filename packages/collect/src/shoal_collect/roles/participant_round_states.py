@@ -1,4 +1,4 @@
-"""What a device does in one round: (state, event) -> (action, next state)."""
+"""The transitions of a device in one round: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from shoal_collect.transitions import IGNORED, Ignored, Step, Table
 
 
 class State(StrEnum):
-    """Where a participant's round is."""
+    """The state of a participant's round."""
 
     LOTTERY = "lottery"
     QUESTIONS = "questions"  # the group mixes its questions
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What comes back, and what it leads to."""
+    """Replies and their consequences."""
 
     VIEW = "view"  # what the collector says of the round
     PASSED = "passed"  # a request came too late; the next view says what became of it
@@ -45,7 +45,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What the device does about it."""
+    """The device's reaction."""
 
     FOLLOW = "follow the lottery"
     ENTER = "mix the questions"

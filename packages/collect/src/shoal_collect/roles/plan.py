@@ -1,4 +1,4 @@
-"""What a size of groups means: how likely everybody else in a group plays together, and what a round costs.
+"""The meaning of a group size: the risk that all others in a group collude, and the cost of a round.
 
 Source: Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010.
 """
@@ -29,16 +29,10 @@ _HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
 
 @dataclass(frozen=True)
 class Cost:
-    """What one round costs one member who is not the last, without the lottery.
+    """One round's cost for a member who is not the last, without the lottery.
 
-    Attributes
-    ----------
-    messages
-        Letters that she sends, a broadcast counted as one to each other member.
-    cpu_s
-        Seconds of one core, as fitted to what was measured.
-    sent_mb
-        Megabytes that she sends in letters, about.
+    ``messages``: letters sent, a broadcast counted per receiver. ``cpu_s``: seconds of one core, fitted to
+    measurements. ``sent_mb``: approximate megabytes of letters sent.
     """
 
     messages: int
@@ -46,24 +40,12 @@ class Cost:
     sent_mb: float
 
 
-def isolated(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
-    """Return the probability that everybody else in an honest person's group plays together.
+def isolation_probability(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
+    """Return the probability that all others in an honest person's group collude.
 
-    It is an upper bound over all that they can do with their shots: in each lottery the group is a fair draw.
-
-    Parameters
-    ----------
-    people, dishonest
-        How many are on the roster, and how many of them play together.
-    size
-        How many people meet in a group.
-    shots
-        Among how many lotteries they can choose.
-
-    Raises
-    ------
-    MisuseError
-        If there are fewer people than a group has, or more dishonest ones than others leave room for.
+    It is an upper bound over all strategies of ``dishonest`` colluders among ``people``, who can choose among
+    ``shots`` lotteries: in each the group is a fair draw. Raises MisuseError for fewer people than a group,
+    or too many dishonest ones.
     """
     _require_roster(people, dishonest, size)
     if dishonest < size - 1:
@@ -72,9 +54,9 @@ def isolated(people: int, dishonest: int, size: int, shots: int = SHOTS) -> floa
     return -math.expm1(shots * math.log1p(-once)) if once < 1 else 1.0
 
 
-def somebody_isolated(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
-    """Return a bound on the probability that this befalls any honest person of a round."""
-    return min(1.0, (people - dishonest) * isolated(people, dishonest, size, shots))
+def any_isolation_bound(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
+    """Return a bound on the probability that any honest person of a round is isolated."""
+    return min(1.0, (people - dishonest) * isolation_probability(people, dishonest, size, shots))
 
 
 def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
@@ -89,17 +71,7 @@ def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
 
 
 def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
-    """Return what a round costs a member.
-
-    Parameters
-    ----------
-    size
-        How many people meet in a group.
-    questions, pieces
-        How many records each puts into the first and the second mix.
-    proven
-        Whether every mixer proves her shuffle.
-    """
+    """Return a member's cost: ``questions`` records in the first mix, ``pieces`` in the second."""
     cpu_s = sent = 0.0
     for records in (questions, pieces):
         passed_on = size * records

@@ -1,7 +1,7 @@
-"""The registrar: it admits persons, and signs one key of each for a collector and a period, blindly.
+"""The registrar: it admits persons, and blindly signs one key of each for a collector and a period.
 
-It knows who may take part and who has asked for a token. It does not know which key the token is for, so it
-learns nothing of a round, even together with the collector.
+It knows who may take part and who asked for a token. It does not know the token's key, so it learns nothing
+of a round, even together with the collector.
 """
 
 import hashlib
@@ -40,34 +40,34 @@ _KEPT_KEYS: Final = 256  # two for each period that can still be cleared
 
 
 class Register(Protocol):
-    """Where it stands who is admitted, and who has a token."""
+    """The database of admitted persons and issued tokens."""
 
     def admit(self, code: bytes, person: bytes) -> bool:
-        """Use an invitation; say whether this person has used it now or before."""
+        """Use an invitation; return whether this person used it, now or before."""
 
     def knows(self, person: bytes) -> bool:
-        """Say whether a person is admitted."""
+        """Check whether a person is admitted."""
 
     def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
-        """Note a request for the one token of a person and purpose; say whether no other one was noted."""
+        """Record a request for a person's one token of a purpose; return whether no other was recorded."""
 
     def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Say whether this very request was noted."""
+        """Check whether this very request was recorded."""
 
     def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
-        """Return the earlier periods of a person's tokens that were over then and are not cleared."""
+        """Return the earlier, ended periods of a person's tokens without a clearance."""
 
     def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
-        """Note that a person has shown clearances of these."""
+        """Record a person's clearances of these purposes."""
 
     def blame(self, identity: bytes, purpose: Purpose) -> bool:
-        """Note a key that a proof of blame stands against; say whether it is the first one."""
+        """Record a proof of blame against a key; return whether it is the first."""
 
     def is_blamed(self, identity: bytes) -> bool:
-        """Say whether a proof of blame stands against a key."""
+        """Check for a proof of blame against a key."""
 
     def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
-        """Note a request for the one clearance of a key; say whether no other one was noted."""
+        """Record a request for a key's one clearance; return whether no other was recorded."""
 
 
 class Registrar:
@@ -76,15 +76,15 @@ class Registrar:
     Parameters
     ----------
     register
-        Where everything stands.
+        The database.
     seed
-        32 secret bytes; all keys come from them.
+        32 secret bytes, the source of all keys.
     collector_keys
-        The collectors that tokens are issued for.
+        The collectors for which tokens are issued.
     days
         The length of a period: a person gets one token in each.
     signing_seed
-        32 secret bytes that sign for it, where it runs inside another server; by default from ``seed``.
+        32 secret bytes that sign for it, if it runs inside another server; by default from ``seed``.
     """
 
     def __init__(
@@ -101,58 +101,34 @@ class Registrar:
 
     @property
     def public_key(self) -> bytes:
-        """The lasting key, which collectors name in their terms."""
+        """The lasting key, named in collectors' terms."""
         return verify_key(self.signing_seed)
 
     def admit(self, person: bytes, code: str) -> None:
-        """Admit somebody with an invitation; the same again has no effect.
+        """Admit a person's account key with an invitation; a repetition has no effect.
 
-        Parameters
-        ----------
-        person
-            The key of her account.
-        code
-            The invitation.
-
-        Raises
-        ------
-        PeerError
-            If there is no such invitation, or somebody else has used it.
+        Raises PeerError for an unknown invitation, or one that another person used.
         """
         if not self._register.admit(code_digest(code), person):
             raise PeerError("not-entitled", "an invitation that does not exist, or that has been used")
 
     def key_of(self, collector_key: bytes, days: int, period: int, now_s: float) -> bytes:
-        """Return the key of a collector and period, signed, with the proof that it hides what is blinded.
+        """Return the signed key of a collector and period, with the proof that blinding hides the message.
 
-        Raises PeerError for a collector, a length or a period for which no tokens are issued now or were, so
-        long that none of them is to be cleared any more.
+        Raises PeerError for a collector, length or period without tokens, unless some must still be cleared.
         """
         return self._key(self._purpose(collector_key, days, period, now_s, past=True))[1]
 
     def sign(
         self, person: bytes, collector_key: bytes, days: int, period: int, body: bytes, now_s: float
     ) -> bytes:
-        """Sign a blinded key: once for each person, collector and period; the same again gives the same.
+        """Sign a blinded key: once for each person, collector and period; a repetition gets the same answer.
 
-        Parameters
-        ----------
-        person
-            The key of her account.
-        collector_key, days, period
-            What the token is for.
-        body
-            The blinded key, and clearances of all her earlier tokens whose period is over.
-        now_s
-            The time, in seconds since 1970.
-
-        Raises
-        ------
-        PeerError
-            If she is not admitted, or a clearance is missing, for a second token, and for what ``key_of``
-            refuses. In a period that is over only what was signed then is signed again.
+        ``person``: the account's key. ``body``: the blinded key, and clearances of all earlier tokens of
+        ended periods. Raises PeerError without admission or a clearance, for a second token, and where
+        ``key_of`` refuses. In an ended period only earlier requests are signed again.
         """
-        blinded, shown = body[:MODULUS_BYTES], split_clearances(body[MODULUS_BYTES:])
+        blinded, clearances = body[:MODULUS_BYTES], split_clearances(body[MODULUS_BYTES:])
         purpose = self._purpose(collector_key, days, period, now_s, past=True)
         digest = hashlib.blake2b(blinded, digest_size=32).digest()
         if period not in self._open(now_s) and not self._register.was_issued(purpose, person, digest):
@@ -164,7 +140,7 @@ class Registrar:
                 "allow it",
             )
         if period in self._open(now_s):
-            self._require_cleared(person, purpose, shown, now_s)
+            self._require_cleared(person, purpose, clearances, now_s)
         key = self._key(purpose)[0]
         signed = blind_sign(key, blinded)  # nothing is noted for a request that cannot be signed
         if not self._register.issue(purpose, person, digest, self.public_key):
@@ -174,9 +150,9 @@ class Registrar:
     # exclusion after blame
 
     def accuse(self, body: bytes, now_s: float) -> bool:
-        """Take a proof of blame, from anybody; say whether it is the first against this token.
+        """Record a proof of blame from any person; return whether it is the first against this token.
 
-        Raises PeerError for one that proves nothing, and for a token that needs no clearance any more.
+        Raises PeerError for one without proof, and for a token that needs no clearance any more.
         """
         accusation = read_accusation(body)
         purpose = require_proof(accusation, self.public_key)
@@ -184,7 +160,7 @@ class Registrar:
         return self._register.blame(accusation.identities[accusation.culprit], purpose)
 
     def to_clear(self, person: bytes, collector_key: bytes, days: int, now_s: float) -> list[int]:
-        """Return the periods whose clearances a person has to show before her next token."""
+        """Return the periods that a person must clear before the next token."""
         purpose = Purpose(collector_key, days, period_at(now_s, days))
         return self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
 
@@ -195,28 +171,15 @@ class Registrar:
     def clear(
         self, identity: bytes, collector_key: bytes, days: int, period: int, body: bytes, now_s: float
     ) -> bytes:
-        """Sign a blinded account for the holder of a token, when its period is over.
+        """Sign a blinded account for the holder of a token, after the end of its period.
 
-        Parameters
-        ----------
-        identity
-            The key that the token admits.
-        collector_key, days, period
-            What the token was for.
-        body
-            The token, and the blinded account.
-        now_s
-            The time, in seconds since 1970.
-
-        Raises
-        ------
-        PeerError
-            If a proof of blame stands against the token, if proofs can still come in, for a token that does
-            not hold, and for a second clearance.
+        ``identity``: the key that the token admits. ``body``: the token, and the blinded account. Raises
+        PeerError for a blamed token, while proofs can still arrive, for an invalid token, and for a second
+        clearance.
         """
         purpose = self._purpose(collector_key, days, period, now_s, past=True)
         require_token(self._key(purpose)[0].public, identity, body[:TOKEN_BYTES])
-        if now_s < purpose.over_day * DAY_S + REPORT_S:
+        if now_s < purpose.end_day * DAY_S + REPORT_S:
             raise PeerError(
                 "too-late", "a period that is not over, or whose proofs of blame can still come in"
             )
@@ -233,12 +196,11 @@ class Registrar:
         return signed
 
     def _require_cleared(
-        self, person: bytes, purpose: Purpose, shown: Sequence[tuple[int, bytes, bytes]], now_s: float
+        self, person: bytes, purpose: Purpose, clearances: Sequence[tuple[int, bytes, bytes]], now_s: float
     ) -> None:
-        """Raises PeerError unless all earlier tokens of hers are cleared, whose periods are over."""
         cleared = list[Purpose]()
         needed = self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
-        for period, prefix, signed in shown:
+        for period, prefix, signed in clearances:
             if period in needed:
                 one = Purpose(purpose.collector_key, purpose.days, period)
                 key = self._key(one, CLEARANCE_KEY)[0].public
@@ -259,7 +221,7 @@ class Registrar:
     def _purpose(
         self, collector_key: bytes, days: int, period: int, now_s: float, *, past: bool = False
     ) -> Purpose:
-        """What a request is about; raises PeerError for a period that is over (``past``: for too long)."""
+        """Raises PeerError for an ended period (``past``: ended too long ago)."""
         if collector_key not in self.collector_keys or days != self.days:
             raise PeerError("not-entitled", "a collector, or a length of periods, without tokens here")
         purpose = Purpose(collector_key, days, period)
@@ -269,7 +231,7 @@ class Registrar:
         return purpose
 
     def _key(self, purpose: Purpose, what: bytes = TOKEN_KEY) -> tuple[SignKey, bytes]:
-        """The secret key of a purpose, and what is said of it; both follow from the registrar's seed."""
+        """Secret key and statement of a purpose follow from the registrar's seed."""
         name = what, purpose.text
         if name not in self._keys:
             person = b"shoal token" if what == TOKEN_KEY else b"shoal clearance"
@@ -284,14 +246,14 @@ class Registrar:
 
 
 def signing_seed_of(seed: bytes) -> bytes:
-    """Return what signs for a registrar, from the 32 secret bytes of its key file."""
+    """Return a registrar's signing seed from the 32 secret bytes of its key file."""
     return hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
 
 
 def code_digest(code: str) -> bytes:
-    """Return what an invitation is known by, so that the database holds none that could be used.
+    """Return the digest of an invitation, so that the database contains no usable ones.
 
-    Raises PeerError for a text that is no invitation.
+    Raises PeerError for a malformed invitation.
     """
     try:
         secret = bytes.fromhex(code.replace("-", "").strip())
@@ -303,6 +265,6 @@ def code_digest(code: str) -> bytes:
 
 
 def write_code(secret: bytes) -> str:
-    """Write an invitation as people copy it: groups of four digits."""
+    """Format an invitation for copying: groups of four digits."""
     text = secret.hex()
     return "-".join(text[at : at + 4] for at in range(0, len(text), 4))

@@ -1,4 +1,4 @@
-"""Requests and replies of the service, signed by whoever sends them."""
+"""Requests and replies of the service, signed by their senders."""
 
 import base64
 import binascii
@@ -17,14 +17,8 @@ SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refus
 class Call:
     """One request.
 
-    Parameters
-    ----------
-    method, target, body
-        As in HTTP; the target is path and query.
-    to
-        "collector", "authority", or "witness 1" and so on.
-    poll
-        Whether the request only asks for news.
+    ``method``, ``target`` (path and query), ``body``: as in HTTP. ``to``: "collector", "authority", or
+    "witness 1" and so on. ``poll``: whether the request only asks for news.
     """
 
     method: Literal["GET", "POST"]
@@ -36,19 +30,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply: its HTTP status, and its body, whose signature has been checked where one is due."""
+    """A reply: HTTP status, and body with a checked signature where required."""
 
     status: int
     body: bytes
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """Name and message of an error; None for a reply that is none."""
+        """Name and message of an error; None for a success."""
         if self.status < 400:
             return None
         try:
-            said = json.loads(self.body)
-            return str(said["error"]), str(said["message"])
+            document = json.loads(self.body)
+            return str(document["error"]), str(document["message"])
         except (ValueError, KeyError, TypeError, RecursionError):
             return "unavailable", f"status {self.status}"
 
@@ -56,19 +50,7 @@ class Reply:
 def authorization(
     signing_seed: bytes, identity: bytes, audience: bytes, method: str, target: str, body: bytes, now_s: float
 ) -> str:
-    """Write the header that signs a request.
-
-    Parameters
-    ----------
-    signing_seed, identity
-        Of whoever asks.
-    audience
-        The key of the one server that the request is for.
-    method, target, body
-        The request.
-    now_s
-        The time, in seconds since 1970.
-    """
+    """Write the header that signs a request for one server, whose key is ``audience``."""
     moment = f"{now_s:.3f}"
     signed = signature(
         signing_seed, b"request", _request(audience, method, target, moment, body_digest(body))
@@ -79,17 +61,9 @@ def authorization(
 def read_authorization(
     header: str | None, audience: bytes, method: str, target: str, digest: bytes, now_s: float
 ) -> bytes:
-    """Find out whose request this is, from its head and the digest of its body.
+    """Return the identity key of the sender, from the head and the digest of the body.
 
-    Returns
-    -------
-    bytes
-        The identity key of whoever asks.
-
-    Raises
-    ------
-    PeerError
-        If nobody signed the request for this server, or not within SKEW_S of its clock.
+    Raises PeerError unless the request is signed for this server within SKEW_S of its clock.
     """
     try:
         scheme, who, moment, signed = (header or "").split(" ")
@@ -110,12 +84,12 @@ def read_authorization(
 
 
 def body_digest(body: bytes) -> bytes:
-    """Return what a body is signed by; the header Shoal-Digest brings it before the body."""
+    """Return the signed digest of a body; the header Shoal-Digest sends it before the body."""
     return hashlib.blake2b(body, digest_size=32).digest()
 
 
 def answer_digest(answer: bytes) -> str:
-    """Return what an answer is known by to whoever waits for another one: 32 hexadecimal digits."""
+    """Return the digest by which a waiting client recognizes an answer: 32 hexadecimal digits."""
     return hashlib.blake2b(answer, digest_size=16).hexdigest()
 
 
@@ -124,27 +98,22 @@ def _request(audience: bytes, method: str, target: str, moment: str, digest: byt
 
 
 def head_digest(method: str, target: str, who: str, length: str, body: str) -> bytes:
-    """Return what a reply is signed for: the head of its request, as the server has read it.
+    """Return the digest that a reply signs: the head of its request, as the server read it.
 
-    So nobody on the way can pass off a reply to another request, or to a changed one, as the reply to this.
-
-    Parameters
-    ----------
-    method, target
-        As in HTTP.
-    who, length, body
-        The headers Authorization, Content-Length ("0" without a body) and Shoal-Digest; empty for none.
+    So a reply to another request, or to a changed one, cannot be passed off as the reply to this one.
+    ``who``, ``length``, ``body``: the headers Authorization, Content-Length ("0" without a body) and
+    Shoal-Digest, or empty.
     """
     return hashlib.blake2b(json.dumps([method, target, who, length, body]).encode(), digest_size=32).digest()
 
 
 def sign_reply(signing_seed: bytes, head: bytes, body: bytes) -> str:
-    """Write the header that signs a reply to the request whose head has this digest."""
+    """Write the header that signs a reply to the request with this head digest."""
     return signature(signing_seed, b"reply", head + body).hex()
 
 
 def require_reply_signature(server_key: bytes, head: bytes, body: bytes, header: str | None) -> None:
-    """Raise PeerError unless the server signed this reply to the request whose head has this digest."""
+    """Raise PeerError unless the server signed this reply to the request with this head digest."""
     try:
         signed = bytes.fromhex(header or "")
     except ValueError as error:

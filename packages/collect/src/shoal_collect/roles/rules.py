@@ -1,4 +1,4 @@
-"""What all members of a round do alike, so that nobody stands out."""
+"""The rules common to all members of a round, so that no one stands out."""
 
 from dataclasses import dataclass, field
 
@@ -16,28 +16,26 @@ class Rules:
     Parameters
     ----------
     group_size
-        How many people meet in a group; one group may have one more.
+        People per group; one group may have one more.
     n_real, n_fake
-        How many sub-trajectories each member asks about: at most so many real ones, and decoys and canaries
-        to fill up.
+        Sub-trajectories per member: at most ``n_real`` real ones; decoys and canaries fill up.
     longest
         The most points of a sub-trajectory.
     n_pieces
-        How many records each member's release takes, padding included.
+        Records per release, padding included.
     group
-        Where the arithmetic of the mix takes place.
+        The group for the mix's arithmetic.
     thresholds
-        When two uncertain points count as similar.
+        The similarity of two uncertain points.
     period_days
-        After how many days a device draws new circles.
+        The days after which a device draws new circles.
     proven_shuffle
-        Whether every mixer proves her shuffle (docs/decisions/0171 says what that costs).
+        Whether each mixer proves the shuffle (docs/decisions/0039 has the cost).
     scoping
-        How far and how long a contributor's tag lasts; the collector must count by the same. None for tags
-        that last for ever.
+        The scope of contributor tags, the same as the collector's; None for lasting tags.
     bootstrap_until
-        A day since 1970. What is released before it is a record of nobody, deleted on that day
-        (docs/decisions/0071). None after the bootstrapping phase.
+        A day since 1970. Releases before it are bootstrap records, deleted on that day (docs/decisions/0071).
+        None after the bootstrapping phase.
     """
 
     group_size: int = 4
@@ -53,12 +51,12 @@ class Rules:
     bootstrap_until: int | None = None
 
     def until(self, day: int) -> int | None:
-        """Return the day on which records of nobody are deleted that are released on this day, else None."""
+        """Return the day of deletion for bootstrap records released on this day, else None."""
         return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 
 def require_room(rules: Rules, n_points: int) -> None:
-    """Raise MisuseError when a trajectory of so many points cannot be released within the rules."""
+    """Raise MisuseError when a trajectory of ``n_points`` cannot be released within the rules."""
     if pieces_needed(n_points) > rules.n_pieces:
         raise MisuseError(
             f"{n_points} points need {pieces_needed(n_points)} records; the rules allow {rules.n_pieces}"

@@ -1,8 +1,8 @@
-"""A server's key that follows another: the old key signs the new one, and devices that know the old follow.
+"""Succession of a server's key: the old key signs the new one, and devices that know the old one follow.
 
-This replaces a key in good order. It does not take one back that was stolen: whoever has the old key can sign
-a successor as well, and leads astray who has not followed the true one yet. A device that has sees two
-successors of one key, and refuses.
+This replaces a key in good order. It does not revoke a stolen one: a thief of the old key can sign a
+successor as well, and mislead devices that have not followed the true one yet. A device that has followed
+sees two successors of one key, and refuses.
 """
 
 import hashlib
@@ -28,20 +28,11 @@ _MOST: Final = 100
 
 
 class Successor(BaseModel):
-    """The word of a server's key that another key takes its place.
+    """A server key's statement that another key replaces it.
 
-    Parameters
-    ----------
-    role
-        Whose keys they are.
-    old, new
-        Both keys that servers sign with, in hexadecimal.
-    sealing
-        The authority's new key that claims are sealed with; empty for others.
-    from_s, until_s
-        When devices may follow, in seconds since 1970.
-    signed
-        The old key's signature of all this.
+    ``old``, ``new``: both signing keys, in hexadecimal. ``sealing``: the authority's new sealing key; empty
+    for others. ``from_s``, ``until_s``: when devices may follow, in seconds since 1970. ``signed``: the old
+    key's signature.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,13 +47,13 @@ class Successor(BaseModel):
 
     @property
     def text(self) -> bytes:
-        """What the old key signs."""
-        said = self.model_dump_json(exclude={"signed"}).encode()
-        return hashlib.blake2b(said, digest_size=32, person=b"shoal successor").digest()
+        """The text that the old key signs."""
+        document = self.model_dump_json(exclude={"signed"}).encode()
+        return hashlib.blake2b(document, digest_size=32, person=b"shoal successor").digest()
 
 
 class Successors(BaseModel):
-    """The file that servers show (``--successors``): how keys followed earlier ones, the earliest first."""
+    """The file that servers publish (``--successors``): successions, the earliest first."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,17 +65,7 @@ class Successors(BaseModel):
 def sign_successor(
     signing_seed: bytes, role: Role, new: str, from_s: int, days: int, sealing: str = ""
 ) -> Successor:
-    """Let an old key name the new one.
-
-    Parameters
-    ----------
-    signing_seed
-        32 secret bytes of the old key.
-    role, new, sealing
-        As in ``Successor``.
-    from_s, days
-        From when on devices may follow, in seconds since 1970, and for how many days.
-    """
+    """Let an old key (``signing_seed``) name the new one, to follow from ``from_s`` for ``days`` days."""
     unsigned = Successor(
         role=role,
         old=verify_key(signing_seed).hex(),
@@ -99,48 +80,39 @@ def sign_successor(
 
 
 def read_successors(entries: Any) -> tuple[Successor, ...]:
-    """Read what a server shows; raise PeerError for anything that is no list of successors."""
+    """Read a server's list of successors; raise PeerError when malformed."""
     try:
-        found = TypeAdapter(tuple[Successor, ...]).validate_python(entries)
+        successors = TypeAdapter(tuple[Successor, ...]).validate_python(entries)
     except ValidationError as error:
         raise PeerError("bad-frame", f"no successor of a key: {error.errors()[0]['msg']}") from error
-    if len(found) > _MOST:
-        raise PeerError("bad-length", f"{len(found)} successors of keys; at most {_MOST}")
-    return found
+    if len(successors) > _MOST:
+        raise PeerError("bad-length", f"{len(successors)} successors of keys; at most {_MOST}")
+    return successors
 
 
-def lead(
-    role: Role, known: bytes, shown: bytes, said: Iterable[Successor], followed: Sequence[Successor] = ()
+def find_succession(
+    role: Role,
+    current: bytes,
+    target: bytes,
+    statements: Iterable[Successor],
+    followed: Sequence[Successor] = (),
 ) -> list[Successor]:
-    """Find the successors that lead from one key to another, whenever they held.
+    """Find the successors that lead from one key to another, whatever their time.
 
-    Parameters
-    ----------
-    role
-        Whose key it is.
-    known, shown
-        The key that was accepted, and the one that is to take its place.
-    said
-        What is shown to justify that.
-    followed
-        What was followed before.
-
-    Raises
-    ------
-    PeerError
-        If a key on the way was not signed by the one before it, has two successors, or was replaced before.
+    ``statements``: the server's justification. ``followed``: the earlier successions. Raises PeerError if a
+    key on the way was not signed by the one before, has two successors, or was replaced before.
     """
     successor = dict[str, Successor]()
-    for one in (*followed, *filter(_holds, said)):
+    for one in (*followed, *filter(_holds, statements)):
         if one.role not in _SIGNERS[role]:
             continue
-        there = successor.setdefault(one.old, one)
-        if (there.new, there.sealing) != (one.new, one.sealing):
+        earlier = successor.setdefault(one.old, one)
+        if (earlier.new, earlier.sealing) != (one.new, one.sealing):
             raise PeerError("bad-signature", "two successors of one key; somebody else has the old one")
     way = list[Successor]()
-    passed = {one.old for one in followed} | {known.hex()}
-    at = known.hex()
-    while at != shown.hex():
+    passed = {one.old for one in followed} | {current.hex()}
+    at = current.hex()
+    while at != target.hex():
         step = successor.get(at)
         if step is None:
             raise PeerError("bad-signature", "a key that the one before has not signed")
@@ -152,19 +124,19 @@ def lead(
     return way
 
 
-def follow(
+def follow_succession(
     role: Role,
-    known: bytes,
-    shown: bytes,
-    said: Iterable[Successor],
+    current: bytes,
+    target: bytes,
+    statements: Iterable[Successor],
     followed: Sequence[Successor],
     now_s: float,
 ) -> list[Successor]:
-    """Do the same as a device: a successor that may not be followed yet, or no longer, raises PeerError, too.
+    """Find the succession as a device: a successor before or after its time raises PeerError, too.
 
-    ``now_s`` is the time in seconds since 1970.
+    ``now_s``: seconds since 1970.
     """
-    way = lead(role, known, shown, said, followed)
+    way = find_succession(role, current, target, statements, followed)
     for step in way:
         if now_s < step.from_s - SKEW_S:
             raise PeerError("too-late", "a successor of a key that does not hold yet")
@@ -173,11 +145,11 @@ def follow(
     return way
 
 
-def way_back(role: Role, shown: bytes, said: Iterable[Successor]) -> list[Successor]:
-    """Find the successors that lead to a key from the earliest one that is shown, the earliest first."""
-    before = {one.new: one for one in filter(_holds, said) if one.role in _SIGNERS[role]}
+def find_predecessors(role: Role, key: bytes, statements: Iterable[Successor]) -> list[Successor]:
+    """Find the successors that lead to a key from the earliest one in the statements, the earliest first."""
+    before = {one.new: one for one in filter(_holds, statements) if one.role in _SIGNERS[role]}
     way = list[Successor]()
-    at = shown.hex()
+    at = key.hex()
     while at in before and len(way) < len(before):
         way.insert(0, before[at])
         at = before[at].old
@@ -185,8 +157,8 @@ def way_back(role: Role, shown: bytes, said: Iterable[Successor]) -> list[Succes
 
 
 def first_key(role: Role, key: bytes, followed: Iterable[Successor]) -> bytes:
-    """Return the key from which all that were followed lead to this one."""
-    way = way_back(role, key, followed)
+    """Return the key from which all successions in ``followed`` lead to this one."""
+    way = find_predecessors(role, key, followed)
     return bytes.fromhex(way[0].old) if way else key
 
 

@@ -1,4 +1,4 @@
-"""The terms of a round, and the public places that fakes are drawn from, as a collector states them."""
+"""The terms of a round, and the public places from which fakes are drawn, as a collector states them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f
 
 
 class OtherCollector(BaseModel):
-    """A witness: its address, and the key that its answers are checked with."""
+    """A witness: its address, and the key that checks its answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,16 +36,10 @@ class OtherCollector(BaseModel):
 
 
 class RegistrarTerms(BaseModel):
-    """Who admits people to rounds: one token for each person and period.
+    """The registrar of a round: one token for each person and period of ``days``.
 
-    Parameters
-    ----------
-    url, key
-        Its address, and the key that its statements are checked with.
-    days
-        The length of a period.
-    period
-        The number of the period since 1970 in which the round opened; the collector fills it in.
+    ``url``, ``key``: its address, and the key of its statements. ``period``: the number of the period since
+    1970 in which the round opened; the collector fills it in.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,44 +51,39 @@ class RegistrarTerms(BaseModel):
 
 
 class Terms(BaseModel):
-    """What all members of a round do alike, and how long a phase may take.
-
-    The terms are fixed when the round opens, and everybody who joins signs them.
+    """The terms of a round, fixed at its opening; each joining member signs them.
 
     Parameters
     ----------
-    group_size, n_real, n_fake, longest, n_pieces, period_days, proven_shuffle
+    group_size, n_real, n_fake, longest, n_pieces, period_days, proven_shuffle, bootstrap_until
         As in ``Rules``.
     theta_m, theta_min
-        How far apart, in meters and minutes, two uncertain points may be and still be similar.
+        The largest distance, in meters and minutes, between similar uncertain points.
     area_km
         The size of an area, in kilometers: a person has one contributor tag in each area and period.
     phase_limit_s
-        How long a phase may take, in seconds.
-    bootstrap_until
-        The day since 1970 on which what is released is deleted, as a record of nobody. None after the
-        bootstrapping phase.
+        The time limit of a phase, in seconds.
     witnesses
-        Further collectors whose answers have to be the same.
+        Further collectors whose answers must be the same.
     controller, purpose, recipients, retention, contact
-        What the collector states to whoever is to consent: who is responsible, what for, who receives what
-        is released, how long it is kept, whom to ask. Nothing checks it; everybody signs that it was said.
+        The collector's statements for consent: who is responsible, the purpose, who receives releases, how
+        long they are kept, whom to ask. They are not checked, but each member signs them.
     least_roster
-        Groups are drawn from that many people at least; never from fewer than a group has.
+        The fewest people from whom groups are drawn; never fewer than a group has.
     registrar
-        Who admits people. None where anybody can join, under as many names as she likes.
+        Admits people; None where anyone can join, under any number of names.
     kept_days
-        After how many days a release is deleted; None for as long as its owner does not take it back.
+        The days after which a release is deleted; None until its owner withdraws it.
     least_k
-        The least k with which devices take part; only they can keep to it, since k stays with them.
+        The least k of participating devices; only they can enforce it, since k stays with them.
     least_radius_m, most_radius_m, least_gap_min, most_gap_min
-        Circles and intervals between these bounds, in meters and minutes, may be asked about and released.
+        Bounds on circles and intervals in questions and releases, in meters and minutes.
     least_count
-        Fewer people than that are answered as nobody.
+        Smaller counts are answered as 0.
     resolution_m, resolution_min
-        No answer depends on where or when something stored lies more finely than that (``Thresholds``).
+        Answers do not depend on finer places or times of stored points (``Thresholds``).
     area_questions
-        So many questions about one area and day are answered in 30 days, besides those with CAP people.
+        Answered questions per area and day in 30 days, besides those with CAP people.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -155,24 +144,24 @@ class Terms(BaseModel):
 
     @property
     def enough(self) -> int:
-        """How many people a roster needs."""
+        """Number of people that a roster needs."""
         return max(self.group_size, self.least_roster)
 
     @property
     def _largest(self) -> Session:
-        """A mix run of as many members and records as these terms can lead to."""
+        """The largest mix run under these terms."""
         members = tuple(bytes((i,)) for i in range(self.group_size + 1))
-        each = max(self.n_real + self.n_fake, self.n_pieces)
-        return Session(bytes(32), members, each, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
+        n_records = max(self.n_real + self.n_fake, self.n_pieces)
+        return Session(bytes(32), members, n_records, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
 
     @property
     def letter_bytes(self) -> int:
-        """The length of the longest sound letter: a message of a mix run under its stage's byte, sealed."""
+        """Length of the longest valid letter: a message of a mix run under its stage's byte, sealed."""
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     @property
     def n_questions(self) -> int:
-        """How many questions each member brings to the collector."""
+        """Number of questions that each member submits."""
         return self.n_real + self.n_fake
 
     def require_bounds(self, points: Iterable[Cylinder]) -> None:
@@ -190,14 +179,14 @@ class Terms(BaseModel):
                     f"{self.most_gap_min} min",
                 )
 
-    def joined_by(self, round_name: bytes) -> bytes:
-        """Return what a member signs to join a round; other terms lead to another text."""
+    def join_text(self, round_name: bytes) -> bytes:
+        """Return the text that a member signs to join a round; it depends on the terms."""
         terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
         return round_name + terms.digest()
 
     @property
     def rules(self) -> Rules:
-        """The same for those who take part."""
+        """The terms as rules for participants."""
         thresholds = Thresholds(
             theta_m=self.theta_m,
             theta_min=self.theta_min,
@@ -211,7 +200,7 @@ class Terms(BaseModel):
 
 
 def read_terms(entries: Any) -> Terms:
-    """Read terms that a collector states; raise PeerError for terms that no honest collector sets."""
+    """Read a collector's terms; raise PeerError for terms that no honest collector sets."""
     try:
         return Terms.model_validate(entries)
     except ValidationError as error:
@@ -224,16 +213,10 @@ _Weight = Annotated[int, Field(ge=0, le=10**12)]
 
 
 class PublicPlaces(BaseModel):
-    """A public mobility prior: places with weights, and the span of time in which fakes lie.
+    """A public mobility prior: weighted places, and the span of time for fakes.
 
-    Parameters
-    ----------
-    lat_deg, lon_deg
-        Where the places are, in degrees.
-    weights
-        How often a fake passes each place, relative to the others.
-    first_min, last_min
-        The span of time, in minutes since 1970.
+    ``lat_deg``, ``lon_deg``: in degrees. ``weights``: relative frequency of a fake's visits. ``first_min``,
+    ``last_min``: in minutes since 1970.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -253,7 +236,7 @@ class PublicPlaces(BaseModel):
         return self
 
     def until(self, now_s: float) -> "PublicPlaces":
-        """Move the span so that it ends now; otherwise fakes would soon be older than all real trips."""
+        """Move the span to end now; otherwise fakes would soon be older than all real trips."""
         last_min = max(int(now_s // 60), self.last_min - self.first_min)
         return self.model_copy(
             update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
@@ -261,5 +244,5 @@ class PublicPlaces(BaseModel):
 
     @property
     def prior(self) -> Prior:
-        """The same for those who take part."""
+        """The places as a prior for participants."""
         return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)

@@ -1,8 +1,8 @@
-"""Which questions are a group's: more than half of its members have signed the whole set.
+"""Vouching for a group's questions: more than half of its members sign the whole set.
 
-Otherwise one member could ask whatever she likes, without having mixed it with anybody's questions. Each
-member signs the digests of all slices of the set that the mix opened. A batch brings these digests and the
-signatures of more than half of the group before its own slice, so that every collector can check it alone.
+Otherwise one member could ask questions that were never mixed with those of others. Each member signs the
+digests of all slices of the set that the mix opened. A batch has these digests and the signatures of more
+than half of the group before its own slice, so that any collector can check it alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,10 @@ _ROW_BYTES: Final = 1 + SIGNATURE_BYTES  # a member's place, and what she signed
 
 @dataclass(frozen=True)
 class Batch:
-    """What a member brings to a collector: one slice of the questions, and who vouches for the set.
+    """A member's submission to a collector: one slice of the questions, and vouchers for the set.
 
-    Parameters
-    ----------
-    questions
-        The records of the slice, one after the other.
-    slices
-        The digest of each member's slice, in their order.
-    vouchers
-        The signatures of members over ``slices``, by their places.
+    ``slices``: the digest of each member's slice, in order. ``vouchers``: signatures over ``slices``, by
+    member's place.
     """
 
     questions: bytes
@@ -37,7 +31,7 @@ class Batch:
 
     @property
     def records(self) -> list[bytes]:
-        """The questions; raises PeerError when they are not whole records."""
+        """The questions; raises PeerError unless all records are whole."""
         return split_records(self.questions)
 
     def encode(self) -> bytes:
@@ -47,17 +41,17 @@ class Batch:
 
 
 def enough_vouchers(n_members: int) -> int:
-    """Return the least number that is more than half of a group."""
+    """Return the smallest majority of a group."""
     return n_members // 2 + 1
 
 
 def longest_vouching(n_members: int) -> int:
-    """Return how many bytes stand before the questions of a batch at most."""
+    """Return the maximum number of bytes before the questions of a batch."""
     return 1 + n_members * (_ROW_BYTES + _SLICE_BYTES)
 
 
 def vouch(signing_seed: bytes, session: bytes, slices: Sequence[bytes]) -> bytes:
-    """Sign that these are the group's questions, by the digests of its slices."""
+    """Sign the group's questions, by the digests of its slices."""
     return signature(signing_seed, b"questions", session + b"".join(slices))
 
 
@@ -67,22 +61,10 @@ def require_voucher(identity: bytes, session: bytes, slices: Sequence[bytes], si
 
 
 def read_batch(session: bytes, members: Sequence[bytes], body: bytes) -> Batch:
-    """Read what a member brings.
+    """Read a batch for the channel ``session`` of these members.
 
-    Parameters
-    ----------
-    session
-        The group's channel.
-    members
-        The identity keys of its members, in order.
-    body
-        The body of the request.
-
-    Raises
-    ------
-    PeerError
-        If it is cut, if a voucher is forged, doubled, of somebody else or for another session, if not more
-        than half of the group vouches, or if the slice is not one of the set.
+    Raises PeerError if it is truncated, if a voucher is forged, doubled, from an outsider or for another
+    session, if at most half of the group vouches, or if the slice is not in the set.
     """
     at, vouchers, last = 1, dict[int, bytes](), -1
     for _ in range(body[0] if body else 0):

@@ -1,4 +1,4 @@
-"""How letters and records stand in the bodies of requests, with the limits that both sides keep."""
+"""Letters and records in the bodies of requests, with the limits that both sides enforce."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,18 +21,10 @@ LETTERS: Final = 64  # that one member may send another in a session; a sound ro
 
 
 def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
-    """Name the channel on which a group's members write to each other.
+    """Name the channel of a group's members.
 
-    Whoever joined on other terms, or was shown another outcome of the lottery, has another channel.
-
-    Parameters
-    ----------
-    joined
-        What everybody signed to join: the round's name, and the digest of its terms.
-    seed
-        The seed of the lottery.
-    identities
-        The members, in order.
+    A member who joined on other terms (``joined``: the text all signed to join), or saw another outcome of
+    the lottery, has another channel.
     """
     return hashlib.blake2b(
         joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
@@ -40,17 +32,17 @@ def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> b
 
 
 def unpack(batch: bytes) -> list[tuple[int, bytes]]:
-    """Read numbers and letters of what a mailbox gave; raise PeerError when it is cut."""
-    found: list[tuple[int, bytes]] = []
+    """Read a mailbox's numbers and letters; raise PeerError when truncated."""
+    letters: list[tuple[int, bytes]] = []
     at = 0
     while at < len(batch):
         size = int.from_bytes(batch[at + 8 : at + ROW_BYTES])
         letter = batch[at + ROW_BYTES : at + ROW_BYTES + size]
         if len(letter) != size or not size:
             raise PeerError("bad-length", "a batch that ends in the middle of a letter")
-        found.append((int.from_bytes(batch[at : at + 8]), letter))
+        letters.append((int.from_bytes(batch[at : at + 8]), letter))
         at += ROW_BYTES + size
-    return found
+    return letters
 
 
 def bundles(letters: Sequence[bytes]) -> list[bytes]:
@@ -65,16 +57,16 @@ def bundles(letters: Sequence[bytes]) -> list[bytes]:
 
 def unbundle(body: bytes) -> list[bytes]:
     """Read the letters in a body; raise PeerError unless there is at least one and all are whole."""
-    found, at = list[bytes](), 0
+    letters, at = list[bytes](), 0
     while at < len(body):
         size = int.from_bytes(body[at : at + 4])
-        found.append(body[at + 4 : at + 4 + size])
-        if len(found[-1]) != size or not size:
+        letters.append(body[at + 4 : at + 4 + size])
+        if len(letters[-1]) != size or not size:
             break
         at += 4 + size
-    if not found or at != len(body):
+    if not letters or at != len(body):
         raise PeerError("bad-length", "letters whose lengths do not add up")
-    return found
+    return letters
 
 
 def split_records(body: bytes) -> list[bytes]:
@@ -85,13 +77,13 @@ def split_records(body: bytes) -> list[bytes]:
 
 
 def questions_digest(questions: bytes) -> bytes:
-    """Return what a batch of questions is known by."""
+    """Return the digest that identifies a batch of questions."""
     return hashlib.blake2b(questions, digest_size=32).digest()
 
 
 def snapshot_day(now_s: float) -> int:
-    """Return the day since 1970 before which everything counts that is asked about now.
+    """Return the day since 1970 before which releases count for a question asked now.
 
-    A day's releases are complete by then, whichever collector counts.
+    All collectors have a complete set of those releases.
     """
     return int((now_s - SETTLE_S) // DAY_S)

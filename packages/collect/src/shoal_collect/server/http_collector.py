@@ -13,7 +13,7 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.collector import ANSWER_BYTES
 from shoal_collect.roles.requests import body_digest
-from shoal_collect.roles.succession import Successor, lead
+from shoal_collect.roles.succession import Successor, find_succession
 from shoal_collect.roles.terms import PublicPlaces, Terms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http import (
@@ -166,7 +166,7 @@ def _require_owner(database: Database, key: bytes, successors: Sequence[Successo
         )
         owner = bytes(database.rows("SELECT key FROM collector_key")[0][0])
         try:
-            if lead("collector", owner, key, successors):
+            if find_succession("collector", owner, key, successors):
                 database.change("UPDATE collector_key SET key = ?", (key,))
         except PeerError as error:
             raise InputError(

@@ -7,7 +7,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
-from shoal_collect.roles.own_releases import words_of_withdrawal
+from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http import Server
@@ -34,7 +34,7 @@ def add_releases(app: FastAPI, server: Server, held: StoredReleases) -> None:
     def withdraw(request: Request, identifier: str, sent: Small) -> Response:
         today = int(server.clock() // DAY_S)
         day, due = held.withdraw(_identifier(identifier), sent[0], today)
-        proof = signature(server.signing_seed, b"withdrawn", words_of_withdrawal(identifier, day, due))
+        proof = signature(server.signing_seed, b"withdrawn", withdrawal_text(identifier, day, due))
         told: dict[str, Any] = {"identifier": identifier, "day": day, "due": due, "proof": proof.hex()}
         return server.signed(request, told)
 

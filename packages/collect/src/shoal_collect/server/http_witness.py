@@ -73,7 +73,7 @@ class Witness:
         people = answers_again(records, noted[1], lambda record: collector.people(record, snapshot))
         state = self._days.state_before(snapshot, close=False)
         answers = zip(records, people, strict=True)
-        return b"".join(collector.signed(one, n, snapshot, state) for one, n in answers)
+        return b"".join(collector.sign_answer(one, n, snapshot, state) for one, n in answers)
 
 
 def witness_application(

@@ -158,7 +158,9 @@ class Mailbox:
             identity, session, records, terms, batch.slices, now_s, collector.people
         )
         state = self._days.state_before(day)
-        return b"".join(collector.signed(one, n, day, state) for one, n in zip(records, people, strict=True))
+        return b"".join(
+            collector.sign_answer(one, n, day, state) for one, n in zip(records, people, strict=True)
+        )
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.

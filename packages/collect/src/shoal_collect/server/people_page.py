@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from fastapi import Response
 
-from shoal_collect.roles.consent import OPEN, SHARED, stated, terms_in_words
+from shoal_collect.roles.consent import OPEN, SHARED, describe_collector, describe_terms
 from shoal_collect.roles.terms import Terms, read_terms
 from shoal_collect.server.plain_pages import answered, drawn
 
@@ -72,9 +72,9 @@ class PeoplePage:
             standing = None
         return drawn(
             "people.html.j2",
-            stated=stated(terms),
+            stated=describe_collector(terms),
             shared=SHARED,
-            terms=terms_in_words(terms),
+            terms=describe_terms(terms),
             still_open=OPEN,
             round=None if standing is None else round_in_words(standing, self._round_size, terms.enough),
             key=self._key.hex(),

@@ -15,9 +15,9 @@ from shoal_collect.mix.grouping import LOT_BYTES, MOST_RESTARTS, Lottery, divide
 from shoal_collect.roles.admission import (
     period_at,
     purpose_of,
+    read_stated_key,
     require_token,
     split_entry,
-    stated_key,
 )
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_day
@@ -140,14 +140,14 @@ class Rounds:
             phase = self._moved_on(name, now_s)
             terms = self._terms_of_round(name)
             signed, token, statement = split_entry(said, admitted=terms.registrar is not None)
-            require_signature(identity, b"join", terms.joined_by(name), signed)
+            require_signature(identity, b"join", terms.join_text(name), signed)
             # an identity to which no letter can be sealed would stop every group that it falls into
             mailbox_key(identity)
             row = (self._number(name), identity)
             there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", row)
             event = Event.JOIN if there is None else Event.AGAIN
             if terms.registrar is not None:
-                key = stated_key(
+                key = read_stated_key(
                     bytes.fromhex(terms.registrar.key), purpose_of(self._key, terms.registrar), statement
                 )
                 require_token(key, identity, token)
@@ -298,7 +298,7 @@ class Rounds:
         terms = self._terms_of_round(name)
         groups, _ = divide(lottery.seed, lottery.identities, terms.group_size)
         for group in groups:
-            session = channel_name(terms.joined_by(name), lottery.seed, group)
+            session = channel_name(terms.join_text(name), lottery.seed, group)
             for place, identity in enumerate(group):
                 self._db.change(
                     "UPDATE ticket SET session = ?, place = ? WHERE round = ? AND identity = ?",

@@ -1,7 +1,7 @@
 """The paper's experiment: how much people would share (Romero-Tris and Megías 2018, Sec. 5).
 
-It runs with real cryptography or without. Without it, every question goes straight to what is stored: the
-counts are the same, at any scale, and the cost of the protocol does not show.
+It runs with real cryptography or without. Without it, questions go straight to the stored data: the counts
+are the same, at any scale, but the cost of the protocol is not measured.
 """
 
 import itertools
@@ -19,8 +19,8 @@ from shoal_collect.crypto.envelope import draw_secret
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.subtrajectories import Places, Prior, extract
-from shoal_collect.matching.trimming import Reading, needed
+from shoal_collect.matching.subtrajectories import Places, Prior, draw_subtrajectories
+from shoal_collect.matching.trimming import Reading, required_phi
 from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import Collector
 from shoal_collect.roles.participant import Participant
@@ -39,9 +39,9 @@ class Setting:
     Parameters
     ----------
     bootstrap
-        How many people share everything first.
+        How many people share all their trips first.
     thresholds
-        When two uncertain points count as similar.
+        The similarity of two uncertain points.
     k
         The smallest crowd.
     by_people
@@ -49,7 +49,7 @@ class Setting:
     reading
         Whether k counts only others, or also the asker (phi >= 1 for k = 2).
     subtrajectories
-        How many are asked about for each trip.
+        Questions per trip.
     """
 
     bootstrap: int = 80
@@ -62,18 +62,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Result:
-    """What the people other than the bootstrappers would submit.
+    """Submissions of the ``people`` other than the bootstrappers.
 
-    Attributes
-    ----------
-    people
-        How many they are.
-    asked, submitted
-        Their sub-trajectories.
-    users_with_one, their_share
-        The people who submit at least one, and the average share of theirs that these submit.
-    zeros, phi_sum
-        How often phi was 0, and its sum.
+    ``asked``, ``submitted``: their sub-trajectories. ``users_with_one``, ``their_share``: people with at
+    least one submission, and their average share submitted. ``zeros``, ``phi_sum``: the number of zero phi,
+    and the sum of phi.
     """
 
     people: int
@@ -101,28 +94,28 @@ class Result:
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
     """Simulate without cryptography (Sec. 5.1).
 
-    Bootstrappers share everything; the others share, in random order, what is common. Radii are drawn up to 1
-    km and gaps up to 60 min, anew for each point, as in the paper.
+    Bootstrappers share all their trips; the others share, in random order, the common parts. Radii up to 1 km
+    and gaps up to 60 min are drawn for each point, as in the paper.
     """
     run = run or Run()
     _require_others(len(people), setting.bootstrap)
     order = chance.permutation(len(people))
     asked = submitted = zeros = phi_sum = 0
     shares: list[float] = []
-    stored = _Stored()
+    stored = _Submissions()
     for turn, person in enumerate(order):
         blurred = [_blurred(trip, chance) for trip in people[person]]
         if turn < setting.bootstrap:
             stored.add(person, blurred)
             continue
-        chosen = [extract(len(points), setting.subtrajectories, 2, chance) for points in blurred]
+        chosen = [draw_subtrajectories(len(points), setting.subtrajectories, 2, chance) for points in blurred]
         counts = stored.counts(person, list(zip(blurred, chosen, strict=True)), setting, run)
         mine = [
             (points[i], points[j], phi)
             for points, pairs, of in zip(blurred, chosen, counts, strict=True)
             for (i, j), phi in zip(pairs, of, strict=True)
         ]
-        least = needed(setting.k, setting.reading)
+        least = required_phi(setting.k, setting.reading)
         common = [(first, second) for first, second, phi in mine if phi >= least]
         stored.add(person, common)
         asked, submitted = asked + len(mine), submitted + len(common)
@@ -141,8 +134,8 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
     )
 
 
-class _Stored:
-    """What people have submitted so far, without an index, to which folded dates leave little to do."""
+class _Submissions:
+    """The submissions so far, without an index: folded dates leave little to skip."""
 
     def __init__(self) -> None:
         self._points = _cylinders([])
@@ -173,22 +166,21 @@ class _Stored:
         thresholds, without = setting.thresholds, person if setting.by_people else -1
 
         def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
-            own, pairs = trip
+            points, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            alike = kernel.Thresholds(
+            limits = kernel.Thresholds(
                 float(thresholds.theta_m), float(thresholds.theta_min), thresholds.literal, EARTH_M
             )
             stored = kernel.StoredTrajectories(self._points, self._offsets, self._owners)
-            kernel.count_pairs(_cylinders(own), chosen, stored, alike, without, people, occurrences)
-            found: list[int] = (people if setting.by_people else occurrences).tolist()
-            return found
+            kernel.count_pairs(_cylinders(points), chosen, stored, limits, without, people, occurrences)
+            counts: list[int] = (people if setting.by_people else occurrences).tolist()
+            return counts
 
         return list(run.map(count, asked))
 
 
 def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
-    """Cylinders as a kernel takes them."""
     rows = [(one.start_min, one.end_min, one.lat_udeg, one.lon_udeg, one.radius_m) for one in points]
     start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
     return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
@@ -199,15 +191,9 @@ def simulate_with_cryptography(
 ) -> tuple[Result, dict[str, Any]]:
     """Simulate the whole protocol with one trip of each person.
 
-    Bootstrappers are volunteers; all others take part in one round. What the default trimming leaves is
-    released; a sub-trajectory counts as submitted when all its points are released.
-
-    Returns
-    -------
-    Result
-        What the others would submit.
-    dict
-        Facts about the round, as JSON.
+    Bootstrappers are volunteers; all others take part in one round. The default trimming decides the release;
+    a sub-trajectory counts as submitted when all its points are released. Also returns facts about the round,
+    as JSON.
     """
     _require_others(len(people), setting.bootstrap)
     trips = [max(trips, key=len) for trips in people if trips]
@@ -243,17 +229,19 @@ def simulate_with_cryptography(
         spent_s = time.process_time() - began
     shared = outcome.shared.values()
     counts = [
-        (places, phi, set(places) <= set(one.kept)) for one in shared for places, phi in one.phi.items()
+        (places, phi, set(places) <= set(one.places_kept))
+        for one in shared
+        for places, phi in one.phi.items()
     ]
     shares = [
-        sum(set(places) <= set(one.kept) for places in one.phi) / len(one.phi)
+        sum(set(places) <= set(one.places_kept) for places in one.phi) / len(one.phi)
         for one in shared
-        if one.kept and one.phi
+        if one.places_kept and one.phi
     ]
     result = Result(
         len(shared),
         len(counts),
-        sum(kept for _, _, kept in counts),
+        sum(submitted for _, _, submitted in counts),
         len(shares),
         sum(shares) / max(len(shares), 1),
         sum(phi == 0 for _, phi, _ in counts),

@@ -12,36 +12,29 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import needed, trim
+from shoal_collect.matching.trimming import required_phi, trim
 from shoal_collect.mix.grouping import Lottery, commitment, divide
-from shoal_collect.mix.member import Aborted, Member, Opened
+from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.session import Session
 from shoal_collect.roles.authority import Authority, Receipt, claim
-from shoal_collect.roles.collector import Answer, Collector, agreed, read_answer
-from shoal_collect.roles.participant import Participant, ask_for, blur, draft, phi_of
+from shoal_collect.roles.collector import Answer, Collector, read_answer, require_agreement
+from shoal_collect.roles.participant import Participant, blur, choose_questions, count_others, draft_release
 from shoal_collect.roles.rules import Rules, require_room
 from shoal_collect.simulation.network import SERVER, Network
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What became of one participant.
+class ParticipantOutcome:
+    """One participant's outcome.
 
-    Attributes
-    ----------
-    phi
-        How many others share each sub-trajectory that she asked about, by its places.
-    kept, released
-        The places that were left, and their cylinders.
-    identifier
-        Where her release lies; None when nothing was stored for her.
-    unanswered
-        Questions that nobody brought her an answer to. They count as 0, so that nothing is shared for want of
-        an answer.
+    ``phi``: count of others for each sub-trajectory asked about, by its places. ``places_kept``,
+    ``released``: the kept places, and their cylinders. ``identifier``: the stored release, or None.
+    ``unanswered``: questions without an answer; they count as 0, so that nothing is shared for want of an
+    answer.
     """
 
     phi: Mapping[Places, int]
-    kept: Places
+    places_kept: Places
     released: tuple[Cylinder, ...]
     identifier: str | None
     unanswered: int = 0
@@ -49,22 +42,15 @@ class Shared:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a round.
+    """The outcome of a round.
 
-    Attributes
-    ----------
-    shared
-        What became of each user whose group ended its round.
-    failed
-        What members found whose run was stopped.
-    waiting
-        Users without a group this time.
-    restarts
-        How often the lottery started again, without those who kept silent.
+    ``shared``: the outcome of each user whose group finished. ``failed``: findings of members whose run was
+    stopped. ``waiting``: users without a group. ``restarts``: restarts of the lottery, without silent
+    members.
     """
 
-    shared: Mapping[str, Shared]
-    failed: tuple[Aborted, ...]
+    shared: Mapping[str, ParticipantOutcome]
+    failed: tuple[AbortedRun, ...]
     waiting: tuple[str, ...]
     restarts: int = 0
 
@@ -80,47 +66,24 @@ def run_collection(
     rules: Rules | None = None,
     network: Network | None = None,
 ) -> Outcome:
-    """Take everybody through one round: group, blur, extract, mix, ask, trim, mix again, release, claim.
+    """Run one round: group, blur, extract, mix, ask, trim, mix again, release, claim.
 
-    Parameters
-    ----------
-    participants
-        The people; what they release is noted in them.
-    collectors
-        The collectors that are asked; they must agree.
-    authority
-        Takes the claims.
-    prior
-        What fakes are drawn from.
-    chance
-        Where all randomness comes from.
-    day
-        The day since 1970.
-    rules
-        What all members do alike; by default ``Rules()``.
-    network
-        What carries all messages; by default a perfect one.
-
-    Raises
-    ------
-    PeerError
-        If a collector is caught lying.
-    MisuseError
-        If the rules cannot serve the participants.
+    Releases are recorded in the participants. ``day``: since 1970. Raises PeerError if a collector is caught
+    lying, and MisuseError if the rules cannot serve the participants.
     """
     rules, network = rules or Rules(), network or Network()
     until = rules.until(day)
     by_identity = {one.identity: one for one in participants}
     groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, network)
-    shared: dict[str, Shared] = {}
-    failed: list[Aborted] = []
+    shared: dict[str, ParticipantOutcome] = {}
+    failed: list[AbortedRun] = []
     for number, identities in enumerate(groups):
         members = [by_identity[identity] for identity in identities]
         name = b"%d group %d" % (day, number)
         blurred = [blur(member, day // rules.period_days) for member in members]
         require_room(rules, max(map(len, blurred)))
         questions = [
-            ask_for(member, points, prior, rules, chance)
+            choose_questions(member, points, prior, rules, chance)
             for member, points in zip(members, blurred, strict=True)
         ]
         records, stopped = mix(
@@ -136,17 +99,17 @@ def run_collection(
             continue
         answers = submit(records, members, collectors, day, network)
         counts = [
-            phi_of(m, asked, heard, rules.thresholds)
+            count_others(m, asked, heard, rules.thresholds)
             for m, asked, heard in zip(members, questions, answers, strict=True)
         ]
-        kept = [
-            trim(len(points), phi, needed(m.k, m.reading), m.trimming)
+        places_left = [
+            trim(len(points), phi, required_phi(m.k, m.reading), m.trimming)
             for m, points, phi in zip(members, blurred, counts, strict=True)
         ]
         nobody = until is not None
         drafts = [
-            draft(m, points, places, chance, of_nobody=nobody, scoping=rules.scoping)
-            for m, points, places in zip(members, blurred, kept, strict=True)
+            draft_release(m, points, places, chance, of_nobody=nobody, scoping=rules.scoping)
+            for m, points, places in zip(members, blurred, places_left, strict=True)
         ]
         pieces = [
             encode_release(None if one is None else one.release, rules.n_pieces, chance) for one in drafts
@@ -159,19 +122,19 @@ def run_collection(
         failed += stopped
         if records is None:
             continue
-        receipts = hand_in(records, members, collectors, day, network, until)
+        receipts = submit_releases(records, members, collectors, day, network, until)
         for member, asked, heard, phi, places, one in zip(
-            members, questions, answers, counts, kept, drafts, strict=True
+            members, questions, answers, counts, places_left, drafts, strict=True
         ):
-            given = (
+            stored = (
                 None if one is None or not network.alive(member.identity) else receipts.get(one.release.name)
             )
-            if one is not None and given is not None:
-                authority.take(claim(given, member.user, one.claim_seed, authority.public_key, chance))
+            if one is not None and stored is not None:
+                authority.take(claim(stored, member.user, one.claim_seed, authority.public_key, chance))
             released = () if one is None else one.release.points
             unanswered = sum(record not in heard for record in asked.records)
-            shared[member.user] = Shared(
-                phi, places, released, None if given is None else given.identifier, unanswered
+            shared[member.user] = ParticipantOutcome(
+                phi, places, released, None if stored is None else stored.identifier, unanswered
             )
     return Outcome(shared, tuple(failed), tuple(by_identity[identity].user for identity in waiting), restarts)
 
@@ -179,27 +142,18 @@ def run_collection(
 def form_groups(
     identities: Sequence[bytes], size: int, chance: Chance, network: Network
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...], int]:
-    """Step 1: everybody commits, everybody reveals, everybody computes the same groups.
+    """Step 1: all commit, all reveal, all compute the same groups.
 
-    Whoever is not heard in time is left out and the rest start again, at most twice; then everybody waits for
-    the next round.
-
-    Returns
-    -------
-    list of tuple
-        The groups.
-    tuple
-        The identities of those who wait.
-    int
-        How often the lottery started again.
+    A member without a timely message is left out and the rest start again, at most twice; then all wait for
+    the next round. Returns the groups, the waiting identities, and the number of restarts.
     """
     lottery = Lottery(chance.take(16), tuple(sorted(identities)))
     while True:
         secrets = {identity: chance.seed() for identity in lottery.identities}
         for identity, secret in secrets.items():
-            said = commitment(lottery.roster, identity, secret)
-            if network.arrivals(identity, SERVER, said):
-                lottery.commit(identity, said)
+            digest = commitment(lottery.roster, identity, secret)
+            if network.arrivals(identity, SERVER, digest):
+                lottery.commit(identity, digest)
         for identity, secret in secrets.items():
             if len(lottery.commits) == len(lottery.identities) and network.arrivals(identity, SERVER, secret):
                 lottery.reveal(identity, secret)
@@ -219,15 +173,10 @@ def mix(
     rules: Rules,
     chance: Chance,
     network: Network,
-) -> tuple[tuple[bytes, ...] | None, list[Aborted]]:
-    """Step 5: mix the records, so that nobody can tell whose a record is.
+) -> tuple[tuple[bytes, ...] | None, list[AbortedRun]]:
+    """Step 5: mix the records, so that no one can tell whose a record is.
 
-    Returns
-    -------
-    tuple of bytes or None
-        The records, if anybody opened them.
-    list of Aborted
-        What the members found whose run was stopped.
+    Returns the records, if any member opened them, and the findings of members whose run was stopped.
     """
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
@@ -237,8 +186,8 @@ def mix(
         for i, m in enumerate(members)
     ]
     outcomes = network.run(machines)
-    opened = next((one.records for one in outcomes if isinstance(one, Opened)), None)
-    return opened, [one for one in outcomes if isinstance(one, Aborted)]
+    opened = next((one.records for one in outcomes if isinstance(one, OpenedRecords)), None)
+    return opened, [one for one in outcomes if isinstance(one, AbortedRun)]
 
 
 def submit(
@@ -248,17 +197,10 @@ def submit(
     day: int,
     network: Network,
 ) -> list[dict[bytes, Answer]]:
-    """Step 6: each member submits her slice and tells the others; the next one helps who did not hear.
+    """Step 6: each member submits a slice and informs the others; the next one helps members who missed it.
 
-    Returns
-    -------
-    list of dict
-        The answers that each member has, by record.
-
-    Raises
-    ------
-    PeerError
-        If an answer does not hold, or the collectors do not agree.
+    Returns each member's answers, by record. Raises PeerError for an invalid answer, or if the collectors
+    disagree.
     """
     heard: list[dict[bytes, Answer]] = [{} for _ in members]
     for place, record in enumerate(records):
@@ -268,15 +210,15 @@ def submit(
             if not missing or not network.arrivals(asker.identity, SERVER, record):
                 continue
             try:
-                given = [one.answer(asker.identity, record, day) for one in collectors]
+                replies = [one.answer(asker.identity, record, day) for one in collectors]
             except PeerError as refused:
                 if refused.kind != "too-many":
                     raise
                 continue
-            answer = agreed(
+            answer = require_agreement(
                 [
-                    read_answer(one.public_key, record, said)
-                    for one, said in zip(collectors, given, strict=True)
+                    read_answer(one.public_key, record, reply)
+                    for one, reply in zip(collectors, replies, strict=True)
                 ]
             )
             if answer.snapshot != day:
@@ -285,13 +227,13 @@ def submit(
                 )
             for i in missing:
                 if members[i] is asker or network.arrivals(
-                    asker.identity, members[i].identity, b"".join(given)
+                    asker.identity, members[i].identity, b"".join(replies)
                 ):
                     heard[i][record] = answer
     return heard
 
 
-def hand_in(
+def submit_releases(
     records: Sequence[bytes],
     members: Sequence[Participant],
     collectors: Sequence[Collector],
@@ -299,27 +241,10 @@ def hand_in(
     network: Network,
     until: int | None = None,
 ) -> dict[bytes, Receipt]:
-    """Send every collector what the group releases, from the first member whose message arrives.
+    """Send each collector the group's releases, from the first member whose message arrives.
 
-    A copy has no effect.
-
-    Parameters
-    ----------
-    records
-        What the mix opened.
-    members, collectors
-        The group, and who stores its releases.
-    day
-        The day since 1970.
-    network
-        What carries the messages.
-    until
-        The day since 1970 on which records of nobody are deleted; None for records of somebody.
-
-    Returns
-    -------
-    dict
-        The receipt of each release, by its name; none for records of nobody.
+    A copy has no effect. ``until``: the day since 1970 on which bootstrap records are deleted; None for
+    releases of persons. Returns the receipt of each release, by its name; none for bootstrap records.
     """
     receipts: dict[bytes, Receipt] = {}
     for member in members:

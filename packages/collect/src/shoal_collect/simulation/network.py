@@ -1,4 +1,4 @@
-"""What carries messages inside one process.
+"""A network of messages inside one process.
 
 It is perfect, unless a subclass loses, copies, delays or damages messages. Time is a number that the network
 counts; nothing waits.
@@ -10,35 +10,32 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from shoal_collect.mix.member import PHASE_LIMIT_S, Aborted, Broadcast, Member, Opened, Output
+from shoal_collect.mix.member import PHASE_LIMIT_S, AbortedRun, Broadcast, Member, OpenedRecords, Output
 
 SERVER: Final = b"server"
 
 
 class Network:
-    """A perfect network; parties are known by their identity keys, and the server has none.
+    """A perfect network; parties are identified by their identity keys, and the server has none.
 
-    Parameters
-    ----------
-    limit_s
-        How long anybody waits for a message, in seconds.
+    ``limit_s``: the time limit for a message, in seconds.
     """
 
     def __init__(self, limit_s: float = PHASE_LIMIT_S) -> None:
         self.now_s, self.limit_s = 0.0, limit_s
 
     def copies(self, sender: bytes, receiver: bytes, text: bytes) -> Sequence[tuple[float, bytes]]:
-        """Return what arrives of one message: delay in seconds and bytes of each copy."""
+        """Return delay in seconds and bytes of each arriving copy of one message."""
         del sender, receiver
         return [(0.0, text)]
 
     def alive(self, party: bytes) -> bool:
-        """Say whether a party still takes part at this moment."""
+        """Check whether a party still takes part."""
         del party
         return True
 
     def arrivals(self, sender: bytes, receiver: bytes, text: bytes) -> int:
-        """Count the copies of a signed message that come in time and undamaged."""
+        """Count the copies of a signed message that arrive in time and undamaged."""
         if not (self.alive(sender) and self.alive(receiver)):
             return 0
         return sum(
@@ -46,14 +43,10 @@ class Network:
             for delay_s, arrived in self.copies(sender, receiver, text)
         )
 
-    def run(self, machines: Sequence[Member]) -> list[Opened | Aborted | None]:
-        """Carry the messages of one mix run.
+    def run(self, machines: Sequence[Member]) -> list[OpenedRecords | AbortedRun | None]:
+        """Carry the messages of one mix run; it ends at the latest when each phase has timed out.
 
-        Returns
-        -------
-        list
-            Each member's outcome; None for one that vanished. The run ends at the latest when every phase has
-            run out of time.
+        Returns each member's outcome; None for a vanished one.
         """
         run = _Run(self, machines)
         run.start()
@@ -63,10 +56,10 @@ class Network:
 
 
 class _Run:
-    """The messages of one mix run on their way."""
+    """The messages of one mix run in transit."""
 
     def __init__(self, network: Network, machines: Sequence[Member]) -> None:
-        self.outcomes: list[Opened | Aborted | None] = [None] * len(machines)
+        self.outcomes: list[OpenedRecords | AbortedRun | None] = [None] * len(machines)
         self._network, self._machines, self._identities = network, machines, machines[0].session.identities
         self._on_the_way: list[tuple[float, int, int, bytes]] = []
         self._numbers = itertools.count()
@@ -77,7 +70,7 @@ class _Run:
                 self._took(place, machine.start(self._network.now_s))
 
     def waiting(self) -> list[int]:
-        """Who is there and has no outcome yet."""
+        """Present members without an outcome yet."""
         return [
             i
             for i, outcome in enumerate(self.outcomes)
@@ -85,7 +78,7 @@ class _Run:
         ]
 
     def step(self, waiting: Sequence[int]) -> None:
-        """The next message arrives, or else the next time limit is over."""
+        """The next message arrives, or else the next time limit passes."""
         limit_s = min(self._machines[place].deadline_s for place in waiting)
         if self._on_the_way and self._on_the_way[0][0] <= limit_s:
             arrives_s, _, place, frame = heapq.heappop(self._on_the_way)
@@ -102,7 +95,7 @@ class _Run:
         for output in outputs:
             if isinstance(output, Broadcast):
                 self._send(place, output.frame)
-            elif isinstance(output, Opened | Aborted):
+            elif isinstance(output, OpenedRecords | AbortedRun):
                 self.outcomes[place] = output
 
     def _send(self, place: int, frame: bytes) -> None:

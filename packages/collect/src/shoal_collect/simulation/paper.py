@@ -58,11 +58,11 @@ def _people(world: Any) -> "list[Trips]":
     from shoal_collect.simulation.trips import is_in_tracks, people_of, points_for, trips_of
 
     def traces() -> Trajectories:
-        given = world.inputs.get("traces")
-        if given is not None:
-            return cast("Trajectories", given)
-        made = synthesize(world.size.participants, max(world.size.days, 2), world.seed, layout="city")
-        return read(made, snap=False, run=world.run)
+        dataset = world.inputs.get("traces")
+        if dataset is not None:
+            return cast("Trajectories", dataset)
+        synthetic = synthesize(world.size.participants, max(world.size.days, 2), world.seed, layout="city")
+        return read(synthetic, snap=False, run=world.run)
 
     def trips() -> "list[Trips]":
         everybody = world.once("traces", traces)
@@ -94,8 +94,8 @@ def _simulated(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: 
 
 
 def data(world: Any) -> Iterator[Figure]:
-    """What the simulation takes from the data (Sec. 5.1)."""
-    trips = [trip for own in _people(world) for trip in own]
+    """The simulation's input data (Sec. 5.1)."""
+    trips = [trip for trips_of_person in _people(world) for trip in trips_of_person]
     pairs = sum(len(trip) * (len(trip) - 1) // 2 for trip in trips)
     yield ("all", "people", len(_people(world)))
     yield ("all", "trips", len(trips))
@@ -106,20 +106,20 @@ def data(world: Any) -> Iterator[Figure]:
 def shares(world: Any) -> Iterator[Figure]:
     """Tables 1 to 3, and the answers phi of Sec. 5.2.1."""
     for key in PAPER:
-        found = _simulated(world, *key)
+        result = _simulated(world, *key)
         values = (
-            100 * found.submitted / max(found.asked, 1),
-            100 * found.users_with_one / found.people,
-            100 * found.their_share,
-            100 * found.zeros / max(found.asked, 1),
-            found.phi_sum / max(found.asked - found.zeros, 1),
+            100 * result.submitted / max(result.asked, 1),
+            100 * result.users_with_one / result.people,
+            100 * result.their_share,
+            100 * result.zeros / max(result.asked, 1),
+            result.phi_sum / max(result.asked - result.zeros, 1),
         )
         for column, value in zip(_COLUMNS, values, strict=True):
             yield (_row(*key), column, value)
 
 
 def messages(_world: Any) -> Iterator[Figure]:
-    """Sec. 5.2.2, added up from the paper's steps, and those of shoal's mix alone."""
+    """Sec. 5.2.2, summed over the paper's steps, and those of shoal's mix alone."""
     n = 3
     for place, name in enumerate(("first of 3", "second of 3", "last of 3")):
         group, keys, trimmed = 1 + (n - 1), 2 * (n - 1), 1
@@ -131,7 +131,7 @@ def messages(_world: Any) -> Iterator[Figure]:
 
 
 def exponentiations(world: Any) -> Iterator[Figure]:
-    """Sec. 5.2.2, counted while the paper's four steps run with the members of one group."""
+    """Sec. 5.2.2, counted while one group's members run the paper's four steps."""
     from shoal_collect.crypto import elgamal
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.crypto.group import FFDHE3072, Group

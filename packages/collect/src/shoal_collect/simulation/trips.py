@@ -1,4 +1,4 @@
-"""Trips of many people, for the simulation: cut at pauses or where the data cut them, and thinned."""
+"""Trips of many people for the simulation: cut at pauses or at the data's own borders, and thinned."""
 
 import itertools
 import math
@@ -23,24 +23,11 @@ def trips_of(
 ) -> list[Trips]:
     """Split each person's movement at gaps and thin it evenly; trips of one sample are left out.
 
-    Parameters
-    ----------
-    trajectories
-        The data. Where they were read by ``track``, each is one trip of the person before the slash.
-    n_people
-        How many of its people take part.
-    max_gap_s
-        A longer pause ends a trip, in seconds; None = none does.
-    n_points
-        How many samples to keep of each trip, on average: 6.4 keeps 7 of two trips in five, and 6 of the
-        others.
-    fold_dates
-        Whether only the time of day counts.
-
-    Raises
-    ------
-    MisuseError
-        If planar data have no reference system, there are too few people, or a track says not whose it is.
+    Data read by ``track`` have one trip per trajectory, of the person before the slash. ``max_gap_s``: a
+    longer pause ends a trip, in seconds; None: none does. ``n_points``: average number of samples per trip:
+    6.4 keeps 7 of two trips in five, and 6 of the others. ``fold_dates``: whether only the time of day
+    counts. Raises MisuseError for planar data without a reference system, too few people, or a track without
+    a person.
     """
     if trajectories.crs is None:
         raise MisuseError(
@@ -50,35 +37,35 @@ def trips_of(
     if n_people > len(people):
         raise MisuseError(f"{n_people} participants of {len(people)} people in the data; ask for fewer")
     most = _points_of_trips(n_points)
-    found = []
-    for own in itertools.islice(people.values(), n_people):
+    trips_by_person = []
+    for numbers in itertools.islice(people.values(), n_people):
         trips = []
-        for number in own:
+        for number in numbers:
             t, x, y = trajectories.samples_of(number)
             borders = np.flatnonzero(np.diff(t) > (math.inf if max_gap_s is None else max_gap_s)) + 1
             for rows in np.split(np.arange(len(t)), borders):
                 n_kept = next(most)
-                kept = (
+                chosen = (
                     rows[np.linspace(0, len(rows) - 1, n_kept).round().astype(np.int64)]
                     if len(rows) > n_kept
                     else rows
                 )
-                minutes = t[kept] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[kept] / 60
-                if len(kept) > 1 and minutes.min() >= 0:
-                    lon, lat = transform(trajectories.crs, WGS84, x[kept], y[kept])
+                minutes = t[chosen] / 60 % DAY_MIN + DAY_MIN if fold_dates else t[chosen] / 60
+                if len(chosen) > 1 and minutes.min() >= 0:
+                    lon, lat = transform(trajectories.crs, WGS84, x[chosen], y[chosen])
                     triples = zip(lat.tolist(), lon.tolist(), minutes.tolist(), strict=True)
                     trips.append([Point(*triple) for triple in triples])
-        found.append(trips)
-    return found
+        trips_by_person.append(trips)
+    return trips_by_person
 
 
 def is_in_tracks(trajectories: Trajectories) -> bool:
-    """Whether each trajectory is one trip, as its reading says (``--person track``)."""
+    """Whether each trajectory is one trip, by its reading (``--person track``)."""
     return trajectories.intake.reading.person == TRACK
 
 
 def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
-    """The numbers of each person's trajectories, in the order of the ids; raises MisuseError as trips_of."""
+    """Numbers of each person's trajectories, in the order of the ids; raises MisuseError as ``trips_of``."""
     people: dict[str, list[int]] = {}
     for number, one in enumerate(trajectories.ids):
         person, slash, _ = one.rpartition("/")
@@ -92,19 +79,21 @@ def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
 
 
 def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
-    """How many points to keep of each trip, on average, so that trips have so many pairs on average.
+    """Average points per trip for an average of ``pairs_a_trip`` pairs, for data in tracks.
 
-    For data in tracks. Found by bisection to a thousandth; 28 at most, where trips are too short for it.
+    By bisection to a thousandth; 28 at most, where trips are too short.
     """
     lengths = trajectories.lengths[trajectories.lengths > 1]
     low, high = 2.0, 28.0
     while high - low > 0.001:
         middle = (low + high) / 2
-        kept = np.minimum(lengths, np.fromiter(_points_of_trips(middle), dtype=np.int64, count=len(lengths)))
-        low, high = (middle, high) if (kept * (kept - 1) / 2).mean() < pairs_a_trip else (low, middle)
+        n_kept = np.minimum(
+            lengths, np.fromiter(_points_of_trips(middle), dtype=np.int64, count=len(lengths))
+        )
+        low, high = (middle, high) if (n_kept * (n_kept - 1) / 2).mean() < pairs_a_trip else (low, middle)
     return round((low + high) / 2, 3)
 
 
 def _points_of_trips(n_points: float) -> Iterator[int]:
-    """How many samples each trip keeps at most, evenly mixed so that the average is ``n_points``."""
+    """Evenly mixed so that the average is ``n_points``."""
     return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())

@@ -15,10 +15,10 @@ from typing import Final
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import SCOPE_SHIFT
-from shoal_collect.matching.counting import NOBODY, Count, Places, combine
+from shoal_collect.matching.counting import NOBODY, Count, Places, combine_places
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import Release, encode_points
-from shoal_collect.matching.similarity import Thresholds, alike
+from shoal_collect.matching.similarity import Thresholds, similarity_test
 from shoal_collect.storage.database import Database
 
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
@@ -209,14 +209,14 @@ class PhiStore:
         left_out, gone = self.number_of(without), self._gone(before_day)
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
-                some = combine(
+                some = combine_places(
                     self._similar_to_all(
                         points, thresholds, before_day, left_out, gone, f"LIMIT {4 * enough}"
                     )
                 )
                 if some.people >= enough:
                     return some
-            return combine(self._similar_to_all(points, thresholds, before_day, left_out, gone))
+            return combine_places(self._similar_to_all(points, thresholds, before_day, left_out, gone))
         found: list[Places] = []
         for point in points:
             found.append(
@@ -231,7 +231,7 @@ class PhiStore:
             )
             if not found[-1]:
                 return Count(0, 0, 0)
-        return combine(found)
+        return combine_places(found)
 
     def _similar_to_all(
         self,
@@ -268,7 +268,7 @@ class PhiStore:
             for point in points
         ]
         found: list[Places] = [{} for _ in points]
-        is_similar = [alike(point, thresholds) for point in points]
+        is_similar = [similarity_test(point, thresholds) for point in points]
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
@@ -298,7 +298,7 @@ class PhiStore:
 
         gone: records that no longer count.
         """
-        places, is_similar = Places(), alike(point, thresholds)
+        places, is_similar = Places(), similarity_test(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who & _CONTRIBUTOR == without or record in gone:
                 continue

@@ -55,7 +55,7 @@ class RegisterBook:
             self._db.change(
                 "INSERT INTO issued (purpose, account, digest, over_day, registrar) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                (purpose.text, person, digest, purpose.over_day, registrar),
+                (purpose.text, person, digest, purpose.end_day, registrar),
             )
             asked = "SELECT digest FROM issued WHERE purpose = ? AND account = ?"
             return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest
@@ -93,7 +93,7 @@ class RegisterBook:
     def blame(self, identity: bytes, purpose: Purpose) -> bool:
         """Note a key that a proof of blame stands against; say whether it is the first one."""
         with self._db.transaction():
-            row = (identity, purpose.over_day)
+            row = (identity, purpose.end_day)
             return self._db.change("INSERT INTO blamed VALUES (?, ?) ON CONFLICT DO NOTHING", row) > 0
 
     def is_blamed(self, identity: bytes) -> bool:
@@ -103,7 +103,7 @@ class RegisterBook:
     def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
         """Note a request for the one clearance of a key; say whether no other one was noted."""
         with self._db.transaction():
-            row = (identity, digest, purpose.over_day)
+            row = (identity, digest, purpose.end_day)
             self._db.change("INSERT INTO clearance VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
             noted = self._db.rows("SELECT digest FROM clearance WHERE identity = ?", (identity,))
             return bytes(noted[0][0]) == digest
