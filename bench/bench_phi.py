@@ -15,10 +15,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release, encode_points
-from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.similarity import CAP, Thresholds
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore, _box, _for_postgres
 

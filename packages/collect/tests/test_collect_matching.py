@@ -22,6 +22,8 @@ from shoal_collect.matching.cylinders import (
     cylinder_as_printed,
     cylinder_for,
     distance_m,
+    utility,
+    utility_of,
 )
 from shoal_collect.matching.records import (
     Query,
@@ -41,7 +43,6 @@ from shoal_collect.matching.subtrajectories import (
     most_points_in_pairs,
 )
 from shoal_collect.matching.trimming import Trimming, required_phi, smallest_hitting_set, trim
-from shoal_collect.matching.utility import utility, utility_of
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
 cylinders = st.builds(

@@ -46,8 +46,7 @@ from shoal_collect.roles.requests import read_json
 from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.succession import follow_succession, read_successors, sign_successor
 from shoal_collect.roles.wire import bundles, unbundle
-from shoal_collect.simulation.in_process import Outcome, run_collection
-from shoal_collect.simulation.network import Network
+from shoal_collect.simulation.in_process import Network, Outcome, run_collection
 from shoal_collect.storage.phi import PhiStore
 
 

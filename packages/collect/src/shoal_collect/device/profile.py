@@ -19,8 +19,8 @@ from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
 from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m
-from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import EARTH_M, MAX_GAP_MIN, MAX_RADIUS_M, Blur, Point, distance_m
+from shoal_collect.matching.similarity import CAP
 from shoal_collect.matching.trimming import DEFAULT, Trimming
 
 SMALLEST_RADIUS_M: Final = 75  # a circle must hold a public cell of 100 m, with 71 m to its corners

@@ -1,4 +1,4 @@
-"""Similarity of two sub-trajectories, and the number of occurrences of one.
+"""Similarity of two sub-trajectories, occurrences of one, and the count that answers a question.
 
 Source: Romero-Tris and Megías 2018, Def. 2.5.
 """
@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal_collect.matching.contributors import count_people
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, distances_from
 
+CAP: Final = 16  # larger answers say no more than "at least 16"
+NOBODY: Final = 0  # the contributor of a record that counts as no person
 _Alike = Callable[[int, int, int, int, float], bool]
 _SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its rows are bent
 
@@ -125,3 +128,33 @@ def occurs(query_places: Sequence[Sequence[int]]) -> bool:
             return False
         reached = min(later)
     return True
+
+
+@dataclass(frozen=True)
+class Count:
+    """The people who share a sub-trajectory.
+
+    ``people``: an upper bound where tags are scoped. ``bootstrap``: similar bootstrap records, of no person.
+    ``occurrences``: similar sub-trajectories, the paper's phi.
+    """
+
+    people: int
+    bootstrap: int
+    occurrences: int
+
+
+Places = dict[tuple[int, int], list[int]]  # (record, contributor) -> positions in the record
+
+
+def combine_places(places_by_point: Sequence[Places]) -> Count:
+    """Count a query from the places similar to each of its points."""
+    people, bootstrap, total = set(), 0, 0
+    for key in set(places_by_point[0]).intersection(*places_by_point[1:]):
+        lists = [sorted(places[key]) for places in places_by_point]
+        if occurs(lists):
+            total += occurrences(lists)
+            if key[1] == NOBODY:
+                bootstrap += 1
+            else:
+                people.add(key[1])
+    return Count(count_people(people), bootstrap, total)

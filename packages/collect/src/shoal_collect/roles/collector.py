@@ -14,11 +14,9 @@ from shoal_collect.crypto.merkle import DIGEST_BYTES
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
-from shoal_collect.matching.counting import CAP, Count
-from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.cylinders import Cylinder, utility_of
 from shoal_collect.matching.records import Release, decode_query, decode_releases
-from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.utility import utility_of
+from shoal_collect.matching.similarity import CAP, Count, Thresholds
 from shoal_collect.roles.authority import Receipt, receipt
 from shoal_collect.roles.days import NO_STATE
 

@@ -10,11 +10,10 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, scoped_tag
-from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, Release, encode_points, encode_query
-from shoal_collect.matching.similarity import Thresholds, occurs, similar
+from shoal_collect.matching.similarity import CAP, Thresholds, occurs, similar
 from shoal_collect.matching.subtrajectories import (
     NOBODY_SOUTH_OF_UDEG,
     Places,

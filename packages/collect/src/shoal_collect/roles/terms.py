@@ -11,10 +11,9 @@ from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
-from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
 from shoal_collect.matching.records import RECORD_BYTES
-from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.similarity import CAP, Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.session import MAX_RECORDS, Session
 from shoal_collect.roles.rules import Rules

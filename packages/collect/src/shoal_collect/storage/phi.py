@@ -15,10 +15,16 @@ from typing import Final
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import SCOPE_SHIFT
-from shoal_collect.matching.counting import NOBODY, Count, Places, combine_places
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import Release, encode_points
-from shoal_collect.matching.similarity import Thresholds, similarity_test
+from shoal_collect.matching.similarity import (
+    NOBODY,
+    Count,
+    Places,
+    Thresholds,
+    combine_places,
+    similarity_test,
+)
 from shoal_collect.storage.database import Database
 
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1

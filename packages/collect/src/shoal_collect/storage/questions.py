@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.counting import CAP
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import decode_query
+from shoal_collect.matching.similarity import CAP
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import questions_digest, snapshot_day
 from shoal_collect.storage.database import Database
