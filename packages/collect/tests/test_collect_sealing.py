@@ -126,8 +126,8 @@ def test_a_letter_cannot_be_passed_on_as_if_written_to_another() -> None:
             member(1).open(bytes(mutated))
 
     class PassesOn(Correspondence):
-        def _bound(self, head: bytes) -> bytes:
-            return super()._bound(first[:44])  # signs, as member 0 once did, for the place of member 1
+        def _signed_text(self, head: bytes) -> bytes:
+            return super()._signed_text(first[:44])  # signs, as member 0 once did, for the place of member 1
 
     forged = PassesOn(NAME, IDENTITIES, 0, seed("identity", 0)).seal(2, b"yes", Chance(bytes(32)))
     refused("bad-signature", member(2), forged)

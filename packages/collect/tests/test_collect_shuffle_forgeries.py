@@ -97,7 +97,7 @@ class Forger:
             sum(mask * weight for mask, weight in zip(masks, self.moved, strict=True)),
         )
         drawn = [chance.below(1 << 300) for _ in range(4 + 2 * self.n)]
-        announced = shuffle_proof._of_totals(
+        announced = shuffle_proof._map_totals(
             TINY, Y, self.after, self.bases, drawn[:4], drawn[4 : 4 + self.n], TINY.power
         )
         announced += [
@@ -217,7 +217,9 @@ def test_answers_outside_their_ranges_are_refused_though_they_are_the_same_modul
 
 
 def test_in_the_group_of_the_service_every_answer_has_one_number_in_range() -> None:
-    longest = max(shuffle_proof._bytes_of(bits) for bits in shuffle_proof._sizes(FFDHE3072, 25 * 1024)[2:])
+    longest = max(
+        shuffle_proof._answer_bytes(bits) for bits in shuffle_proof._sizes(FFDHE3072, 25 * 1024)[2:]
+    )
     assert 8 * longest < FFDHE3072.q.bit_length() - 1
     assert FFDHE3072.q.bit_length() <= 8 * FFDHE3072.element_bytes, "the end of the chain: it is reduced"
 

@@ -134,16 +134,16 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
             said(first, today) + said(witness, today)[:-1],
             b"x",
         ):
-            session._hear(bytes((number,)) + text)
+            session._read_answers(bytes((number,)) + text)
             assert not session.answers
-        session._hear(bytes((9,)) + said(first, today) + said(witness, today))
-        session._hear(bytes((number,)) + said(first, today) + said(witness, today))
+        session._read_answers(bytes((9,)) + said(first, today) + said(witness, today))
+        session._read_answers(bytes((number,)) + said(first, today) + said(witness, today))
         assert len(session.answers) == len(records)
         forged = said(witness, today)
         volunteers(store, 5, today - 1)  # the first collector's database is changed under it
         assert said(witness, today) != forged
         with pytest.raises(PeerError, match="do not agree"):
-            session._hear(bytes((number,)) + said(first, today) + forged)
+            session._read_answers(bytes((number,)) + said(first, today) + forged)
 
 
 def test_a_witness_answers_only_what_the_collector_has_answered(database: Database) -> None:

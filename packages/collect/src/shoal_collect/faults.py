@@ -1,7 +1,7 @@
-"""What a peer did wrong, by name, and the HTTP status that the name leads to.
+"""Faults of a peer by name, with the HTTP status of each.
 
-A peer's bad input is a ``PeerError``; our own misuse is a ``shoal.errors.MisuseError``. Neither ends in a
-traceback.
+A peer's bad input is a ``PeerError``; misuse of our own code is a ``shoal.errors.MisuseError``. Neither ends
+in a traceback.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Kind = Literal[
     "duplicate",  # a second copy of a message that is already there
     "bad-element",  # not a member of the group, or 0, 1, p - 1
     "bad-proof",
-    "bad-commitment",  # what was opened is not what was committed to
+    "bad-commitment",  # the opened value differs from the commitment
     "bad-seal",  # does not open: damaged, or for another key
     "wrong-receiver",
     "out-of-order",  # a letter before the one that comes next
@@ -33,7 +33,7 @@ Kind = Literal[
     "clock-skew",
     "too-many",
     "busy",  # the server has too much to do at the moment
-    "unknown-collector",  # a claim on a release of a collector that the authority's operator has not named
+    "unknown-collector",  # a claim on a release of a collector unknown to the authority
 ]
 
 STATUS: Final[Mapping[Kind, int]] = {
@@ -66,15 +66,7 @@ _WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the 
 
 
 class PeerError(ShoalError):
-    """Input from outside that breaks the protocol.
-
-    Parameters
-    ----------
-    kind
-        What is wrong; one of ``Kind``.
-    message
-        What happened and what to do now, without the name of the fault.
-    """
+    """Input from outside that breaks the protocol; the message says what happened and what to do now."""
 
     def __init__(self, kind: Kind, message: str) -> None:
         self.kind = kind

@@ -1,7 +1,7 @@
 """Protocols as data: tables of (state, event) -> (action, next state), as in h11's ``_state.py``.
 
-A machine asks its table what to do and does nothing else. An event that the table does not know is an error
-by name; one that changes nothing is in the table as ``IGNORED``.
+A machine looks up its next step in its table and does nothing else. An event outside the table is a named
+error; one without effect is in the table as ``IGNORED``.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Action = TypeVar("Action", bound=StrEnum)
 
 
 class TransitionError(MisuseError):
-    """An event that a table has no row for: a fault of the code that raised it, never of a peer."""
+    """An event without a row in the table: a fault of the calling code, never of a peer."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,10 @@ IGNORED: Final = Ignored()
 
 @dataclass(frozen=True)
 class Table(Generic[State, Event, Action]):
-    """All that a machine may do.
+    """All transitions of a machine.
 
-    Parameters
-    ----------
-    name
-        What the machine is called in errors.
-    start
-        The state in which every machine begins.
-    rows
-        For each state and event a step, a refusal, or ``IGNORED``. What is not here is an error.
-    final
-        The states in which a machine has ended.
+    ``name``: the machine's name in errors. ``rows``: for each state and event a step, a refusal, or
+    ``IGNORED``; a missing row is an error.
     """
 
     name: str
@@ -67,19 +59,9 @@ class Table(Generic[State, Event, Action]):
     final: frozenset[State] = field(default_factory=frozenset)
 
     def step(self, state: State, event: Event) -> Step[State, Action] | None:
-        """Look up what an event leads to.
+        """Look up the step for an event; None when the table ignores it in this state.
 
-        Returns
-        -------
-        Step or None
-            None when the table ignores the event in this state.
-
-        Raises
-        ------
-        PeerError
-            If the table refuses the event.
-        TransitionError
-            If the table has no row for it.
+        Raises PeerError if the table refuses the event, and TransitionError if it has no row for it.
         """
         row = self.rows.get((state, event))
         if isinstance(row, Step):
@@ -91,11 +73,11 @@ class Table(Generic[State, Event, Action]):
         return None
 
     def reacts(self, state: State, event: Event) -> bool:
-        """Say whether an event leads to a step in this state."""
+        """Check whether an event leads to a step in this state."""
         return isinstance(self.rows.get((state, event)), Step)
 
     def mermaid(self) -> str:
-        """Draw the table as a Mermaid state diagram; what is ignored or refused is left out."""
+        """Draw the table as a Mermaid state diagram, without ignored and refused events."""
         edges: dict[tuple[State, State, Action | None], list[Event]] = {}
         for (state, event), row in self.rows.items():
             if isinstance(row, Step):
@@ -109,5 +91,5 @@ class Table(Generic[State, Event, Action]):
 
 
 def _identifier(state: StrEnum) -> str:
-    """Mermaid takes no spaces and no hyphens in the name of a state."""
+    """Mermaid allows no spaces or hyphens in state names."""
     return state.replace(" ", "_").replace("-", "_")

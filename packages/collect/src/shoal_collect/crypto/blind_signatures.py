@@ -201,7 +201,7 @@ def encode(message: bytes, salt: bytes, bits: int) -> bytes:
         raise MisuseError(f"a key of {bits + 1} bits is too short for a salt of {len(salt)} bytes")
     digest = _digest(message, salt)
     data = bytes(room) + b"\x01" + salt
-    masked = bytearray(_xor(data, _stretched(digest, len(data))))
+    masked = bytearray(_xor(data, _stretch(digest, len(data))))
     masked[0] &= 0xFF >> (8 * size - bits)
     return bytes(masked) + digest + b"\xbc"
 
@@ -213,7 +213,7 @@ def _is_encoding(encoded: bytes, message: bytes, bits: int, salt_bytes: int) -> 
     if room < 0 or encoded[-1:] != b"\xbc" or encoded[0] >> (8 - (8 * size - bits)):
         return False
     masked, digest = encoded[: -_HASH_BYTES - 1], encoded[-_HASH_BYTES - 1 : -1]
-    data = bytearray(_xor(masked, _stretched(digest, len(masked))))
+    data = bytearray(_xor(masked, _stretch(digest, len(masked))))
     data[0] &= 0xFF >> (8 * size - bits)
     if bytes(data[: room + 1]) != bytes(room) + b"\x01":
         return False
@@ -224,7 +224,7 @@ def _digest(message: bytes, salt: bytes) -> bytes:
     return hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
 
 
-def _stretched(seed: bytes, length: int) -> bytes:
+def _stretch(seed: bytes, length: int) -> bytes:
     """MGF1 with SHA-384, RFC 8017 appendix B.2.1."""
     blocks = range(-(-length // _HASH_BYTES))
     return b"".join(hashlib.sha384(seed + at.to_bytes(4)).digest() for at in blocks)[:length]

@@ -96,7 +96,7 @@ def prove_strip(
     chance: Chance,
 ) -> StripProof:
     """Prove that ``after`` holds the second parts of ``before`` without the layer of ``share``."""
-    base, _ = _combined(group, share, before, after, context)
+    base, _ = _combine(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
     challenge = _strip_challenge(group, share, before, after, announced_key, announced_list, context)
@@ -112,7 +112,7 @@ def require_strip_proof(
     context: bytes,
 ) -> None:
     """Raise PeerError unless the proof holds."""
-    base, image = _combined(group, share, before, after, context)
+    base, image = _combine(group, share, before, after, context)
     challenge = _strip_challenge(
         group, share, before, after, proof.announced_key, proof.announced_list, context
     )
@@ -126,11 +126,11 @@ def require_strip_proof(
         raise PeerError("bad-proof", "a list that was not stripped with the sender's share")
 
 
-def _combined(
+def _combine(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
     """A pair (base, base^secret) for the list: a random combination with weights fixed by the list."""
-    stream = Chance(_digest(group, b"weights", context, [share, *_flat(before), *after]))
+    stream = Chance(_digest(group, b"weights", context, [share, *_flatten(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):
         weight = mpz(1 + int.from_bytes(stream.take(_WEIGHT_BYTES)))
@@ -150,11 +150,11 @@ def _strip_challenge(
     context: bytes,
 ) -> mpz:
     return _challenge(
-        group, b"strip", context, [share, *_flat(before), *after, announced_key, announced_list]
+        group, b"strip", context, [share, *_flatten(before), *after, announced_key, announced_list]
     )
 
 
-def _flat(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:
+def _flatten(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:
     return [part for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)]
 
 

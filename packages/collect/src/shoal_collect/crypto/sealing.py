@@ -113,7 +113,7 @@ class Correspondence:
         if self._sent[receiver] >> (8 * _COUNTER_BYTES):
             raise MisuseError("no further letter has a number in this session; start another one")
         head = _MAGIC + self.name + bytes((self.me, receiver)) + self._sent[receiver].to_bytes(_COUNTER_BYTES)
-        signed = signature(self._signing_seed, _PURPOSE, self._bound(head) + text)
+        signed = signature(self._signing_seed, _PURPOSE, self._signed_text(head) + text)
         fresh = hashlib.blake2b(
             chance.seed() + head + signed, digest_size=32, key=self._signing_seed, person=b"shoal fresh key"
         ).digest()
@@ -126,7 +126,7 @@ class Correspondence:
 
     def open(self, letter: bytes) -> Letter:
         """Open a letter, once and in its turn; raise PeerError otherwise, and change nothing."""
-        head, sender, number = self._addressed(letter)
+        head, sender, number = self._read_head(letter)
         public, sealed = letter[_HEAD_BYTES : _HEAD_BYTES + _KEY_BYTES], letter[_HEAD_BYTES + _KEY_BYTES :]
         try:
             key = _key(bytes(crypto_scalarmult(self._secret, public)), public, self._boxes[self.me])
@@ -138,7 +138,7 @@ class Correspondence:
                 "bad-seal", "a letter that does not open: damaged, or sealed for another"
             ) from error
         signed, text = opened[:SIGNATURE_BYTES], opened[SIGNATURE_BYTES:]
-        require_signature(self.identities[sender], _PURPOSE, self._bound(head) + text, signed)
+        require_signature(self.identities[sender], _PURPOSE, self._signed_text(head) + text, signed)
         if number < self._received[sender]:
             raise PeerError("duplicate", f"letter {number} of member {sender} again")
         if number > self._received[sender]:
@@ -149,7 +149,7 @@ class Correspondence:
         self._received[sender] += 1
         return Letter(sender, number, text)
 
-    def _addressed(self, letter: bytes) -> tuple[bytes, int, int]:
+    def _read_head(self, letter: bytes) -> tuple[bytes, int, int]:
         if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
         if letter[: len(_MAGIC)] != _MAGIC:
@@ -164,7 +164,7 @@ class Correspondence:
             raise PeerError("unknown-member", "a letter that no other member of this group sent")
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
-    def _bound(self, head: bytes) -> bytes:
+    def _signed_text(self, head: bytes) -> bytes:
         """A signature covers the keys too: places in a group mean nothing without them."""
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]

@@ -102,7 +102,7 @@ def prove_shuffle(
     """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
     size, sizes = len(before), _sizes(group, len(before))
     start, bases = _generators(group, size)
-    of_g = _powers_of_generator(group, 8 * _bytes_of(sizes.link))
+    of_g = _powers_of_generator(group, 8 * _answer_bytes(sizes.link))
 
     keys = [int(group.draw_secret(chance)) for _ in before]  # by places before
     commitments = [mpz(0)] * size
@@ -124,14 +124,14 @@ def prove_shuffle(
     )
 
     def mask_of(bits: int) -> int:
-        return chance.below(1 << _masked(bits))
+        return chance.below(1 << _mask_bits(bits))
 
     drawn_end = int(group.draw_mask(chance))
     drawn = (mask_of(sizes.sum_of_keys), drawn_end, mask_of(sizes.weighted), mask_of(sizes.weighted))
     drawn_moved = [mask_of(sizes.moved) for _ in before]
     drawn_links = [mask_of(sizes.link) for _ in before]
     announced = [
-        *_of_totals(group, y, after, bases, drawn, drawn_moved, group.secret_power),
+        *_map_totals(group, y, after, bases, drawn, drawn_moved, group.secret_power),
         *(
             group.times(of_g.of(link), group.secret_power(earlier, mpz(weight)))
             for link, weight, earlier in zip(drawn_links, drawn_moved, chain[:-1], strict=True)
@@ -183,8 +183,8 @@ def require_shuffle_proof(
         weighted([one.c1 for one in before]),
         weighted([one.c2 for one in before]),
     )
-    answered = _of_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
-    of_g = _powers_of_generator(group, 8 * _bytes_of(_sizes(group, size).link))
+    answered = _map_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
+    of_g = _powers_of_generator(group, 8 * _answer_bytes(_sizes(group, size).link))
     answered += [
         group.times(of_g.of(link), group.power(earlier, mpz(weight)))
         for link, weight, earlier in zip(proof.links, proof.moved, (start, *proof.chain), strict=False)
@@ -205,7 +205,7 @@ def _require_ranges(group: Group, proof: ShuffleProof) -> None:
         raise PeerError("out-of-range", "an answer that no honest mixer gives")
 
 
-def _of_totals(
+def _map_totals(
     group: Group,
     y: mpz,
     after: Sequence[Ciphertext],
@@ -216,7 +216,7 @@ def _of_totals(
 ) -> list[mpz]:
     """The five statements about whole lists, applied to masks or answers."""
     of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
-    bits = 8 * _bytes_of(_sizes(group, len(after)).moved)
+    bits = 8 * _answer_bytes(_sizes(group, len(after)).moved)
 
     def joined(elements: Sequence[mpz]) -> mpz:
         return group.product_of_powers(elements, moved, bits)
@@ -249,21 +249,21 @@ def _sizes(group: Group, size: int) -> _Sizes:
     )
 
 
-def _masked(bits: int) -> int:
+def _mask_bits(bits: int) -> int:
     """Length of a mask that hides ``bits`` bits times the challenge."""
     return bits + _WEIGHT_BITS + _HIDING_BITS
 
 
-def _bytes_of(bits: int) -> int:
+def _answer_bytes(bits: int) -> int:
     """Length of an answer: the mask and a carry (once in 2^128)."""
-    return _masked(bits) // 8 + 1
+    return _mask_bits(bits) // 8 + 1
 
 
 def _lengths(group: Group, size: int) -> list[int]:
     sizes = _sizes(group, size)
-    weighted = _bytes_of(sizes.weighted)
-    totals = [_bytes_of(sizes.sum_of_keys), group.element_bytes, weighted, weighted]
-    return [_WEIGHT_BYTES, *totals, *[_bytes_of(sizes.moved)] * size, *[_bytes_of(sizes.link)] * size]
+    weighted = _answer_bytes(sizes.weighted)
+    totals = [_answer_bytes(sizes.sum_of_keys), group.element_bytes, weighted, weighted]
+    return [_WEIGHT_BYTES, *totals, *[_answer_bytes(sizes.moved)] * size, *[_answer_bytes(sizes.link)] * size]
 
 
 def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:

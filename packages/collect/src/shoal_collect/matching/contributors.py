@@ -20,7 +20,7 @@ _UDEG_PER_KM: Final = 8993
 # columns become twice as wide, four times, eight times from these latitudes on: whole numbers are the same on
 # every machine, as cosines need not be
 _WIDER_FROM_UDEG: Final = (48 * MICRO, 66 * MICRO, 78 * MICRO)
-SCOPE_SHIFT: Final = 40  # a stored contributor's number has its scope's number above so many bits
+SCOPE_SHIFT: Final = 40  # a stored contributor's number has its scope's number above these bits
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def draw_decoys(
     Decoys are sorted and have a cylinder per point, except where two coincide in every motion.
     """
     public = _Publicity(prior)
-    motions = [_moved(real, prior, chance) for _ in range(max(_MOTIONS, how_many))]
+    motions = [_move(real, prior, chance) for _ in range(max(_MOTIONS, how_many))]
     scores = np.array([public.look(points) for points in motions])
     width = np.std(scores, axis=0) * _NOISE + 1e-9
     middle = public.look(real) - width * _normals(chance)
@@ -60,7 +60,7 @@ def draw_decoys(
     return chosen
 
 
-def _moved(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
+def _move(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
     """The trajectory turned, perhaps mirrored around one of its points, near a public place."""
     anchor, place = real[chance.below(len(real))], chance.weighted(prior.weights)
     turn, mirror = 2 * math.pi * chance.unit(), chance.below(2)

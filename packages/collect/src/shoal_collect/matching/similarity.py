@@ -63,7 +63,7 @@ def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
     away_m, literal = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO), thresholds.literal
 
     if thresholds.resolution_m or thresholds.resolution_min:
-        return _coarsely_alike(point, thresholds)
+        return _coarse_test(point, thresholds)
 
     def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
         its_end = its_start + its_gap
@@ -76,7 +76,7 @@ def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
     return is_similar
 
 
-def _coarsely_alike(point: Cylinder, thresholds: Thresholds) -> _Alike:
+def _coarse_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
     """Uses the other's cell and marks only; never true where the exact comparison is not."""
     wide_m, mark = thresholds.resolution_m, max(1, thresholds.resolution_min)
     exactly = similarity_test(point, replace(thresholds, resolution_m=0.0, resolution_min=0))

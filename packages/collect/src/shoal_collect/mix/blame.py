@@ -70,7 +70,7 @@ def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings
         or _early_openers(session, slots, testimonies)
         or _bad_messages(session, slots)
         or _bad_replays(session, slots, testimonies)
-        or _groundless(session, slots, testimonies)
+        or _find_groundless(session, slots, testimonies)
     )
 
 
@@ -190,7 +190,7 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
         )
         if not same or len(set(confession.sealed)) < session.n_records:
             wrong.add(member)
-    wrong = wrong or _agreed_on_envelopes(
+    wrong = wrong or _find_equal_envelopes(
         {member: confession for member, confession in confessions.items() if (Kind.INPUT, member) in slots}
     )
     if wrong:
@@ -209,11 +209,11 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
                 != signed.body
             ):
                 return Findings(frozenset({member}), reason="mixed another list than she received")
-        current = _passed_on(session, signed)
+        current = _list_after(session, signed)
     return None
 
 
-def _agreed_on_envelopes(confessions: dict[int, Confession]) -> set[int]:
+def _find_equal_envelopes(confessions: dict[int, Confession]) -> set[int]:
     """Envelopes are random and cannot be copied in time, so equal ones were agreed on."""
     owners: dict[bytes, set[int]] = {}
     for member, confession in confessions.items():
@@ -222,7 +222,7 @@ def _agreed_on_envelopes(confessions: dict[int, Confession]) -> set[int]:
     return set[int]().union(*(shared for shared in owners.values() if len(shared) > 1))
 
 
-def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
+def _find_groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
     """After a sound mix: members without an answer, with a missing message, or with a groundless stop."""
     votes = {
         member: Vote.decode(slots[Kind.VOTE, member].body)
@@ -242,14 +242,14 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     groundless = {
         member
         for member, testimony in testimonies.items()
-        if isinstance(testimony, Confession) and _uncalled(testimony, member, votes)
+        if isinstance(testimony, Confession) and _confesses_without_cause(testimony, member, votes)
     }
     disputed = set[int]()
     for member in stoppers & testimonies.keys():
         missing = sorted(needed - testimonies[member].attestation.keys())
         if member in votes and not votes[member].go and silent - {member}:
-            continue  # somebody who keeps silent may have given her the reason
-        checked = needed <= slots.keys()  # somebody who lacks a message cannot say that it held no fault
+            continue  # a silent member may be the reason
+        checked = needed <= slots.keys()  # a missing message may have been faulty
         if (checked and not missing) or (member in votes and _accuses_falsely(session, slots, votes[member])):
             groundless.add(member)
         elif missing and missing[0][1] in testimonies:
@@ -260,7 +260,7 @@ def _groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Fin
     return Findings(silent=silent, disputed=frozenset(disputed), reason="a message is missing")
 
 
-def _uncalled(confession: Confession, member: int, votes: dict[int, Vote]) -> bool:
+def _confesses_without_cause(confession: Confession, member: int, votes: dict[int, Vote]) -> bool:
     """A confession without own vote, NO-GO or another confession."""
     received = confession.attestation
     may_have_cause = any(
@@ -294,6 +294,6 @@ def _inputs(session: Session, slots: Slots) -> tuple[Ciphertext, ...]:
     return tuple(one for ciphertexts in lists for one in ciphertexts)
 
 
-def _passed_on(session: Session, signed: SignedMessage) -> tuple[Ciphertext, ...]:
+def _list_after(session: Session, signed: SignedMessage) -> tuple[Ciphertext, ...]:
     """The list that a mixer passed on, checked before."""
     return Hop.decode(session, signed.body, last=signed.sender == session.n - 1).shuffled

@@ -82,7 +82,7 @@ class Lottery:
 
     def commit(self, identity: bytes, digest: bytes) -> None:
         """Record one commitment; raise PeerError for an unknown member, a second one, or a wrong length."""
-        self._known(identity)
+        self._require_known(identity)
         if identity in self.commits:
             raise PeerError("duplicate", "a second commitment")
         if len(digest) != 32:
@@ -91,7 +91,7 @@ class Lottery:
 
     def reveal(self, identity: bytes, secret: bytes) -> None:
         """Record one secret after all have committed; raise PeerError unless it matches the commitment."""
-        self._known(identity)
+        self._require_known(identity)
         if len(self.commits) < len(self.identities):
             raise PeerError("bad-frame", "a reveal before everybody has committed")
         if identity in self.reveals:
@@ -114,7 +114,7 @@ class Lottery:
             self.round_name, tuple(one for one in self.identities if one in heard), self.restarts + 1
         )
 
-    def _known(self, identity: bytes) -> None:
+    def _require_known(self, identity: bytes) -> None:
         if identity not in self.identities:
             raise PeerError("unknown-member", "someone who is not on the frozen roster")
 

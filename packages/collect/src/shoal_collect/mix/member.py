@@ -124,7 +124,7 @@ class Member:
     def start(self, now_s: float) -> list[Output]:
         """Send the first message."""
         self._step(Event.START, now_s)
-        return self._drained()
+        return self._drain_outputs()
 
     def receive(self, frame: bytes, now_s: float) -> list[Output]:
         """Process a message; one of another session has no effect and is reported."""
@@ -135,7 +135,7 @@ class Member:
         except PeerError as fault:
             return [IgnoredMessage(fault)]
         self._advance(now_s)
-        return self._drained()
+        return self._drain_outputs()
 
     def tick(self, now_s: float) -> list[Output]:
         """Advance the time: a member who exceeds the limit ends the run."""
@@ -143,7 +143,7 @@ class Member:
             self._evidence = None
             self._step(Event.LATE, now_s)
             self._advance(now_s)
-        return self._drained()
+        return self._drain_outputs()
 
     @property
     def waiting_for(self) -> frozenset[int]:
@@ -163,18 +163,18 @@ class Member:
         _, testimonies = read_testimonies(self.session, self._slots)
         return choose_evidence(self._received, testimonies, culprit)
 
-    # what a member says; a cheater in the tests says something else
+    # the content of messages; a cheater in the tests overrides these
 
     def _make_key(self) -> bytes:
         group, context = self.session.group, self.session.context(self.me)
         share = group.secret_power(group.g, self._secret)
         proof = prove_key(group, self._secret, share, context, self._key_chance)
-        inner_secret, chance = self._inner()
+        inner_secret, chance = self._inner_key()
         inner = envelope.public_key(inner_secret)
         return Key(share, proof, inner, envelope.prove(inner_secret, inner, context, chance)).encode(group)
 
     def _make_input(self) -> bytes:
-        _, chance = self._inner()
+        _, chance = self._inner_key()
         inner_key = envelope.combined_key([key.inner for key in self._keys])
         self._sealed = tuple(
             envelope.seal(record, inner_key, self.session.name, chance) for record in self._records
@@ -197,7 +197,7 @@ class Member:
         return Vote(whole, transcript_hash(self._slots))
 
     def _make_opening(self) -> bytes:
-        inner_secret, _ = self._inner()
+        inner_secret, _ = self._inner_key()
         return Opening(inner_secret, self._received.attestation()).encode()
 
     def _make_confession(self) -> bytes:
@@ -245,14 +245,14 @@ class Member:
             self._actions[step.action]()
 
     def _advance(self, now_s: float) -> None:
-        while self._state not in self.table.final and (event := self._due()) is not None:
+        while self._state not in self.table.final and (event := self._due_event()) is not None:
             self._step(event, now_s)
 
-    def _due(self) -> Event | None:
+    def _due_event(self) -> Event | None:
         if self._received.conflicts and self.table.reacts(self._state, Event.CONFLICT):
             self._evidence = next(iter(self._received.conflicts.values()))
             return Event.CONFLICT
-        if self.table.reacts(self._state, Event.STOPPED) and self._received.others_stop():
+        if self.table.reacts(self._state, Event.STOPPED) and self._received.is_stopped():
             return Event.STOPPED
         if self._state is State.NEW or self.waiting_for:
             return None
@@ -298,7 +298,7 @@ class Member:
                 self.session.group.decode(element, self.session.sealed_bytes) for element in hop.stripped
             ]
         except PeerError:
-            # somebody tampered with an envelope: vote NO-GO, and the replay will say who it was
+            # an envelope was tampered with: vote NO-GO, and the replay names the culprit
             self._finals = []
         return Event.LAST
 
@@ -377,7 +377,7 @@ class Member:
             try:
                 records.append(envelope.unseal(sealed, secret, self.session.name))
             except PeerError:
-                continue  # its sender spoiled it herself: nobody else could have, and it is counted
+                continue  # only its sender can have spoiled it; it is counted
         self._end(OpenedRecords(tuple(sorted(records)), len(self._finals) - len(records)))
 
     def _abort_after_audit(self) -> None:
@@ -398,11 +398,11 @@ class Member:
     def _erase_inner_key(self) -> None:
         self._inner_secret = self._inner_chance = None
 
-    def _inner(self) -> tuple[bytes, Chance]:
+    def _inner_key(self) -> tuple[bytes, Chance]:
         if self._inner_secret is None or self._inner_chance is None:
             raise AssertionError("the inner key is erased")
         return self._inner_secret, self._inner_chance
 
-    def _drained(self) -> list[Output]:
+    def _drain_outputs(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []
         return outputs

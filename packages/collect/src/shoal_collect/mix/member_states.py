@@ -34,10 +34,8 @@ class Event(StrEnum):
     SOUND = "sound"  # all that she waits for is there, and holds
     LAST = "last hop"  # so is the last mixer's hop
     FAULTY = "faulty"  # all that she waits for is there, and some of it does not hold
-    DISSENT = (
-        "dissent"  # somebody confessed instead of opening, or told different things to different members
-    )
-    CONFLICT = "conflict"  # somebody signed two different messages for one place
+    DISSENT = "dissent"  # a member confessed instead of opening, or voted on different transcripts
+    CONFLICT = "conflict"  # a member signed two messages for one slot
     STOPPED = "stopped"  # another member voted NO-GO or confesses
     LATE = "late"  # the time for this state is over
 

@@ -61,7 +61,7 @@ class MessageLog:
             if slot not in self.slots
         )
 
-    def others_stop(self) -> bool:
+    def is_stopped(self) -> bool:
         """Check for a NO-GO, an unreadable vote, or a confession."""
         for (kind, _), signed in self.slots.items():
             if kind is Kind.BLAME:

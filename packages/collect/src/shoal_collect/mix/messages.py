@@ -101,7 +101,7 @@ class Hop:
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
         """Read a body; raise PeerError when it is not canonical."""
         reader, group, size = Reader(body), session.group, session.n * session.n_records
-        # 1 comes of what somebody put in or passed on; no mixer can help it, and the replay names who did
+        # 1 follows from an earlier input or step, not from this mixer; the replay names the culprit
         stripped = tuple(reader.element(group, or_one=True) for _ in range(size))
         proof = StripProof(reader.element(group), reader.element(group), reader.scalar(group))
         shuffled = () if last else _take_list(reader, group, size)

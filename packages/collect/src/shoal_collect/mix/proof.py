@@ -17,7 +17,7 @@ from shoal_collect.mix.transcript import BEFORE_VOTE, Slots, read_input, read_ke
 
 _NOBODY = -1
 _AFTER = (Kind.VOTE, Kind.OPEN, Kind.BLAME)
-# what everybody must have sent before a member sends a message of a kind
+# the kinds that all must have sent before a member sends a message of a kind
 _BEFORE = {Kind.KEY: Kind.KEY_COMMIT, Kind.INPUT_COMMIT: Kind.KEY, Kind.INPUT: Kind.INPUT_COMMIT}
 
 
@@ -58,15 +58,15 @@ def find_proven_culprits(session: Session, frames: Sequence[bytes]) -> frozenset
     lied = find_liars(session, slots, testimonies)
     if lied is not None:
         return lied.culprits
-    alone = frozenset(m for m in range(session.n) if _shows_her_own_fault(session, slots, testimonies, m))
+    alone = frozenset(m for m in range(session.n) if _shows_fault(session, slots, testimonies, m))
     return alone or frozenset(
         m
         for m in audit(session, slots, frozenset()).culprits
-        if m in testimonies and _had_received(slots, testimonies, m)
+        if m in testimonies and _testifies_to_inputs(slots, testimonies, m)
     )
 
 
-def _shows_her_own_fault(session: Session, slots: Slots, testimonies: Testimonies, member: int) -> bool:
+def _shows_fault(session: Session, slots: Slots, testimonies: Testimonies, member: int) -> bool:
     """The member's own messages suffice."""
     try:
         if {(Kind.KEY_COMMIT, member), (Kind.KEY, member)} <= slots.keys():
@@ -80,12 +80,12 @@ def _shows_her_own_fault(session: Session, slots: Slots, testimonies: Testimonie
             read_input(session, slots[Kind.INPUT_COMMIT, member], slots[Kind.INPUT, member])
     except PeerError:
         return True
-    return member in testimonies and not _must_have_received(session, slots, member) <= (
+    return member in testimonies and not _required_slots(session, slots, member) <= (
         testimonies[member].attestation.keys()
     )
 
 
-def _must_have_received(session: Session, slots: Slots, member: int) -> set[tuple[Kind, int]]:
+def _required_slots(session: Session, slots: Slots, member: int) -> set[tuple[Kind, int]]:
     """Messages that an honest member had before sending hers."""
     everybody = range(session.n)
 
@@ -103,7 +103,7 @@ def _must_have_received(session: Session, slots: Slots, member: int) -> set[tupl
     return needed
 
 
-def _had_received(slots: Slots, testimonies: Testimonies, member: int) -> bool:
+def _testifies_to_inputs(slots: Slots, testimonies: Testimonies, member: int) -> bool:
     """The testimony covers each message of others by which the part is judged."""
     judged_by = {slot for slot in slots if slot[0] in BEFORE_VOTE and slot[1] != member}
     return judged_by <= testimonies[member].attestation.keys()

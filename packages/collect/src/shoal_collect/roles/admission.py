@@ -33,7 +33,7 @@ CLEARANCE_BYTES: Final = 4 + TOKEN_BYTES
 EXCLUDED_DAYS: Final = 30  # so long after its period a token without clearance keeps its owner out
 MOST_CLEARANCES: Final = 31  # as many periods as an exclusion can span, and the present one
 KEY_STATEMENT_BYTES: Final = MODULUS_BYTES + SIGNATURE_BYTES
-TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # what a registrar's keys of a period sign
+TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # purposes of a registrar's keys of a period
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ class TokenRequest:
         self.purpose = purpose_of(collector_key, registrar)
         self.account_seed = account_seed(device_key, account_key or self._registrar_key)
         text = self._registrar_key + self.purpose.text
-        secrets = Chance(_derived(device_key, b"shoal entry", text))
+        secrets = Chance(_derive(device_key, b"shoal entry", text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
-        self._clearing_seed = _derived(device_key, b"shoal clear", text)
+        self._clearing_seed = _derive(device_key, b"shoal clear", text)
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
 
     def of_period(self, period: Any) -> "TokenRequest":
@@ -226,10 +226,10 @@ def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
 
 def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:
     """Return the secret that signs for a person at one registrar only."""
-    return _derived(device_key, b"shoal account", registrar_key)
+    return _derive(device_key, b"shoal account", registrar_key)
 
 
-def _derived(device_key: bytes, what: bytes, text: bytes) -> bytes:
+def _derive(device_key: bytes, what: bytes, text: bytes) -> bytes:
     return hashlib.blake2b(text, digest_size=32, key=device_key, person=what).digest()
 
 

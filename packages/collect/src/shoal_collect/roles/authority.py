@@ -81,7 +81,7 @@ class Authority:
             identifier, user = raw_id.decode("ascii"), raw_user.decode()
         except UnicodeDecodeError as error:
             raise PeerError("bad-record", "a claim whose identifier or user is not text") from error
-        if not any(_holds(one, b"receipt", raw_id + key, receipt_signed) for one in self._collector_keys):
+        if not any(_is_signed(one, b"receipt", raw_id + key, receipt_signed) for one in self._collector_keys):
             raise PeerError(
                 "unknown-collector",
                 "an identifier of no collector that this authority knows; its operator has to name each one",
@@ -94,7 +94,7 @@ class Authority:
         return tuple(sorted(identifier for identifier, owner in self._owners.items() if owner == user))
 
 
-def _holds(key: bytes, purpose: bytes, text: bytes, signed: bytes) -> bool:
+def _is_signed(key: bytes, purpose: bytes, text: bytes, signed: bytes) -> bool:
     try:
         require_signature(key, purpose, text, signed)
     except PeerError:

@@ -151,7 +151,7 @@ class Collector:
             scope = b"" if self.scoping is None else self.scoping.scope_of(one.points[0])
             receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today, scope), one.claim_key)
 
-        return receipts, self._each(records, keep)
+        return receipts, self._store_releases(records, keep)
 
     def accept_bootstrap(
         self, records: Sequence[bytes], today: int, until_day: int
@@ -166,9 +166,9 @@ class Collector:
             self.store.add_bootstrap(one, today, until_day)
             names.append(one.name)
 
-        return names, self._each(records, keep)
+        return names, self._store_releases(records, keep)
 
-    def _each(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
+    def _store_releases(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
         releases, bad = decode_releases(records)
         for one in releases:
             if utility_of(one.points, len(one.points)) >= self.least_utility:

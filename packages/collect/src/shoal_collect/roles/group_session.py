@@ -108,7 +108,7 @@ class GroupSession:
             try:
                 text = self._letters.open(letter).text
             except PeerError:
-                # of another round, a copy, or damaged; the time limit finds whoever keeps us waiting
+                # of another round, a copy, or damaged; the time limit handles a missing letter
                 continue
             self._read(text)
         self._step(Event.TIME)
@@ -145,16 +145,16 @@ class GroupSession:
     @property
     def _actions(self) -> Mapping[Action, Callable[..., None]]:
         return {
-            Action.HAND_ON: self._hand_on,
+            Action.HAND_ON: self._pass_to_mix,
             Action.KEEP: self._early.append,
             Action.TICK: self._tick,
             Action.VOUCH: self._vouch,
             Action.TAKE_VOUCHER: self._take_voucher,
             Action.ASK: self._begin_asking,
-            Action.HEAR: self._hear,
+            Action.HEAR: self._read_answers,
             Action.TAKE_ANSWERS: self._take_answers,
             Action.ASK_NEXT: self._ask_next,
-            Action.CHASE: self._chase,
+            Action.CHASE: self._cover_missing,
             Action.MIX: self._mix_releases,
             Action.TAKE_RECORDS: self._take_records,
             Action.GIVE_UP: self._give_up,
@@ -181,7 +181,7 @@ class GroupSession:
     def _follow(self, outputs: list[Output]) -> None:
         for output in outputs:
             if isinstance(output, Broadcast):
-                self._tell_all(output.frame)
+                self._broadcast(output.frame)
             elif isinstance(output, AbortedRun):
                 self._step(Event.ABORTED, output)
             elif isinstance(output, OpenedRecords):
@@ -197,7 +197,7 @@ class GroupSession:
         self._follow(mix.start(self._now_s))
         return mix
 
-    def _tell_all(self, text: bytes) -> None:
+    def _broadcast(self, text: bytes) -> None:
         tag = bytes((_TAGS[self.stage],))
         others = (i for i in range(len(self.group.identities)) if i != self.group.me)
         letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
@@ -205,7 +205,7 @@ class GroupSession:
 
     # the mixes
 
-    def _hand_on(self, frame: bytes) -> None:
+    def _pass_to_mix(self, frame: bytes) -> None:
         self._follow(self._mix.receive(frame, self._now_s))
 
     def _tick(self) -> None:
@@ -253,13 +253,13 @@ class GroupSession:
     def _vouch(self, opened: OpenedRecords) -> None:
         """Sign the set that the mix opened, and nothing else."""
         asked = dict.fromkeys(record for record in opened.records if _is_query(record))
-        self.records = (*asked, *self._blanks(len(opened.records) + opened.spoiled - len(asked)))
+        self.records = (*asked, *self._empty_questions(len(opened.records) + opened.spoiled - len(asked)))
         members = range(len(self.group.identities))
         self._slices = tuple(questions_digest(b"".join(self.slice_of(number))) for number in members)
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
         signed = vouch(self._signing_seed, self.group.channel, self._slices)
         self._vouchers[self.group.me] = signed
-        self._tell_all(bytes((self.group.me,)) + signed)
+        self._broadcast(bytes((self.group.me,)) + signed)
         self._read_early()
 
     def _take_voucher(self, text: bytes) -> None:
@@ -280,7 +280,7 @@ class GroupSession:
         self._ask(self.group.me)
         self._read_early()
 
-    def _blanks(self, n: int) -> list[bytes]:
+    def _empty_questions(self, n: int) -> list[bytes]:
         """Equal empty questions replace invalid ones, since the number is fixed."""
         terms = self.group.terms
         points = tuple(
@@ -300,31 +300,31 @@ class GroupSession:
     def _batch(self, number: int) -> bytes:
         return Batch(b"".join(self.slice_of(number)), self._slices, self._vouchers).encode()
 
-    def _number_of(self, batch: bytes) -> int:
+    def _slice_number(self, batch: bytes) -> int:
         members = range(len(self.group.identities))
         return next(number for number in members if self._batch(number) == batch)
 
     def _take_answers(self, call: Call, answers: bytes) -> None:
-        number = self._number_of(call.body)
+        number = self._slice_number(call.body)
         chain = self._answer_chains.setdefault(number, [])
         if call.to != _addressee(len(chain)):
             return  # a slice that was brought twice; one chain of answers is enough
         chain.append(answers)
-        checked = self._checked(number, chain)
+        checked = self._check_answers(number, chain)
         if len(chain) < len(self._keys):
             target = f"{call.target.split('?')[0]}?snapshot={checked[0][0].snapshot}"
             self.outbox.append(Call("POST", target, call.body, to=_addressee(len(chain))))
             return
-        self._tell_all(bytes((number,)) + b"".join(chain))
+        self._broadcast(bytes((number,)) + b"".join(chain))
         try:
-            self._learn(number, chain)
+            self._accept_answers(number, chain)
         except PeerError:
             self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
 
     def _ask_next(self, batch: bytes) -> None:
-        self._tell_all(bytes((self._number_of(batch),)))
+        self._broadcast(bytes((self._slice_number(batch),)))
 
-    def _hear(self, text: bytes) -> None:
+    def _read_answers(self, text: bytes) -> None:
         """An empty slice calls for the next member; a bad one is ignored.
 
         Raises PeerError when collectors contradict each other.
@@ -336,12 +336,12 @@ class GroupSession:
             size = max(1, -(-len(answers) // len(self._keys)))
             chain = [answers[at : at + size] for at in range(0, len(answers), size)]
             try:
-                self._checked(number[0], chain)
+                self._check_answers(number[0], chain)
             except PeerError:
                 return
-            self._learn(number[0], chain)
+            self._accept_answers(number[0], chain)
 
-    def _checked(self, number: int, chain: list[bytes]) -> list[list[Answer]]:
+    def _check_answers(self, number: int, chain: list[bytes]) -> list[list[Answer]]:
         """The answers to each question of a slice; raises PeerError unless all are from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, chain, strict=False):
@@ -353,9 +353,11 @@ class GroupSession:
             raise PeerError("bad-answer", "answers from the states of several days")
         return [list(one) for one in zip(*read, strict=True)]
 
-    def _learn(self, number: int, chain: list[bytes]) -> None:
+    def _accept_answers(self, number: int, chain: list[bytes]) -> None:
         """Raises PeerError unless all collectors answered, and equally."""
-        if any(len(read) != len(self._keys) or len(set(read)) > 1 for read in self._checked(number, chain)):
+        if any(
+            len(read) != len(self._keys) or len(set(read)) > 1 for read in self._check_answers(number, chain)
+        ):
             raise PeerError("bad-answer", _LIE)
         self.answers.update(zip(self.slice_of(number), _parts(chain[0]), strict=True))
 
@@ -365,7 +367,7 @@ class GroupSession:
         if follows and not set(self.slice_of(number)) <= set(self.answers):
             self._ask(number)
 
-    def _chase(self) -> None:
+    def _cover_missing(self) -> None:
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
         for number in range(len(self.group.identities)):
             self._stand_in(number)

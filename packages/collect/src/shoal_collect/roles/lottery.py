@@ -74,7 +74,7 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Refusal | Ignored] = {
     (State.COMMITTED, Event.COMMITTING): IGNORED,
     (State.REVEALED, Event.COMMITTING): IGNORED,
     (State.REVEALED, Event.REVEALING): IGNORED,
-    # nobody may reveal before all have committed, nor be grouped before all have revealed
+    # no reveal before all have committed, and no groups before all have revealed
     (State.JOINED, Event.REVEALING): _UNHEARD,
     (State.JOINED, Event.DRAWN): _UNHEARD,
     (State.COMMITTED, Event.DRAWN): _UNHEARD,
@@ -295,31 +295,31 @@ class LotteryPart:
     def _join(self, view: View) -> list[Call]:
         self._round = view.name
         signed = signature(self._seed, b"join", view.terms.join_text(view.name))
-        return [self._say("roster", signed + self._entry.token + self._entry.statement)]
+        return [self._send("roster", signed + self._entry.token + self._entry.statement)]
 
     def _commit(self, view: View) -> list[Call]:
         self._secret = self._chance.seed()
         roster = view.lottery.roster
         commit = commitment(roster, self._me, self._secret)
-        return [self._say("commits", sign_lot(self._seed, b"commit", roster, commit))]
+        return [self._send("commits", sign_lot(self._seed, b"commit", roster, commit))]
 
     def _reveal(self, view: View) -> list[Call]:
         """Only after all committed to this roster; these commitments are final."""
         lottery = view.lottery
         for identity, message in view.commits.items():
-            lottery.commit(identity, _lot(identity, b"commit", lottery.roster, message))
+            lottery.commit(identity, _checked_lot(identity, b"commit", lottery.roster, message))
         expected = commitment(lottery.roster, self._me, self._secret)
         if len(lottery.commits) != len(lottery.identities) or lottery.commits[self._me] != expected:
             raise PeerError("bad-answer", "the collector asks for secrets before everybody has committed")
         self._commits = dict(lottery.commits)
-        return [self._say("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
+        return [self._send("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
 
     def _judge_groups(self, view: View) -> Event:
         """Compute the groups; raises PeerError when they do not follow from the commitments."""
         lottery = view.lottery
         lottery.commits.update(self._commits)
         for identity, message in view.reveals.items():
-            lottery.reveal(identity, _lot(identity, b"reveal", lottery.roster, message))
+            lottery.reveal(identity, _checked_lot(identity, b"reveal", lottery.roster, message))
         if lottery.seed is None:
             raise PeerError("bad-answer", "groups before everybody has revealed")
         groups, _ = divide(lottery.seed, lottery.identities, self._terms.group_size)
@@ -354,11 +354,11 @@ class LotteryPart:
     def _give_up(self, _: View) -> list[Call]:
         raise NoGroup("too few people answered in time, or the collector changed its terms")
 
-    def _say(self, what: str, body: bytes) -> Call:
+    def _send(self, what: str, body: bytes) -> Call:
         return Call("POST", f"/v1/rounds/{self._round.hex()}/{what}", body)
 
 
-def _lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> bytes:
+def _checked_lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> bytes:
     try:
         return read_lot(identity, part, roster, message)
     except PeerError as error:

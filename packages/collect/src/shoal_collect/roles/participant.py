@@ -119,12 +119,12 @@ def choose_questions(
     canaries: set[bytes] = set()
     records: list[bytes] = []
     size = rules.n_real + rules.n_fake
-    chosen = _to_ask(member, len(points), rules, chance)
+    chosen = _places_to_ask(member, len(points), rules, chance)
     for places_asked in chosen:
         name = chance.take(16)
         places[name] = places_asked
         records.append(encode_query(Query(name, tuple(points[place] for place in places_asked))))
-    real, blurs = _different(member, len(points))
+    real, blurs = _distinct_points(member, len(points))
     # the same decoys whenever the same trip is asked about: otherwise the real one would be what comes back
     trip_digest = hashlib.blake2b(
         encode_points(points), digest_size=32, key=member.device_key, person=b"shoal decoys"
@@ -136,7 +136,7 @@ def choose_questions(
             if places_asked[-1] < len(fake):
                 cylinders = tuple(fake[place] for place in places_asked)
                 records.append(encode_query(Query(chance.take(16), cylinders)))
-    # what is left over holds no whole decoy, and would be told from it: it is for canaries alone
+    # the rest has no room for a whole decoy, and a part would stand out: only canaries go there
     while len(records) < size:
         canary = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=True)
         nowhere = next(one for one in canary if one.lat_udeg < NOBODY_SOUTH_OF_UDEG)
@@ -148,14 +148,14 @@ def choose_questions(
     return Questions(places, frozenset(canaries), points, shuffled)
 
 
-def _to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
+def _places_to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
     """All pairs and nothing else if pairs are released; else as many parts as the rules allow."""
     if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
         return choose_subtrajectories(n_points, math.comb(n_points, 2), rules.longest, chance)
     return choose_subtrajectories(n_points, rules.n_real, rules.longest, chance)
 
 
-def _different(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
+def _distinct_points(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
     """The true points with their blurs, one per cell and slot."""
     blurs = member.blurs or [member.blur] * len(member.points)
     by_draw: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
@@ -189,18 +189,19 @@ def count_others(
         if name in asked.places:
             query = [asked.points[place] for place in asked.places[name]]
             self_counted = any(
-                day < answer.snapshot and _holds(points, query, thresholds) for points, day in member.sent
+                day < answer.snapshot and _is_counted(points, query, thresholds)
+                for points, day in member.sent
             )
             # under other keys each of them may have been counted as a person
             counted_elsewhere = sum(
-                day < answer.snapshot and _holds(points, query, thresholds)
+                day < answer.snapshot and _is_counted(points, query, thresholds)
                 for points, day in member.elsewhere
             )
             phi[asked.places[name]] = max(0, answer.people - self_counted - counted_elsewhere)
     return phi
 
 
-def _holds(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Thresholds) -> bool:
+def _is_counted(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Thresholds) -> bool:
     """Whether a release would have been counted for a query."""
     return occurs(
         [[place for place, point in enumerate(points) if similar(one, point, thresholds)] for one in query]
@@ -221,19 +222,19 @@ def draft_release(
     places: Places,
     chance: Chance,
     *,
-    of_nobody: bool = False,
+    bootstrap: bool = False,
     scoping: Scoping | None = None,
 ) -> Draft | None:
     """Put the points at ``places`` under a fresh name and key; None without points.
 
-    ``of_nobody``: a bootstrap record, under a fresh tag that cannot be linked. ``scoping``: the scope of the
+    ``bootstrap``: a bootstrap record, under a fresh tag that cannot be linked. ``scoping``: the scope of the
     tag; None for a lasting one.
     """
     if not places:
         return None
     claim_seed = chance.seed()
     remaining = tuple(points[place] for place in places)
-    if of_nobody:
+    if bootstrap:
         tag = chance.take(TAG_BYTES)
     elif scoping is None:
         tag = lasting_tag(member.device_key)

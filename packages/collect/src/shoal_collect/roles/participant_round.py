@@ -231,7 +231,7 @@ class ParticipantRound:
 
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
         """Process a checked reply; return whether to save the state before the next request."""
-        self._let_pass(now_s)
+        self._advance_time(now_s)
         self.requests += 1
         self.messages += not call.poll
         self.bytes_out += len(call.body)
@@ -240,7 +240,7 @@ class ParticipantRound:
         before = self._progress()
         try:
             self._step(*self._event_of(call, reply))
-            while (event := self._due()) is not None:
+            while (event := self._due_event()) is not None:
                 self._step(event)
         except NoGroup as no_group:
             self._step(Event.NO_GROUP, f"{no_group}; try again later")
@@ -248,7 +248,7 @@ class ParticipantRound:
             self._step(Event.FAULT, str(error))
         return before != self._progress()
 
-    def _let_pass(self, now_s: float) -> None:
+    def _advance_time(self, now_s: float) -> None:
         """Time counts while the servers answer."""
         self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
         self._now_s = now_s
@@ -258,7 +258,7 @@ class ParticipantRound:
         heard = None if session is None else (session.after, len(session.answers))
         return self._state, len(self.waiting_calls), heard
 
-    # what a reply means
+    # the meaning of replies
 
     def _event_of(self, call: Call, reply: Reply) -> tuple[Any, ...]:
         """The event and its action's arguments; raises PeerError for a reply that breaks the protocol."""
@@ -291,10 +291,10 @@ class ParticipantRound:
         if self._draft is None:
             return Event.EMPTY, "nothing was shared: every part of it was too rare"
         if self.terms.bootstrap_until is not None:
-            return self._read_of_nobody(document, self._draft.release.name, self.terms.bootstrap_until)
+            return self._read_bootstrap_reply(document, self._draft.release.name, self.terms.bootstrap_until)
         return self._read_receipt(document, self._draft)
 
-    def _read_of_nobody(self, document: Any, name: bytes, until: int) -> tuple[Any, ...]:
+    def _read_bootstrap_reply(self, document: Any, name: bytes, until: int) -> tuple[Any, ...]:
         """No identifier, no claim, and no later self-count."""
         names, n = document.get("of_nobody"), document.get("bootstrap_records")
         if not isinstance(names, list) or name.hex() not in names or not isinstance(n, int):
@@ -302,7 +302,7 @@ class ParticipantRound:
                 "bad-answer", "the collector does not say that it keeps a release; ask its operator"
             )
         self._bootstrap_records = n
-        return Event.OF_NOBODY, f"shared without identifier, as a record of nobody until {date_of(until)}"
+        return Event.BOOTSTRAP, f"shared without identifier, as a record of nobody until {date_of(until)}"
 
     def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
         release = draft.release
@@ -329,7 +329,7 @@ class ParticipantRound:
         require_signature(self.device.authority_signing_key, b"claimed", text, proof)
         return Event.CONFIRMED, "shared, and claimed at the authority"
 
-    def _due(self) -> Event | None:
+    def _due_event(self) -> Event | None:
         session = self._session
         if session is None:
             return Event.GROUPED if self._lottery.group is not None else None
@@ -353,7 +353,7 @@ class ParticipantRound:
             Action.ENTER: self._enter,
             Action.READ: self._read,
             Action.TAKE_ANSWERS: self._take_answers,
-            Action.STAND_BACK: self._stand_back,
+            Action.ASK_NEXT: self._ask_next_member,
             Action.TRIM: self._trim,
             Action.STORE: self._store,
             Action.CLAIM: self._claim,
@@ -361,7 +361,7 @@ class ParticipantRound:
         }
 
     @property
-    def _own_session(self) -> GroupSession:
+    def _active_session(self) -> GroupSession:
         if self._session is None:
             raise AssertionError("a session begins with the group")
         return self._session
@@ -391,17 +391,17 @@ class ParticipantRound:
         )
 
     def _read(self, batch: bytes) -> None:
-        self._own_session.received(batch, self._waited_s)
+        self._active_session.received(batch, self._waited_s)
 
     def _take_answers(self, call: Call, answers: bytes) -> None:
-        self._own_session.answered(call, answers)
+        self._active_session.answered(call, answers)
 
-    def _stand_back(self, batch: bytes) -> None:
-        self._own_session.refused(batch)
+    def _ask_next_member(self, batch: bytes) -> None:
+        self._active_session.refused(batch)
 
     def _trim(self) -> None:
         """Steps 7 and 8: the counts, the kept points, the second mix."""
-        session, member, rules = self._own_session, self.member, self.terms.rules
+        session, member, rules = self._active_session, self.member, self.terms.rules
         if self._questions is None:
             raise AssertionError("the answers are to questions")
         answers = {
@@ -414,14 +414,13 @@ class ParticipantRound:
         )
         least = required_phi(member.k, member.reading)
         self._places_kept = trim(len(self.points), self._phi, least, member.trimming)
-        of_nobody = self.terms.bootstrap_until is not None
+        bootstrap = self.terms.bootstrap_until is not None
         self._draft = draft_release(
-            member, self.points, self._places_kept, self._chance, of_nobody=of_nobody, scoping=rules.scoping
+            member, self.points, self._places_kept, self._chance, bootstrap=bootstrap, scoping=rules.scoping
         )
         release = None if self._draft is None else self._draft.release
-        if release is not None and not of_nobody:
-            # others may have it stored from now on, whatever she hears: her own count must not exceed the
-            # truth
+        if release is not None and not bootstrap:
+            # it may be stored from now on without a reply: her own count must not exceed the truth
             self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
         session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
 
@@ -442,7 +441,7 @@ class ParticipantRound:
         day = int(self._now_s // DAY_S)
         self.device.owned.append(StoredRelease(receipt.identifier, draft.claim_seed, day))
         sealed = claim(receipt, self.device.user, draft.claim_seed, self.device.authority_key, self._chance)
-        self._own_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
+        self._active_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
     def _end(self, message: str) -> None:
         stored = self._identifier is not None or self._bootstrap_records is not None

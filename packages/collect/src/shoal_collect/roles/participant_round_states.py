@@ -12,7 +12,7 @@ class State(StrEnum):
     LOTTERY = "lottery"
     QUESTIONS = "questions"  # the group mixes its questions
     ASKING = "asking"
-    RELEASES = "releases"  # the group mixes what it releases
+    RELEASES = "releases"  # the group mixes its releases
     STORING = "storing"
     CLAIMING = "claiming"
     SHARED = "shared"
@@ -24,8 +24,8 @@ class State(StrEnum):
 class Event(StrEnum):
     """Replies and their consequences."""
 
-    VIEW = "view"  # what the collector says of the round
-    PASSED = "passed"  # a request came too late; the next view says what became of it
+    VIEW = "view"  # the collector's view of the round
+    PASSED = "passed"  # a request came too late; the next view has the outcome
     GROUPED = "grouped"  # she knows her group
     NO_GROUP = "no group"
     LETTERS = "letters"  # a batch from the mailbox
@@ -37,11 +37,11 @@ class Event(StrEnum):
     WAITING = "waiting"  # too few of the group have brought its releases so far
     LATE = "late"  # and the time for that is over
     EMPTY = "empty"  # stored, and nothing of it is hers
-    OF_NOBODY = "of nobody"  # stored as a record of nobody
+    BOOTSTRAP = "bootstrap"  # stored as a bootstrap record
     RECEIPT = "receipt"  # stored under an identifier
     CONFIRMED = "confirmed"  # the authority knows whose the identifier is
     REFUSED = "refused"  # a server refused the request
-    FAULT = "fault"  # somebody broke the protocol
+    FAULT = "fault"  # a party broke the protocol
 
 
 class Action(StrEnum):
@@ -51,7 +51,7 @@ class Action(StrEnum):
     ENTER = "mix the questions"
     READ = "read letters"
     TAKE_ANSWERS = "take answers"
-    STAND_BACK = "ask the next member"
+    ASK_NEXT = "ask the next member"
     TRIM = "trim and mix the releases"
     STORE = "bring the releases"
     CLAIM = "claim"
@@ -79,7 +79,7 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     **{(s, Event.LETTERS): Step(Action.READ, s) for s in _IN_GROUP},
     **{(s, Event.SENT): IGNORED for s in (*_IN_GROUP, *_AFTER_RELEASES)},
     **{(s, Event.ANSWERS): Step(Action.TAKE_ANSWERS, s) for s in _AFTER_QUESTIONS},
-    **{(s, Event.QUOTA): Step(Action.STAND_BACK, s) for s in _AFTER_QUESTIONS},
+    **{(s, Event.QUOTA): Step(Action.ASK_NEXT, s) for s in _AFTER_QUESTIONS},
     # slow replies to questions that others have brought meanwhile
     **{(s, e): IGNORED for s in _AFTER_RELEASES for e in (Event.ANSWERS, Event.QUOTA)},
     (State.QUESTIONS, Event.OPENED): Step(None, State.ASKING),
@@ -88,7 +88,7 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     (State.STORING, Event.WAITING): IGNORED,
     (State.STORING, Event.LATE): Step(Action.END, State.FAILED),
     (State.STORING, Event.EMPTY): Step(Action.END, State.NOTHING_LEFT),
-    (State.STORING, Event.OF_NOBODY): Step(Action.END, State.SHARED),
+    (State.STORING, Event.BOOTSTRAP): Step(Action.END, State.SHARED),
     (State.STORING, Event.RECEIPT): Step(Action.CLAIM, State.CLAIMING),
     (State.CLAIMING, Event.CONFIRMED): Step(Action.END, State.SHARED),
     **{(s, e): Step(Action.END, State.FAILED) for s in _ACTIVE for e in (Event.REFUSED, Event.FAULT)},

@@ -12,7 +12,7 @@ from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.shuffle_proof import proof_bytes
 from shoal_collect.mix.grouping import MOST_RESTARTS
 
-SHOTS: Final = 1 + MOST_RESTARTS  # lotteries that somebody who waits for a bad one can see in a round
+SHOTS: Final = 1 + MOST_RESTARTS  # lotteries of a round that an attacker can see while waiting for a bad one
 MIX_BROADCASTS: Final = 7
 MIXES: Final = 2  # the questions, and the releases
 
@@ -22,7 +22,7 @@ _FIXED_S: Final = 0.745
 _EXPONENTIATION_S: Final = 0.000_836
 _CHECK_S: Final = 0.002_07  # one ciphertext of one hop
 _SHUFFLE_PROOF_S: Final = 0.005  # for one ciphertext, to make (0.006) or to check (0.004)
-_BESIDE: Final = 2  # broadcasts beside the mixes: vouchers for the questions, and their answers
+_BESIDE: Final = 2  # broadcasts in addition to the mixes: vouchers for the questions, and their answers
 _INPUT_BYTES: Final = 2 * FFDHE3072.element_bytes
 _HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
 

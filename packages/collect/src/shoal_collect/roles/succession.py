@@ -103,7 +103,7 @@ def find_succession(
     key on the way was not signed by the one before, has two successors, or was replaced before.
     """
     successor = dict[str, Successor]()
-    for one in (*followed, *filter(_holds, statements)):
+    for one in (*followed, *filter(_is_signed, statements)):
         if one.role not in _SIGNERS[role]:
             continue
         earlier = successor.setdefault(one.old, one)
@@ -147,7 +147,7 @@ def follow_succession(
 
 def find_predecessors(role: Role, key: bytes, statements: Iterable[Successor]) -> list[Successor]:
     """Find the successors that lead to a key from the earliest one in the statements, the earliest first."""
-    before = {one.new: one for one in filter(_holds, statements) if one.role in _SIGNERS[role]}
+    before = {one.new: one for one in filter(_is_signed, statements) if one.role in _SIGNERS[role]}
     way = list[Successor]()
     at = key.hex()
     while at in before and len(way) < len(before):
@@ -162,7 +162,7 @@ def first_key(role: Role, key: bytes, followed: Iterable[Successor]) -> bytes:
     return bytes.fromhex(way[0].old) if way else key
 
 
-def _holds(one: Successor) -> bool:
+def _is_signed(one: Successor) -> bool:
     try:
         require_signature(bytes.fromhex(one.old), b"successor", one.text, bytes.fromhex(one.signed))
     except PeerError:

@@ -19,7 +19,7 @@ from shoal_collect.mix.session import MAX_RECORDS, Session
 from shoal_collect.roles.rules import Rules
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
-# to check a mixer's proof and make the next, for each record: four times what was measured
+# to check a mixer's proof and make the next, per record: four times the measurement
 _PROVEN_RECORD_S: Final = 0.045
 # shown on a device, which no control character may steer
 Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
@@ -119,7 +119,7 @@ class Terms(BaseModel):
     contact: Statement = ""
 
     @model_validator(mode="after")
-    def _fits(self) -> "Terms":
+    def _require_consistent(self) -> "Terms":
         if len({one.key for one in self.witnesses}) < len(self.witnesses):
             raise ValueError("two witnesses with one key; give each witness a key of its own")
         if self.least_radius_m > self.most_radius_m or self.least_gap_min > self.most_gap_min:
@@ -227,7 +227,7 @@ class PublicPlaces(BaseModel):
     last_min: int
 
     @model_validator(mode="after")
-    def _is_a_prior(self) -> "PublicPlaces":
+    def _require_prior(self) -> "PublicPlaces":
         try:
             self.prior  # noqa: B018  (raises for places that make no prior)
         except MisuseError as error:

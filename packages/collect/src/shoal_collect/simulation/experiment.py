@@ -104,7 +104,7 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
     shares: list[float] = []
     stored = _Submissions()
     for turn, person in enumerate(order):
-        blurred = [_blurred(trip, chance) for trip in people[person]]
+        blurred = [_blur(trip, chance) for trip in people[person]]
         if turn < setting.bootstrap:
             stored.add(person, blurred)
             continue
@@ -207,7 +207,7 @@ def simulate_with_cryptography(
     order = chance.permutation(len(trips))
     with PhiStore(draw_bytes=chance.take) as store:
         for person in order[: setting.bootstrap]:
-            store.add(_release(person, b"%016d" % person, _blurred(trips[person], chance)), 0)
+            store.add(_release(person, b"%016d" % person, _blur(trips[person], chance)), 0)
         participants = [
             Participant(
                 user=str(person),
@@ -264,7 +264,7 @@ def _require_others(n_people: int, bootstrap: int) -> None:
         )
 
 
-def _blurred(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
+def _blur(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
     return tuple(
         sorted(cylinder_as_printed(point, 1 + chance.below(1000), chance.below(60), chance) for point in trip)
     )

@@ -81,7 +81,7 @@ class _Run:
     def start(self) -> None:
         for place, machine in enumerate(self._machines):
             if self._network.alive(self._identities[place]):
-                self._took(place, machine.start(self._network.now_s))
+                self._process(place, machine.start(self._network.now_s))
 
     def waiting(self) -> list[int]:
         """Present members without an outcome yet."""
@@ -98,14 +98,14 @@ class _Run:
             arrives_s, _, place, frame = heapq.heappop(self._on_the_way)
             self._network.now_s = max(self._network.now_s, arrives_s)
             if self._network.alive(self._identities[place]):
-                self._took(place, self._machines[place].receive(frame, self._network.now_s))
+                self._process(place, self._machines[place].receive(frame, self._network.now_s))
             return
         self._network.now_s = math.nextafter(max(self._network.now_s, limit_s), math.inf)
         for place in waiting:
             if self._network.alive(self._identities[place]):
-                self._took(place, self._machines[place].tick(self._network.now_s))
+                self._process(place, self._machines[place].tick(self._network.now_s))
 
-    def _took(self, place: int, outputs: Sequence[Output]) -> None:
+    def _process(self, place: int, outputs: Sequence[Output]) -> None:
         for output in outputs:
             if isinstance(output, Broadcast):
                 self._send(place, output.frame)
@@ -203,17 +203,17 @@ def run_collection(
             trim(len(points), phi, required_phi(m.k, m.reading), m.trimming)
             for m, points, phi in zip(members, blurred, counts, strict=True)
         ]
-        nobody = until is not None
+        bootstrap = until is not None
         drafts = [
-            draft_release(m, points, places, chance, of_nobody=nobody, scoping=rules.scoping)
+            draft_release(m, points, places, chance, bootstrap=bootstrap, scoping=rules.scoping)
             for m, points, places in zip(members, blurred, places_left, strict=True)
         ]
         pieces = [
             encode_release(None if one is None else one.release, rules.n_pieces, chance) for one in drafts
         ]
         for member, one in zip(members, drafts, strict=True):
-            # it may be stored from now on, whatever she hears: her own count must not exceed the truth
-            if one is not None and not nobody:
+            # it may be stored from now on without a reply: her own count must not exceed the truth
+            if one is not None and not bootstrap:
                 member.sent.append((one.release.points, day))
         records, stopped = mix(members, pieces, name + b" releases", rules, chance, network)
         failed += stopped

@@ -30,7 +30,7 @@ PAPER: Final = {
 PARTICIPANTS: Final = 182
 _TRIPS, _PAIRS = 17_621, 242_581
 PAIRS_A_TRIP: Final = _PAIRS / _TRIPS
-# with which GeoLife has as many trips and pairs as the paper, where the data do not say what a trip is
+# with these, GeoLife has as many trips and pairs as the paper, if the data have no trips
 GAP_S, POINTS = 166 * 60.0, 6.47
 _COLUMNS: Final = (
     "submitted, %",
@@ -76,7 +76,7 @@ def _people(world: Any) -> "list[Trips]":
     return cast("list[Trips]", world.once_with("traces", "traces in trips", trips))
 
 
-def _simulated(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: int) -> "Result":
+def _simulate(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: int) -> "Result":
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.matching.similarity import Thresholds
     from shoal_collect.simulation.experiment import Setting, simulate
@@ -106,7 +106,7 @@ def data(world: Any) -> Iterator[Figure]:
 def shares(world: Any) -> Iterator[Figure]:
     """Tables 1 to 3, and the answers phi of Sec. 5.2.1."""
     for key in PAPER:
-        result = _simulated(world, *key)
+        result = _simulate(world, *key)
         values = (
             100 * result.submitted / max(result.asked, 1),
             100 * result.users_with_one / result.people,
