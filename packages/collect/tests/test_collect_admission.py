@@ -494,7 +494,7 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
     with running(app) as url, pytest.MonkeyPatch.context() as patch:
         patch.setattr("shoal_collect.device.admission.time.time", lambda: START_S)
         server = RemoteServer(url, key=office.registrar.public_key)
-        with pytest.raises(InputError, match="nobody here knows the account") as caught:
+        with pytest.raises(InputError, match="this registrar has not admitted the account") as caught:
             admitted(server, device, office.terms, None)
         assert device.device_key.hex() not in str(caught.value)
         with pytest.raises(InputError, match="32 hexadecimal digits"):

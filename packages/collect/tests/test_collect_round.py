@@ -266,7 +266,7 @@ def test_lying_collectors_are_found() -> None:
 
     with PhiStore() as store:
         liar, honest = Liar(store, seed("liar")), Collector(store, seed("honest"))
-        with pytest.raises(PeerError, match="nobody can have been"):
+        with pytest.raises(PeerError, match="no one can have been"):
             collect(people(3), [liar], authority_for([liar]), 1)
         with pytest.raises(PeerError, match="do not agree"):
             collect(people(3), [honest, liar], authority_for([honest, liar]), 1)

@@ -26,18 +26,12 @@ def required_phi(k: int, reading: Reading = "others") -> int:
 def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = DEFAULT) -> Places:
     """Choose the points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
 
-    Parameters
-    ----------
-    n_points
-        The length of the trajectory.
-    phi, least
-        The count of each checked sub-trajectory, by its places; one below ``least`` is rare.
-    how
-        "verified-pairs": the most points such that each pair of them is in a common checked sub-trajectory
-        and no rare checked one stays whole. "verified-only": the longest common checked one stays; a person
-        who shares it shares all its parts, so all is promised. "hitting-set": the smallest removal that
-        leaves no rare checked one whole (the example of Sec. 3.4). "strict": all points of each rare one go
-        (Algorithm 2). The last two promise nothing about unchecked sub-trajectories.
+    ``phi``: the count of each checked sub-trajectory, by its places; one below ``least`` is rare. ``how``:
+    "verified-pairs": the most points such that each pair of them is in a common checked sub-trajectory and no
+    rare checked one stays whole. "verified-only": the longest common checked one stays; a person who shares
+    it shares all its parts, so all is promised. "hitting-set": the smallest removal that leaves no rare
+    checked one whole (the example of Sec. 3.4). "strict": all points of each rare one go (Algorithm 2). The
+    last two promise nothing about unchecked sub-trajectories.
     """
     if least == 0:
         return tuple(range(n_points))

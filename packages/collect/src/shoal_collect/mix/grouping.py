@@ -93,11 +93,11 @@ class Lottery:
         """Record one secret after all have committed; raise PeerError unless it matches the commitment."""
         self._require_known(identity)
         if len(self.commits) < len(self.identities):
-            raise PeerError("bad-frame", "a reveal before everybody has committed")
+            raise PeerError("bad-frame", "a reveal before all have committed")
         if identity in self.reveals:
             raise PeerError("duplicate", "a second reveal")
         if len(secret) != SEED_BYTES or commitment(self.roster, identity, secret) != self.commits[identity]:
-            raise PeerError("bad-commitment", "a reveal that is not what its member committed to")
+            raise PeerError("bad-commitment", "a reveal that differs from the member's commitment")
         self.reveals[identity] = secret
 
     @property

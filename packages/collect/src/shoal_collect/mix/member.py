@@ -70,20 +70,9 @@ Output = Broadcast | OpenedRecords | AbortedRun | IgnoredMessage
 class Member:
     """One member: call ``start`` once, then ``receive`` and ``tick`` in any order.
 
-    The same seed and calls give the same outputs.
-
-    Parameters
-    ----------
-    session, me
-        The run, and the member's place in the group, from 0.
-    signing_seed
-        32 secret bytes of ``session.identities[me]``.
-    records
-        Exactly ``session.n_records`` records of ``session.record_bytes``, fakes included; else MisuseError.
-    chance
-        The source of all randomness.
-    limit_s
-        Time limit of each state, in seconds.
+    The same seed and calls give the same outputs. ``me``: place in the group, from 0, with the secret
+    ``signing_seed`` of 32 bytes. ``records``: exactly ``session.n_records``, fakes included; else
+    MisuseError. ``limit_s``: time limit of each state, in seconds.
     """
 
     table: Table[State, Event, Action] = TABLE

@@ -47,18 +47,9 @@ KINDS: Final = frozenset(map(int, Kind))
 class Session:
     """One mix run; raises MisuseError if a size is outside the limits.
 
-    Parameters
-    ----------
-    name
-        32 bytes that no other run has.
-    identities
-        The members' public identity keys, in order; SMALLEST to LARGEST.
-    n_records, record_bytes
-        Number of records per member (at most MAX_RECORDS), and the length of each.
-    group
-        The group for the arithmetic.
-    proven
-        Whether each mixer proves the shuffle: a fault is then detected at once, at many times the cost.
+    ``name``: 32 bytes that no other run has. ``identities``: the members' public keys, in order; SMALLEST to
+    LARGEST. ``n_records``: records per member, at most MAX_RECORDS. ``proven``: whether each mixer proves the
+    shuffle: a fault is then detected at once, at many times the cost.
     """
 
     name: bytes
@@ -134,7 +125,7 @@ def open_frame(session: Session, frame: bytes) -> SignedMessage:
         raise PeerError("wrong-session", "a message of another session")
     kind, sender = Kind(frame[len(_MAGIC)]), frame[_HEAD_BYTES - 1]
     if sender >= session.n:
-        raise PeerError("unknown-member", "a message from nobody in this group")
+        raise PeerError("unknown-member", "a message from outside this group")
     digest = hashlib.blake2b(frame[:-SIGNATURE_BYTES], digest_size=DIGEST_BYTES).digest()
     signature = frame[-SIGNATURE_BYTES:]
     if not is_attested(session, kind, sender, digest, signature):

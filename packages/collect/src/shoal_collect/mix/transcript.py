@@ -121,4 +121,4 @@ def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tupl
 
 def _require_commitment(session: Session, commit: SignedMessage, opened: SignedMessage) -> None:
     if commit.body != commitment(session, opened.sender, opened.body):
-        raise PeerError("bad-commitment", "what was shown is not what was committed to")
+        raise PeerError("bad-commitment", "a body that differs from the commitment to it")

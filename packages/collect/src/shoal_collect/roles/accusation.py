@@ -43,24 +43,11 @@ def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: in
 
 @dataclass(frozen=True)
 class Accusation:
-    """One member of a group, and the messages that prove a fault.
+    """One member of a group (``culprit``, by place), and the messages that prove a fault.
 
-    Parameters
-    ----------
-    collector_key
-        The collector of the round.
-    round_name, seed, terms
-        The round, the seed of its lottery, and its terms as JSON.
-    tag
-        Which of the two mix runs.
-    identities, culprit
-        The members in order, and the place of the accused one.
-    entry
-        The culprit's signature of the terms, and token.
-    token_key
-        The registrar's statement of its key for the period.
-    frames
-        Messages of the run.
+    ``round_name``, ``seed``, ``terms``: the round, the seed of its lottery, and its terms as JSON. ``tag``:
+    which of the two mix runs. ``entry``: the culprit's signature of the terms, and token. ``token_key``: the
+    registrar's statement of its key for the period. ``frames``: messages of the run.
     """
 
     collector_key: bytes
@@ -127,7 +114,7 @@ def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
     if terms.registrar is None or bytes.fromhex(terms.registrar.key) != registrar_key:
         raise PeerError("not-entitled", "an accusation in a round of another registrar, or of none")
     if len(set(one.identities)) < len(one.identities):
-        raise PeerError("out-of-range", "an accusation in a group that has somebody twice")
+        raise PeerError("out-of-range", "an accusation in a group with the same member twice")
     signed, token = split_roster(one.entry, admitted=True)
     require_signature(culprit, b"join", terms.join_text(one.round_name), signed)
     purpose = purpose_of(one.collector_key, terms.registrar)

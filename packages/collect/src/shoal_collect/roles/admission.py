@@ -255,5 +255,5 @@ def split_roster(entry: bytes, *, admitted: bool) -> tuple[bytes, bytes]:
     """Read a roster entry: signature of the terms, and token; raises PeerError."""
     length = SIGNATURE_BYTES + (TOKEN_BYTES if admitted else 0)
     if len(entry) != length:
-        raise PeerError("bad-length", f"{len(entry)} bytes of somebody on a roster instead of {length}")
+        raise PeerError("bad-length", f"{len(entry)} bytes of a roster entry instead of {length}")
     return entry[:SIGNATURE_BYTES], entry[SIGNATURE_BYTES:]

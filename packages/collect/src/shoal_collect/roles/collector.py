@@ -64,29 +64,12 @@ class Store(Protocol):
 class Collector:
     """The collector without a network.
 
-    Parameters
-    ----------
-    store
-        The database of releases.
-    signing_seed
-        32 secret bytes that sign answers and receipts.
-    thresholds
-        The similarity of two uncertain points.
-    quota
-        Questions per member and day.
-    least_utility
-        A release with less utility (Eq. 1) is refused. Its original length is unknown here, so all of it
-        counts as kept.
-    count_bootstrap
-        Whether bootstrap records count, too.
-    by_occurrence
-        Whether to count sub-trajectories, as the paper does, instead of people.
-    scoping
-        The scope of contributor tags; None for lasting tags.
-    least_count
-        Smaller counts are answered as 0.
-    require
-        Raises PeerError for points that a release may not have.
+    ``signing_seed``: 32 secret bytes that sign answers and receipts. ``quota``: questions per member and day.
+    ``least_utility``: a release with less utility (Eq. 1) is refused; its original length is unknown here, so
+    all of it counts as kept. ``count_bootstrap``: whether bootstrap records count, too. ``by_occurrence``:
+    count sub-trajectories, as the paper does, instead of people. ``scoping``: the scope of contributor tags;
+    None for lasting ones. ``least_count``: smaller counts are answered as 0. ``require``: raises PeerError
+    for points that a release may not have.
     """
 
     store: Store

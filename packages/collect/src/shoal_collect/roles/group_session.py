@@ -38,23 +38,9 @@ _LIE: Final = "collectors do not agree over the same state, so one of them lies;
 class GroupSession:
     """One member's session.
 
-    Replies and the time go in, requests gather in ``outbox``. In the stage MIXED, ``records`` holds the
-    group's releases.
-
-    Parameters
-    ----------
-    group
-        The group, and the member's place in it.
-    signing_seed
-        32 secret bytes.
-    server_key
-        The collector's key, which checks its answers.
-    questions
-        The member's questions, as encoded records.
-    chance
-        The source of randomness.
-    now_s
-        The time, in seconds since 1970.
+    Replies and the time (seconds since 1970) go in, requests gather in ``outbox``. In the stage MIXED,
+    ``records`` holds the group's releases. ``server_key`` checks the collector's answers; ``questions`` are
+    encoded records.
     """
 
     def __init__(

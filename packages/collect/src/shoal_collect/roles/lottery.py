@@ -112,20 +112,11 @@ class LotteryResult:
 
 @dataclass(frozen=True)
 class MemberGroup:
-    """A member's group.
+    """A member's group, in which ``me`` is the member's place.
 
-    Attributes
-    ----------
-    channel
-        The name under which the members write to each other.
-    identities, me
-        The members in order, and the member's own place.
-    terms
-        The terms of the round.
-    n_roster, n_tokens
-        The number of people on the roster, and of different tokens behind it: 0 without a registrar.
-    drawn
-        The origin of the group.
+    ``channel``: the name under which the members write to each other. ``n_roster``, ``n_tokens``: number of
+    people on the roster, and of different tokens among them: 0 without a registrar. ``drawn``: the origin of
+    the group.
     """
 
     channel: bytes
@@ -310,7 +301,7 @@ class LotteryPart:
             lottery.commit(identity, _checked_lot(identity, b"commit", lottery.roster, message))
         expected = commitment(lottery.roster, self._me, self._secret)
         if len(lottery.commits) != len(lottery.identities) or lottery.commits[self._me] != expected:
-            raise PeerError("bad-answer", "the collector asks for secrets before everybody has committed")
+            raise PeerError("bad-answer", "the collector asks for secrets before all have committed")
         self._commits = dict(lottery.commits)
         return [self._send("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
 
@@ -321,7 +312,7 @@ class LotteryPart:
         for identity, message in view.reveals.items():
             lottery.reveal(identity, _checked_lot(identity, b"reveal", lottery.roster, message))
         if lottery.seed is None:
-            raise PeerError("bad-answer", "groups before everybody has revealed")
+            raise PeerError("bad-answer", "groups before all have revealed")
         groups, _ = divide(lottery.seed, lottery.identities, self._terms.group_size)
         mine = next((group for group in groups if self._me in group), None)
         if mine is None:

@@ -30,28 +30,12 @@ from shoal_collect.roles.rules import Rules
 class Participant:
     """A person with a device: points, wishes, and earlier releases.
 
-    Parameters
-    ----------
-    user
-        The name at the authority.
-    signing_seed, device_key
-        32 secret bytes each. The first signs; the second draws circles.
-    points
-        The true points.
-    blur
-        The blur of each point.
-    k
-        How many other people must share each release, from 0 (no crowd) to 15; else MisuseError.
-    trimming
-        Which points go when a sub-trajectory is rare.
-    reading
-        Whether k counts others only, or the person as well.
-    sent
-        Earlier releases, with their days since 1970; subtracted from the counts.
-    blurs
-        One blur per point, if the profile varies it; MisuseError for another number.
-    elsewhere
-        Releases under other keys, as ``sent``; each counts as another person.
+    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each; the first
+    signs, the second draws circles. ``k``: how many other people must share each release, from 0 (no crowd)
+    to 15; else MisuseError. ``reading``: whether k counts others only, or the person as well. ``sent``:
+    earlier releases, with their days since 1970; subtracted from the counts. ``blurs``: one blur per point,
+    if the profile varies it; MisuseError for another number. ``elsewhere``: releases under other keys; each
+    counts as another person.
     """
 
     user: str
@@ -184,7 +168,7 @@ def count_others(
             continue
         if name in asked.canaries and answer.people:
             raise PeerError(
-                "bad-answer", "the collector counts people where nobody can have been; send it nothing"
+                "bad-answer", "the collector counts people where no one can have been; send it nothing"
             )
         if name in asked.places:
             query = [asked.points[place] for place in asked.places[name]]

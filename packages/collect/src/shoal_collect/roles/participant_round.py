@@ -65,26 +65,10 @@ _OPENED: Final[Mapping[State, tuple[SessionState, ...]]] = {
 class Device:
     """The lasting state between rounds.
 
-    Parameters
-    ----------
-    user
-        The name at the authority.
-    signing_seed, device_key
-        32 secret bytes each.
-    server_key, authority_key, authority_signing_key
-        The servers' keys as the device first saw them.
-    witnesses
-        The collector's witnesses.
-    registrar_key
-        The collector's registrar; None for none.
-    sent
-        Earlier releases, with their days since 1970.
-    owned
-        Secrets to fetch and withdraw each release.
-    followed
-        The statements by which servers' keys were replaced.
-    account_key
-        The registrar's key at the time of admission, where another one has followed.
+    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each. Servers' keys
+    are as the device first saw them. ``sent``: earlier releases, with their days since 1970. ``owned``:
+    secrets to fetch and withdraw each release. ``followed``: statements by which servers' keys were replaced.
+    ``account_key``: the registrar's key at the time of admission, where another one has followed.
     """
 
     user: str
@@ -110,25 +94,12 @@ class Device:
 class Ending:
     """The end of a round.
 
-    Attributes
-    ----------
-    kind
-        "shared", "nothing-left" (all was rare), "alone" (no group) or "failed"; without a complete round
-        "declined" or "left".
-    message
-        The end in words.
-    checked
-        Count of others for each sub-trajectory asked about, by its places.
-    snapshot_day
-        The day since 1970 before which all was counted.
-    places_kept, released
-        The kept places, and their cylinders once stored.
-    identifier
-        The release's name at the authority.
-    k
-        The person's k.
-    bootstrap_until, bootstrap_records
-        The day since 1970 on which a bootstrap record is deleted, and the number of them at the time.
+    ``kind``: "shared", "nothing-left" (all was rare), "alone" (no group) or "failed"; without a complete
+    round "declined" or "left". ``checked``: count of others for each sub-trajectory asked about, by its
+    places. ``snapshot_day``: the day since 1970 before which all was counted. ``places_kept``, ``released``:
+    the kept places, and their cylinders once stored. ``identifier``: the release's name at the authority.
+    ``bootstrap_until``, ``bootstrap_records``: the day on which a bootstrap record is deleted, and the number
+    of them at the time.
     """
 
     kind: Kind
@@ -146,22 +117,8 @@ class Ending:
 class ParticipantRound:
     """One person in one round: send ``next_call``, pass its reply to ``replied``, until ``ending``.
 
-    Parameters
-    ----------
-    device
-        The lasting state, which records releases.
-    member
-        The person's wishes.
-    points
-        The cylinders.
-    terms
-        The accepted terms.
-    prior
-        The source of fakes.
-    chance
-        The source of randomness.
-    entry
-        The entry to this round; by default the device's own key, without a token.
+    ``device`` records releases; ``prior`` is the source of fakes; ``entry`` is by default the device's own
+    key, without a token.
     """
 
     def __init__(

@@ -73,18 +73,9 @@ class Register(Protocol):
 class Registrar:
     """Admits persons and issues tokens, without a network.
 
-    Parameters
-    ----------
-    register
-        The database.
-    seed
-        32 secret bytes, the source of all keys.
-    collector_keys
-        The collectors for which tokens are issued.
-    days
-        The length of a period: a person gets one token in each.
-    signing_seed
-        32 secret bytes that sign for it, if it runs inside another server; by default from ``seed``.
+    ``seed``: 32 secret bytes, the source of all keys. ``days``: the length of a period: a person gets one
+    token in each. ``signing_seed``: 32 secret bytes that sign for it, if it runs inside another server; by
+    default from ``seed``.
     """
 
     def __init__(
@@ -136,8 +127,8 @@ class Registrar:
         if not self._register.knows(person):
             raise PeerError(
                 "not-entitled",
-                f"nobody here knows the account {person.hex()}; use an invitation, or ask the registrar to "
-                "allow it",
+                f"this registrar has not admitted the account {person.hex()}; use an invitation, or ask the "
+                "registrar to allow it",
             )
         if period in self._open(now_s):
             self._require_cleared(person, purpose, clearances, now_s)

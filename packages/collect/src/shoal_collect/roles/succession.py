@@ -108,7 +108,7 @@ def find_succession(
             continue
         earlier = successor.setdefault(one.old, one)
         if (earlier.new, earlier.sealing) != (one.new, one.sealing):
-            raise PeerError("bad-signature", "two successors of one key; somebody else has the old one")
+            raise PeerError("bad-signature", "two successors of one key, so the old key is in other hands")
     way = list[Successor]()
     passed = {one.old for one in followed} | {current.hex()}
     at = current.hex()

@@ -52,37 +52,16 @@ class RegistrarTerms(BaseModel):
 class Terms(BaseModel):
     """The terms of a round, fixed at its opening; each joining member signs them.
 
-    Parameters
-    ----------
-    group_size, n_real, n_fake, longest, n_pieces, period_days, proven_shuffle, bootstrap_until
-        As in ``Rules``.
-    theta_m, theta_min
-        The largest distance, in meters and minutes, between similar uncertain points.
-    area_km
-        The size of an area, in kilometers: a person has one contributor tag in each area and period.
-    phase_limit_s
-        The time limit of a phase, in seconds.
-    witnesses
-        Further collectors whose answers must be the same.
-    controller, purpose, recipients, retention, contact
-        The collector's statements for consent: who is responsible, the purpose, who receives releases, how
-        long they are kept, whom to ask. They are not checked, but each member signs them.
-    least_roster
-        The fewest people from whom groups are drawn; never fewer than a group has.
-    registrar
-        Admits people; None where anyone can join, under any number of names.
-    kept_days
-        The days after which a release is deleted; None until its owner withdraws it.
-    least_k
-        The least k of participating devices; only they can enforce it, since k stays with them.
-    least_radius_m, most_radius_m, least_gap_min, most_gap_min
-        Bounds on circles and intervals in questions and releases, in meters and minutes.
-    least_count
-        Smaller counts are answered as 0.
-    resolution_m, resolution_min
-        Answers do not depend on finer places or times of stored points (``Thresholds``).
-    area_questions
-        Answered questions per area and day in 30 days, besides those with CAP people.
+    ``group_size`` to ``bootstrap_until``: as in ``Rules``; ``theta_m``, ``theta_min``, ``resolution_m``,
+    ``resolution_min``: as in ``Thresholds``. ``area_km``: a person has one contributor tag in each area of
+    this size and period. ``phase_limit_s``: time limit of a phase. ``witnesses``: collectors whose answers
+    must agree. ``controller`` to ``contact``: the collector's unchecked statements for consent.
+    ``least_roster``: the fewest people from whom groups are drawn. ``registrar``: admits people; None where
+    anyone can join, under any number of names. ``kept_days``: days until a release is deleted; None until its
+    owner withdraws it. ``least_k``: the least k of participating devices, which only they can enforce, since
+    k stays with them. ``least_radius_m`` to ``most_gap_min``: bounds on circles and intervals, in meters and
+    minutes. ``least_count``: smaller counts are answered as 0. ``area_questions``: answered questions per
+    area and day in 30 days, besides those with CAP people.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -73,7 +73,7 @@ def read_batch(session: bytes, members: Sequence[bytes], body: bytes) -> Batch:
             break
         place, at = row[0], at + _ROW_BYTES
         if place >= len(members):
-            raise PeerError("unknown-member", "a voucher of somebody who is not in this group")
+            raise PeerError("unknown-member", "a voucher of a person outside this group")
         if place <= last:
             raise PeerError("duplicate", "a member's voucher twice, or vouchers out of order")
         last, vouchers[place] = place, row[1:]

@@ -36,20 +36,10 @@ from shoal_collect.storage.phi import PhiStore
 class Setting:
     """One configuration.
 
-    Parameters
-    ----------
-    bootstrap
-        How many people share all their trips first.
-    thresholds
-        The similarity of two uncertain points.
-    k
-        The smallest crowd.
-    by_people
-        Whether phi counts distinct contributors without the asker; else sub-trajectories, as in the paper.
-    reading
-        Whether k counts only others, or also the asker (phi >= 1 for k = 2).
-    subtrajectories
-        Questions per trip.
+    ``bootstrap``: how many people share all their trips first. ``k``: the smallest crowd. ``by_people``:
+    whether phi counts distinct contributors without the asker; else sub-trajectories, as in the paper.
+    ``reading``: whether k counts only others, or also the asker (phi >= 1 for k = 2). ``subtrajectories``:
+    questions per trip.
     """
 
     bootstrap: int = 80
