@@ -16,7 +16,7 @@ class Rules:
     ``group_size``: people per group; one group may have one more. ``n_real``, ``n_fake``: sub-trajectories
     per member: at most ``n_real`` real ones; decoys and canaries fill up. ``longest``: the most points of
     one. ``n_pieces``: records per release, padding included. ``period_days``: days after which a device draws
-    new circles. ``proven_shuffle``: whether each mixer proves the shuffle (docs/decisions/0039 has the cost).
+    new circles. ``proven_shuffle``: whether each mixer proves the shuffle (docs/decisions/0171 has the cost).
     ``scoping``: the scope of contributor tags, the same as the collector's; None for lasting tags.
     ``bootstrap_until``: a day since 1970; releases before it are bootstrap records, deleted on that day
     (docs/decisions/0071); None after the bootstrapping phase.
