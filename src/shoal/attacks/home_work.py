@@ -113,12 +113,7 @@ def _true_cells(
 
 
 def _chances(
-    evaluation: Evaluation[BoxTarget],
-    place: Place,
-    clock: _Hours,
-    tried: Integers,
-    x: Integers,
-    y: Integers,
+    evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours, tried: Integers, x: Integers, y: Integers
 ) -> Floats:
     target, chances = evaluation.target, np.empty((len(tried), 3))
     records, every, classes = (

@@ -41,11 +41,7 @@ WEIGHTS: Final = (
         record=1,
         boxes=-1,
     ),
-    Weights(
-        name="densest record",
-        does="whose boxes at all times are densest at these places",
-        record=1,
-    ),
+    Weights(name="densest record", does="whose boxes at all times are densest at these places", record=1),
     Weights(
         name="likeliest hulls",
         does="whose boxes there are the likeliest hulls, for the number of its boxes",

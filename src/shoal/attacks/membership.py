@@ -116,12 +116,7 @@ def _strengths(
     )
     strengths = np.zeros(len(people))
     strongest_evidence(
-        offsets,
-        samples,
-        target.by_time,
-        target.n_records,
-        float(_largest_volume(target.boxes)),
-        strengths,
+        offsets, samples, target.by_time, target.n_records, float(_largest_volume(target.boxes)), strengths
     )
     return strengths
 

@@ -96,12 +96,7 @@ class Assessment:
 
 
 def assess_release(
-    original: Trajectories,
-    release: Release,
-    linkage: Linkage,
-    *,
-    tries: int = TRIES,
-    run: Run | None = None,
+    original: Trajectories, release: Release, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
 ) -> Assessment:
     """Evaluate the attacks on the three questions; from 1,000 tries on, those not selected, too."""
     rates: list[tuple[Rate, Knowledge]] = []

@@ -15,13 +15,7 @@ from shoal.attacks.points import attack_attribution, attack_noisy, attack_points
 from shoal.attacks.series import attack_series
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.track import attack_track
-from shoal.model.claims import (
-    KAnonymity,
-    KDeltaAnonymity,
-    KteAnonymity,
-    LocationPrivacy,
-    TrajectoryPrivacy,
-)
+from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.runtime.registry import Registry, RowKind
 from shoal.units import duration_s, length_m
 

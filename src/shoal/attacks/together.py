@@ -15,13 +15,7 @@ from shoal.attacks.target import BoxTarget
 from shoal.attacks.tau_knowledge import records_of
 from shoal.errors import InputError
 from shoal.kernels.tau_candidates import count_holding, tau_candidates
-from shoal.model.claims import (
-    Claim,
-    KAnonymity,
-    KDeltaAnonymity,
-    KteAnonymity,
-    TrajectoryPrivacy,
-)
+from shoal.model.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories

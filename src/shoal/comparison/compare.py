@@ -25,12 +25,7 @@ from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors
 from shoal.utility import METRICS
-from shoal.utility.frontier import (
-    Better,
-    Point,
-    frontier,
-    recommend,
-)
+from shoal.utility.frontier import Better, Point, frontier, recommend
 
 REPORT_FILE: Final = "comparison.html"
 TABLE_FILE: Final = "comparison.json"

@@ -12,15 +12,7 @@ from shoal.methods import METHODS
 from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
 from shoal.utility import METRICS
-from shoal.utility.frontier import (
-    LEVELS,
-    STRONGEST,
-    Better,
-    Point,
-    Recommendation,
-    at_equal_risk,
-    frontier,
-)
+from shoal.utility.frontier import LEVELS, STRONGEST, Better, Point, Recommendation, at_equal_risk, frontier
 
 
 @dataclass(frozen=True, kw_only=True)

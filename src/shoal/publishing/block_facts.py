@@ -61,11 +61,7 @@ def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) ->
 
 
 def select_crowds(
-    people: StoredPeople,
-    release: Release,
-    crowds: Crowds,
-    chosen: Integers,
-    rng: np.random.Generator,
+    people: StoredPeople, release: Release, crowds: Crowds, chosen: Integers, rng: np.random.Generator
 ) -> Sample:
     """These crowds (ascending) as a data set."""
     ends = np.cumsum(crowds.sizes)

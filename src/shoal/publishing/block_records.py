@@ -162,8 +162,7 @@ def header_of(
             samples_suppressed=samples_suppressed,
             subjects_suppressed=people.n_subjects - n,
             samples_by_reason=samples_by_reason(
-                samples_suppressed,
-                people.n_samples - int(people.lengths[crowds.subjects].sum()),
+                samples_suppressed, people.n_samples - int(people.lengths[crowds.subjects].sum())
             ),
         ),
         grid=people.grid,

@@ -313,10 +313,7 @@ def _attack_file(
             "left out of the attacks, which makes them easier to win"
         )
     payload, offsets, names, snapped = _payload_of(published, people, has_person, ranged)
-    links = Linkage(
-        uids=tuple(people.ids[one] for one in linking[has_person].tolist()),
-        trajectory_ids=names,
-    )
+    links = Linkage(uids=tuple(people.ids[one] for one in linking[has_person].tolist()), trajectory_ids=names)
     release = Release(
         trajectory_ids=names,
         offsets=offsets,
@@ -370,10 +367,7 @@ def _rows_as_records(
     n = original.n_samples
     width = len(str(n))
     people = replace(
-        original,
-        ids=tuple(f"{one:0{width}d}" for one in range(n)),
-        offsets=np.arange(n + 1),
-        input_rank=None,
+        original, ids=tuple(f"{one:0{width}d}" for one in range(n)), offsets=np.arange(n + 1), input_rank=None
     )
     samples = in_units_of(some, people)
     person_of_row = linked.person_of[published.record[rows]] if linked.true else None

@@ -18,13 +18,7 @@ from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.folder import read_parquet, release_from_table
 from shoal.release_folder.joining import split_table
-from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
-    RELEASE_FILE,
-    REPORT_FILE,
-    Manifest,
-    read_manifest,
-)
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.packing import GEOMETRY
 from shoal.runtime.files import sha256_of
 from shoal.runtime.staging import staged_folder

@@ -24,12 +24,7 @@ from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
 from shoal.publishing.block_facts import evidence_of_sample, k_gaps_on_disk, lost_samples_on_disk
 from shoal.publishing.block_input import BlockInput
-from shoal.publishing.block_records import (
-    Crowds,
-    crowds_of_blocks,
-    header_of,
-    write_table_in_parts,
-)
+from shoal.publishing.block_records import Crowds, crowds_of_blocks, header_of, write_table_in_parts
 from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
 from shoal.report.facts.evidence import Evidence, publishable_rate

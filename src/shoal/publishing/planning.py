@@ -21,14 +21,7 @@ from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.scale.blocks import number_of_blocks
-from shoal.scale.memory import (
-    ALL_AT_ONCE,
-    PEAKS,
-    MemoryBound,
-    bytes_around,
-    bytes_of_worker,
-    most_samples,
-)
+from shoal.scale.memory import ALL_AT_ONCE, PEAKS, MemoryBound, bytes_around, bytes_of_worker, most_samples
 from shoal.units import show_bytes
 
 BLOCKS: Final = "glove in blocks"

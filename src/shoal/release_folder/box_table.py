@@ -69,11 +69,7 @@ def _description(corners: Bounds) -> dict[str, str]:
     if not corners:
         return {}
     low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-    rectangles = {
-        "encoding": "WKB",
-        "geometry_types": ["Polygon"],
-        "bbox": [*low.tolist(), *high.tolist()],
-    }
+    rectangles = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [*low.tolist(), *high.tolist()]}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
     return {"geo": json.dumps(geo)}
 

@@ -240,10 +240,7 @@ EXPORTS: Final[Mapping[str, Export]] = {
         mediatype="application/flatgeobuf",
     ),
     "delta": RowsExport(
-        write=_write_delta,
-        read=_read_delta,
-        where=_DATA,
-        mediatype="application/vnd.apache.parquet",
+        write=_write_delta, read=_read_delta, where=_DATA, mediatype="application/vnd.apache.parquet"
     ),
 }
 """The formats of ``shoal publish``; the checks of an exported folder follow from these rows."""

@@ -57,20 +57,6 @@ class People:
         return cls(person_at=person_at, record_of=record_of, person_of=person_of)
 
 
-def require_nothing(_entry: IssuedRelease) -> None:
-    """Nothing but the linkage is needed."""
-
-
-def no_limit(_claim: Any) -> float | None:
-    """All of a person's movement is known."""
-    return None
-
-
-def exact_places(_claim: Any) -> float:
-    """Any two places can be told apart."""
-    return 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
     """How one type of claim says whose a record could be.
@@ -83,9 +69,9 @@ class Candidates:
 
     fitting: Callable[[Any, IssuedRelease, People, float | None], Fitting] | None
     why_none: str = ""
-    require: Callable[[IssuedRelease], None] = require_nothing  # raises InputError when data is missing
-    followed_s: Callable[[Any], float | None] = no_limit
-    within_m: Callable[[Any], float] = exact_places
+    require: Callable[[IssuedRelease], object] = lambda _: None  # raises InputError when data is missing
+    followed_s: Callable[[Any], float | None] = lambda _: None
+    within_m: Callable[[Any], float] = lambda _: 0.0
 
 
 def _class_members(_claim: KAnonymity, entry: IssuedRelease, people: People, _tau_s: float | None) -> Fitting:
@@ -147,10 +133,6 @@ def _trace_of(entry: IssuedRelease) -> Trace:
     return trace
 
 
-def _require_trace(entry: IssuedRelease) -> None:
-    _trace_of(entry)
-
-
 def _fitting_in_interval(
     claim: KteAnonymity, entry: IssuedRelease, people: People, tau_s: float | None
 ) -> Fitting:
@@ -180,14 +162,13 @@ def _fitting_in_interval(
 OF_CLASSES: Final = Candidates(fitting=_class_members)
 OF_INTERVALS: Final = Candidates(fitting=_fitting_in_interval, followed_s=lambda claim: float(claim.tau_s))
 OF_CO_LOCATION: Final = Candidates(fitting=_co_located, within_m=lambda claim: float(claim.delta_m))
-OF_SWAP_SETS: Final = Candidates(fitting=_swap_partners, require=_require_trace)
+OF_SWAP_SETS: Final = Candidates(fitting=_swap_partners, require=_trace_of)
 NONE_OF_PLACES: Final = Candidates(
     fitting=None,
     why_none="its records keep the times of their people, by which a record may be found for certain",
 )
 NONE_OF_BLUR: Final = Candidates(
-    fitting=None,
-    why_none="its records were blurred by each person alone, and no others need to be like them",
+    fitting=None, why_none="its records were blurred by each person alone, and no others need to be like them"
 )
 
 

@@ -256,11 +256,7 @@ def _sort_points(
     points = decoded.points
     plane.add_points(points)
     out_of_order = list(row_order_faults(written, (points.t, points.x, points.y), POINT_COLUMNS))
-    findings = [
-        *wrong_types(written.schema),
-        *out_of_order,
-        *decoded.precision.findings(),
-    ]
+    findings = [*wrong_types(written.schema), *out_of_order, *decoded.precision.findings()]
     if out_of_order:
         points = points.take(np.lexsort((points.y, points.x, points.t, written.record)))
     return points, findings

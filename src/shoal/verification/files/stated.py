@@ -11,13 +11,7 @@ from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
 from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
-    RELEASE_FILE,
-    REPORT_FILE,
-    Manifest,
-    manifest_text,
-)
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, manifest_text
 from shoal.release_folder.statement import Statement
 from shoal.runtime.files import sha256_of
 

@@ -96,8 +96,7 @@ def verify_streamed_folder(
     on_claim = case.verdict()
     own_columns = expected_columns(manifest, in_degrees=False)
     extra = pq.read_table(
-        folder / RELEASE_FILE,
-        columns=[name for name in file.schema_arrow.names if name not in own_columns],
+        folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own_columns]
     )
     digest = sha256_of(folder / RELEASE_FILE)
     findings = [

@@ -202,11 +202,7 @@ def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str
 
 
 def _metadata_place(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
-    sources = [
-        footer.metadata or {},
-        schema.metadata or {},
-        *(field.metadata or {} for field in schema),
-    ]
+    sources = [footer.metadata or {}, schema.metadata or {}, *(field.metadata or {} for field in schema)]
     pairs = [(_decoded(key), _decoded(value)) for entries in sources for key, value in entries.items()]
     alone = frozenset(chain.from_iterable(pairs))
     columns = [column for column in schema.names if column not in _KNOWN_COLUMNS]

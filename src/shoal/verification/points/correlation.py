@@ -197,12 +197,7 @@ def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]
 
 
 def _comparison_at(
-    words: str,
-    runs: Sequence[Draws],
-    same: Integers,
-    counts: Sequence[Integers],
-    share: Floats,
-    at: int,
+    words: str, runs: Sequence[Draws], same: Integers, counts: Sequence[Integers], share: Floats, at: int
 ) -> Comparison:
     moments = [agreement_moments(draws.c, permutes=draws.permutes) for draws in runs]
     expected = float(sum(m[0] * pairs[at] for m, pairs in zip(moments, counts, strict=True)))

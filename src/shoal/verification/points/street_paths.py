@@ -117,21 +117,9 @@ def path_findings(
     start, goal, set_of = (np.empty(most, dtype=np.int64) for _ in range(3))
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     run = SwapRun(
-        trace.set_offsets,
-        trace.set_rows,
-        took[trace.leaders],
-        original.offsets,
-        owner,
-        on_street,
-        published,
+        trace.set_offsets, trace.set_rows, took[trace.leaders], original.offsets, owner, on_street, published
     )
-    n = list_path_questions(
-        run,
-        claim.both_sides,
-        start,
-        goal,
-        set_of,
-    )
+    n = list_path_questions(run, claim.both_sides, start, goal, set_of)
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     step = np.flatnonzero(np.diff(record) == 0)
     bound_m = claim.space_threshold_m * (1 + _ROUNDING)
