@@ -63,7 +63,7 @@ _PART: Final = 50
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
-    """A record that a person reads."""
+    """A record that a person reads, with the samples to find."""
 
     boxes: Integers  # [b, 6]
     true: Integers  # int64 [s, 3], the samples to find, ascending in time; at least one

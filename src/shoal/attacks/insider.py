@@ -53,7 +53,7 @@ class Hiders:
         self.windows = max(-(-slots // self.epoch) - self.width, 0) + 1
 
     def draw_window(self, record: int, without: int, rng: np.random.Generator) -> SharedWindow:
-        """A window of a record with a person other than ``without``, and all in it; the last drawn."""
+        """A window that someone except ``without`` is in, and all who are in it; the last one drawn."""
         boxes = self.target.record(record)
         for begin in self._windows(boxes, rng):
             through = self._in_all(boxes, begin)

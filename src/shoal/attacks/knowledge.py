@@ -48,7 +48,7 @@ def parse_knowledge(text: str) -> Knowledge:
 
 
 def require_played(texts: Sequence[str], *, series: bool) -> None:
-    """series: whether an earlier release is available."""
+    """Raise MisuseError for knowledge that no data allows; series: an earlier release is available."""
     if any(parse_knowledge(text).adversary.series for text in texts) and not series:
         raise MisuseError(NO_EARLIER)
 
@@ -109,7 +109,7 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
 
 
 def require_rate(text: str, name: str, *, or_else: str) -> None:
-    """or_else: what may be given instead of such a name."""
+    """Raise MisuseError when no adversary with this knowledge has a rate of this name."""
     row = parse_knowledge(text).adversary
     as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
     if all(name not in candidate.answers for candidate in (row, *as_much)):

@@ -1,4 +1,4 @@
-"""A release in another format; its ``datapackage.json``, written last, lists all files: without it, none."""
+"""A release in another format; ``datapackage.json``, written last, lists its files and makes it complete."""
 
 import json
 import re

@@ -85,7 +85,7 @@ class DaskCluster:
 
 
 def _require_scheduler(address: str) -> None:
-    """No client is made for this: one without a scheduler takes a minute to close."""
+    """Raise EngineError unless a scheduler answers; a client without one takes a minute to close."""
     from distributed.comm import connect
     from distributed.security import Security
 

@@ -1,4 +1,4 @@
-"""Accuracy: extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 leave it open)."""
+"""Accuracy: extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 do not say)."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""An index that finds the boxes around a sample by a hash of grid cells, in memory of any box size."""
+"""An index that finds the boxes around a sample by a hash of grid cells; large boxes take no more memory."""
 
 from typing import Final, NamedTuple
 

@@ -406,7 +406,7 @@ def chance_of_at_least(n: int, expected: float) -> float:
 
 
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
-    """Least length that chance explains in < 1 of a million releases: n or more, expected^n / n!."""
+    # n or more runs occur by chance with a probability of at most expected^n / n! (Poisson)
     for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
         n = int((lengths >= least).sum())
         by_chance = expected / 2.0 ** (bits * (least - SHORTEST_RUN))
