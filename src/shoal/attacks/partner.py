@@ -284,7 +284,7 @@ def _away(places: Floats, middle: Floats) -> Floats:
 
 
 def _far_along(one: Floats, other: Floats, both: Floats) -> tuple[Floats, Flags]:
-    """(factor of one vector [s, 2] in the sum, at least 1 as people come from outside; whether it is certain)."""
+    """(factor of one vector [s, 2] in the sum, at least 1 as people come from outside; its certainty)."""
     across = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
     sure = np.abs(across) > _PARALLEL * np.hypot(*one.T) * np.hypot(*other.T)
     across = np.where(sure, across, 1.0)

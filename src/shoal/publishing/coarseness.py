@@ -1,6 +1,6 @@
 """How coarse the single values of a published file are, and what each of them stands for.
 
-A rounded value may begin, end or halve its range: the reading holds under which most rows have a raw sample.
+A rounded value may be the start, end or middle of its range: the reading with most true rows is taken.
 """
 
 from collections.abc import Iterator

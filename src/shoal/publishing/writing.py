@@ -150,7 +150,7 @@ def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manife
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write the linkage and its trace when asked; they get their final names when the block succeeds."""
+    """Write linkage and trace, named when the block succeeds: no secrets stay without their release."""
     with ExitStack() as files:
         if linkage_file is not None:
             files.enter_context(staged_linkage(linkage, linkage_file, output))

@@ -1,7 +1,7 @@
 """Check that every byte of a Parquet file is structure or a value of a row that readers see.
 
 Readers ignore unused dictionary values, statistics, indexes and bytes between pages: these could hold
-anything.
+anything. Stated sizes are compared with the actual bytes first.
 """
 
 import json
