@@ -231,7 +231,7 @@ class PointIndex:
 
     codes: Integers  # int64 [m], the number of each point
     values: tuple[Numbers, ...]  # for each column its distinct values, ascending
-    pairs: tuple[Integers, ...]
+    pairs: tuple[Integers, ...]  # for each further column, distinct (number so far, place in column)
 
     @classmethod
     def of_columns(cls, *columns: Numbers) -> "PointIndex":
@@ -279,7 +279,7 @@ class PointTarget:
 
     offsets: Integers  # int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time
     t: Floats  # seconds, x, y: meters, float64 [m]. The other fields are caches
-    x: Floats
+    x: Floats  # x, y: meters, float64 [m]
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)
     middles: dict[float, Floats] = field(default_factory=dict)

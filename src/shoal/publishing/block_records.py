@@ -55,10 +55,10 @@ class Crowds:
 
     job: Path  # the folder of the blocks
     subjects: Integers  # [r] crowd by crowd
-    blocks: Integers
-    sizes: Integers
-    starts: Integers
-    lengths: Integers
+    blocks: Integers  # [c], of each crowd
+    sizes: Integers  # [c], members
+    starts: Integers  # [c], first row of the boxes in that block
+    lengths: Integers  # [c], number of boxes
 
     def save(self, folder: Path) -> None:
         """Write all columns into a folder."""

@@ -66,7 +66,7 @@ class Check:
     """How one type of claim is checked; the functions take the claim first."""
 
     parts: tuple[str, ...]  # what the claim consists of, keys of PARTS
-    examine: Callable[[Any, Examination[Trajectories], Run], None]
+    examine: Callable[[Any, Examination[Trajectories], Run], None]  # marks each part that it checked
     candidates: Candidates  # who could be whom
     streamed: StreamedCheck | None  # the check in parts, None where it needs all records
 

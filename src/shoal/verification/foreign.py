@@ -31,7 +31,7 @@ class ExaminedFile:
     """What a published file shows."""
 
     records: Records
-    people: Integers
+    people: Integers  # int64 [c], behind each class; unlinked: with a sample in every row of it
     linked: bool  # whether the records' people are known
     true_rows: Flags  # [rows] which hold a sample (of their own person, if known)
     covered: Flags | None  # [samples] in a row of the person's record; None without a linkage

@@ -42,7 +42,7 @@ class Search(NamedTuple):
     hits: Integers  # [m] boxes of the last search
     seen: Integers  # [n] number of the last search that met each record
     state: Integers  # number of the last search, its hits, and the hits of all searches
-    fit: Integers
+    fit: Integers  # fit, until: [k] candidates, and the first start at which each is none
     until: Integers
 
 

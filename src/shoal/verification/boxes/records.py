@@ -195,7 +195,7 @@ class OwnMatches:
 
     in_box: Flags  # [boxes], the box holds one
     covered: Flags  # [samples], a box of the subject's record holds it
-    hulls: Integers
+    hulls: Integers  # int64 [boxes, 6], around members' samples, in rows of the class's representative
 
 
 def match_own_samples(

@@ -31,10 +31,10 @@ class Composition:
     releases: int
     people: int
     record: Integers  # int64 [q], the person's record
-    remaining: Integers
+    remaining: Integers  # people who fit in every release; right: the person is one
     right: Flags
     right_alone: Flags  # [q], the same in the newest release
-    alone: Integers
+    alone: Integers  # [q, releases], people who fit in each, newest first, -1 = person missing
     tau_s: float | None  # length of the intervals, None = everything
     within_m: float  # the largest delta
     names: tuple[str, ...]

@@ -280,7 +280,7 @@ class RunIndex(NamedTuple):
 
     windows: Windows  # uint64 [w], ascending
     filter: Codes  # filter, pieces_filter: of both
-    pieces: Windows
+    pieces: Windows  # five bytes of each run, by the place in a byte where it begins
     pieces_filter: Codes
 
     @classmethod

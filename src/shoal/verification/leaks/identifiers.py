@@ -63,7 +63,7 @@ class Names:
 
     whole: frozenset[str]
     distinctive: Mapping[int, frozenset[str]]
-    enclosed: frozenset[str]
+    enclosed: frozenset[str]  # six or seven letters, which count only as a whole quotation or element
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
