@@ -125,7 +125,7 @@ def check(
     raw
         The raw data, as ``shoal.read`` takes it.
     claim
-        What is expected of the file: "k-anonymity:5" or "k-anonymity:5,truthful".
+        The expected claim: "k-anonymity:5" or "k-anonymity:5,truthful".
     linkage
         A table of who (uid) became which record (trajectory_id).
     row_order

@@ -39,7 +39,7 @@ class LocalRelease:
 def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[LocalRelease]:
     """A release (folder, object store, server tables) as a local folder, for as long as the block lasts.
 
-    What is elsewhere is copied to a folder that only its owner can read, and removed at the end. as_written:
+    A remote release is copied to a folder that only its owner can read, and removed at the end. as_written:
     leave another format as it is, for ``verify_folder``, which looks at its files, too.
     """
     with ExitStack() as stack:

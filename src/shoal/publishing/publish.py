@@ -53,7 +53,7 @@ class Publication:
     accuracy
         How precise place and time are in boxes; None for points.
     facts
-        What was measured for the report, as secret as the raw data; None in blocks.
+        Measurements for the report, as secret as the raw data; None in blocks.
     strongest
         The strongest attack in the report; None when none was played.
     block_sizes
@@ -117,7 +117,7 @@ def publish(
     Returns
     -------
     Publication
-        What was written.
+        The written release.
 
     Raises
     ------

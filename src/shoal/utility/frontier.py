@@ -17,7 +17,7 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 class Point:
     """One release: its measured risk with the 95 % interval, and its utility, nan where unknown.
 
-    worst: the rate of the strongest adversary, whatever the budget asks, and worst_by: its name.
+    worst: the rate of the strongest adversary, independent of the budget, and worst_by: its name.
     """
 
     label: str

@@ -24,7 +24,7 @@ class Metric:
     name
         Its name on the command line and in JSON.
     question
-        What it measures, in words for a reader.
+        The measured quantity, in words for a reader.
     unit
         Of the value: "m", "s", "share" (from 0 to 1) or "1" (a plain number).
     better
