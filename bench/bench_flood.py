@@ -38,7 +38,7 @@ from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, encode_query
 from shoal_collect.roles.requests import authorization
 from shoal_collect.roles.terms import Terms
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
@@ -76,7 +76,12 @@ def started(folder: str, pairs: int, sessions: int) -> tuple[int, str, Cylinder]
     child = os.fork()
     if child == 0:
         app = collector_application(
-            Database(url), KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=600, quota=10**9, quiet=True
+            Database(url),
+            KEY,
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=600, quota=10**9),
+            os.urandom,
+            quiet=True,
         )
         probe(app, Path(folder) / "longest_ms")
         server, listening, address = open_server(app, "127.0.0.1", 0)

@@ -32,7 +32,7 @@ from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.roles.requests import answer_digest, authorization, body_digest
 from shoal_collect.roles.terms import Terms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
@@ -46,7 +46,12 @@ def start(url: str, terms: Terms, members: int) -> tuple[list[int], str, str]:
     def collector() -> FastAPI:
         database = Database(url)
         return collector_application(
-            database, KEY, terms, PLACES, os.urandom, round_size=members, join_s=600, quota=10**9, quiet=True
+            database,
+            KEY,
+            terms,
+            CollectorSettings(PLACES, round_size=members, join_s=600, quota=10**9),
+            os.urandom,
+            quiet=True,
         )
 
     def authority() -> FastAPI:

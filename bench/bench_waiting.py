@@ -29,7 +29,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.roles.requests import answer_digest, authorization, body_digest
 from shoal_collect.roles.wire import bundles, unpack
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 
 KEY, GROUP, AT_ONCE = seed("server"), 4, 50_000
@@ -61,7 +61,12 @@ def start(url: str) -> tuple[int, str]:
     child = os.fork()
     if child == 0:
         app = collector_application(
-            Database(url), KEY, TERMS, PLACES, os.urandom, round_size=3, join_s=600, quota=10, quiet=True
+            Database(url),
+            KEY,
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=600, quota=10),
+            os.urandom,
+            quiet=True,
         )
         server, listening, address = open_server(app, "127.0.0.1", 0, at_once=AT_ONCE)
         os.write(writer, address.encode())

@@ -33,7 +33,7 @@ from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.requests import authorization, body_digest
 from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
 from shoal_collect.roles.wire import bundles
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
@@ -80,7 +80,12 @@ def start(url: str, terms: Terms) -> tuple[int, str]:
         os.close(reader)
         database = Database(url)
         app = collector_application(
-            database, KEY, terms, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True
+            database,
+            KEY,
+            terms,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            os.urandom,
+            quiet=True,
         )
         server, listening, address = open_server(app, "127.0.0.1", 0)
         os.write(writer, address.encode())

@@ -29,7 +29,7 @@ from shoal_collect.roles.participant import Participant, choose_questions, count
 from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
-from shoal_collect.server.http_releases import Tidying
+from shoal_collect.server.http_collector import DailyCleanup
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
@@ -101,9 +101,9 @@ def clock() -> dict[str, int]:
             if name == "without":
                 held.tidy(DAY + 365, 30)
             else:
-                tidying = Tidying(store.database, held, TERMS.model_copy(update={"kept_days": 30}))
+                cleanup = DailyCleanup(store.database, held, TERMS.model_copy(update={"kept_days": 30}))
                 for now in (DAY, DAY + 365, DAY, DAY + 1):
-                    tidying.at(now * DAY_S)
+                    cleanup.at(now * DAY_S)
             found[name] = 20 - len(held.all())
     return found
 

@@ -21,9 +21,9 @@ from shoal.errors import InputError
 from shoal_collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
-from shoal_collect.device.admission import admitted
+from shoal_collect.device.admission import request_entry
 from shoal_collect.device.connection import _keep_registrar
-from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import scoped_tag
@@ -495,31 +495,31 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
         patch.setattr("shoal_collect.device.admission.time.time", lambda: START_S)
         server = RemoteServer(url, key=office.registrar.public_key)
         with pytest.raises(InputError, match="this registrar has not admitted the account") as caught:
-            admitted(server, device, office.terms, None)
+            request_entry(server, device, office.terms, None)
         assert device.device_key.hex() not in str(caught.value)
         with pytest.raises(InputError, match="32 hexadecimal digits"):
-            admitted(server, device, office.terms, "1-2-3")
-        entry = admitted(server, device, office.terms, CODES[3])
+            request_entry(server, device, office.terms, "1-2-3")
+        entry = request_entry(server, device, office.terms, CODES[3])
         assert len(entry.token) == TOKEN_BYTES
-        assert admitted(server, device, office.terms, None) == entry
+        assert request_entry(server, device, office.terms, None) == entry
         restarted = Restarted(url, key=office.registrar.public_key)
         told: list[str] = []
-        assert admitted(restarted, device, office.terms, None, told.append, patience_s=60) == entry
+        assert request_entry(restarted, device, office.terms, None, told.append, patience_s=60) == entry
         assert told == ["the registrar does not answer yet; trying again for 1 min"]
         restarted.troubles = 3
         with pytest.raises(InputError, match="does not answer"):
-            admitted(restarted, device, office.terms, None)
+            request_entry(restarted, device, office.terms, None)
         restarted.close()
         stranger = replace(device, device_key=seed("device", 8))
         with pytest.raises(InputError, match="does not exist, or that has been used"):
-            admitted(server, stranger, office.terms, CODES[3])
+            request_entry(server, stranger, office.terms, CODES[3])
         imposter = RemoteServer(url, key=seed("imposter"))
         with pytest.raises(InputError, match="does not hold"):
-            admitted(imposter, device, office.terms, None)
+            request_entry(imposter, device, office.terms, None)
         for one in (server, imposter):
             one.close()
     with pytest.raises(InputError, match="does not answer"):
-        admitted(RemoteServer("http://127.0.0.1:1", key=bytes(32)), device, office.terms, None)
+        request_entry(RemoteServer("http://127.0.0.1:1", key=bytes(32)), device, office.terms, None)
     assert registrar_application(office.registrar, office.book, quiet=True).title == "shoal registrar"
 
 
@@ -597,7 +597,7 @@ def test_rounds_without_a_registrar_take_no_token(office: Office, database: Data
 def test_a_device_keeps_to_the_registrar_that_it_was_shown(office: Office, tmp_path: Path) -> None:
     """A collector that wants to be everybody else would leave the registrar out, or name one of its own."""
     folder = StateFolder(tmp_path)
-    kept = Kept(Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32)))
+    kept = DeviceState(Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32)))
     _keep_registrar(folder, kept, TERMS, {}, START_S)
     assert kept.device.registrar_key is None, "one that comes later is welcome"
     _keep_registrar(folder, kept, terms_of(office), {}, START_S)

@@ -27,7 +27,7 @@ from service_town import (
     volunteers,
 )
 from shoal.cli.documents import documents
-from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_points
@@ -36,7 +36,7 @@ from shoal_collect.roles.consent import date_of, describe_bootstrap
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, split_records
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import MIGRATIONS
 from shoal_collect.storage.phi import PhiStore
@@ -70,7 +70,7 @@ def test_records_of_nobody_have_no_owner_count_in_no_crowd_and_go(database: Data
         for one in town.own_rounds.values()
     }
     assert (len(shown), shown & own) == (3, set()), "not even the collector sees a tag that comes again"
-    file = StateFolder(tmp_path).note(Kept(town.own_rounds[0].device), endings[0])
+    file = StateFolder(tmp_path).write_ending(DeviceState(town.own_rounds[0].device), endings[0])
     noted = TypeAdapter(documents()["collect-join"]).validate_json(file.read_text())
     assert noted["bootstrap"] == {"until": date_of(TODAY + 3), "records": 3}
     assert (noted["k"], noted["identifier"], len(noted["released"]["points"])) == (0, None, 3)
@@ -219,11 +219,8 @@ def test_the_switch_is_seen_in_about_and_in_metrics_and_ends_by_itself(database:
         database,
         key,
         FILLING,
-        PLACES,
+        CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
         lambda n: seed("draw")[:n],
-        round_size=3,
-        join_s=60,
-        quota=5,
         clock=lambda: clock[0],
         quiet=True,
     )
@@ -235,8 +232,8 @@ def test_the_switch_is_seen_in_about_and_in_metrics_and_ends_by_itself(database:
             said = server.about()
             assert (said["server_key"], said["terms"]["bootstrap_until"]) == (identity_of(key).hex(), until)
             text = server._exchange("GET", "/metrics", b"", {})[0].body.decode()
-            assert f"\nshoal_bootstrap_records {n}\n" in text
-            assert "\nshoal_releases 2\n" in text
+            assert f"\nshoal_bootstrap_records {n}.0\n" in text
+            assert "\nshoal_releases 2.0\n" in text
         server.close()
     assert database.rows("SELECT COUNT(*) FROM place") == [(2 * len(WAY),)]
 

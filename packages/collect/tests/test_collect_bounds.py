@@ -9,13 +9,12 @@ import pytest
 from command_line import Shoal
 from service_town import PLACES, TERMS, WAY, identity_of, running, seed
 from shoal.errors import InputError
-from shoal_collect.device.bounds import repeated_share, require_within_bounds
 from shoal_collect.device.profile import Profile
-from shoal_collect.device.proposal import most_points
+from shoal_collect.device.proposal import most_points, repeated_share, require_within_bounds
 from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal_collect.roles.terms import Terms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 
@@ -76,7 +75,12 @@ def test_consent_in_advance_changes_nothing(shoal: Shoal, tmp_path: Path) -> Non
     with Database() as database, Database(None, AUTHORITY) as claims:
         book = ClaimBook(claims, seed("authority"), frozenset({identity_of(seed("server"))}))
         app = collector_application(
-            database, seed("server"), TERMS, PLACES, seed, round_size=3, join_s=300, quota=9, quiet=True
+            database,
+            seed("server"),
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=300, quota=9),
+            seed,
+            quiet=True,
         )
         with running(app) as url, running(authority_application(book, quiet=True)) as lawful:
             done = shoal(

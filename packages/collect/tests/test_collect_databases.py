@@ -30,7 +30,7 @@ from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.requests import Call, Reply, answer_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_registrar import registrar_application
 from shoal_collect.storage.database import Database, UnavailableError
 from shoal_collect.storage.migrations import AUTHORITY, MIGRATIONS
@@ -132,7 +132,9 @@ def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url
 
     def start(key: bytes) -> None:
         with Database(database_url) as database:
-            collector_application(database, key, TERMS, PLACES, bytes, round_size=3, join_s=60, quota=5)
+            collector_application(
+                database, key, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60, quota=5), bytes
+            )
 
     start(seed("server"))
     start(seed("server"))
@@ -193,7 +195,12 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
     """Also a request that was waiting for news when it went away."""
     with Database(postgres_url) as database, Database(postgres_server) as admin:
         app = collector_application(
-            database, seed("server"), TERMS, PLACES, os.urandom, round_size=3, join_s=60, quota=5, quiet=True
+            database,
+            seed("server"),
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            os.urandom,
+            quiet=True,
         )
         (name,) = database.rows("SELECT current_database()")[0]
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from command_line import Shoal
 from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
 from shoal_collect.crypto import merkle
-from shoal_collect.device.http_client import RemoteServer, asking
+from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import Release, decode_points, encode_points
 from shoal_collect.roles.collector import read_answer
@@ -23,13 +23,13 @@ from shoal_collect.roles.days import NO_STATE, following_state, require_stored_r
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.succession import Successor, sign_successor
 from shoal_collect.roles.terms import OtherCollector
-from shoal_collect.server.following import Following
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.following import DayFollower
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_witness import Witness
 from shoal_collect.storage.database import Database, UnavailableError
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.questions import asked_by
+from shoal_collect.storage.questions import batches_asked
 from shoal_collect.storage.stored import StoredReleases
 
 WATCHED = TERMS.model_copy(
@@ -104,7 +104,7 @@ def of(database: Database) -> Callable[[str], Any]:
             said = {
                 "members": [bytes(row[0]).hex() for row in rows],
                 "terms": WATCHED.model_dump(),
-                "asked": asked_by(database, session),
+                "asked": batches_asked(database, session),
             }
         return json.loads(json.dumps(said))
 
@@ -122,7 +122,7 @@ def test_a_witness_with_a_database_of_its_own_agrees(database_url: str) -> None:
         store.add_bootstrap(of_nobody, TODAY - 4, TODAY + 9)
         StoredReleases(database).withdraw(identifier, bytes(key), TODAY - 3)
         town = Town(database, 3, terms=WATCHED, k=4)
-        town.witnesses = [Witness(own, seed("witness", 0), Following(own, of(database)))]
+        town.witnesses = [Witness(own, seed("witness", 0), DayFollower(own, of(database)))]
         endings = town.run()
         assert kinds(endings) == {"shared"}, endings
         assert {phi for one in endings.values() for phi in one.checked.values()} == {4}
@@ -152,8 +152,8 @@ def test_a_collector_that_changes_a_closed_day_is_found(what: str) -> None:
     statement, add = LIES[what]
     with Database() as database, Database() as own:
         volunteers(PhiStore(database), 4, TODAY - 4)
-        following = Following(own, of(database))
-        following.until(TODAY)
+        following = DayFollower(own, of(database))
+        following.follow_until(TODAY)
         if add is None:
             database.change(statement)
         else:
@@ -218,7 +218,7 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
             for name, other, held in others
             for part in (bytes(name).hex(), other, bytes(held).hex())
         )
-        (release,) = StoredReleases(database).all(among={identifier})
+        (release,) = StoredReleases(database).all(identifiers={identifier})
         assert encode_points(release.points) == bytes(points)
         wrongs: list[dict[str, Any]] = [
             {**shown, "at": shown["at"] + 1},
@@ -237,18 +237,23 @@ def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
     with Database() as database, Database() as own:
         volunteers(PhiStore(database), 3, TODAY - 4)
         app = collector_application(
-            database, seed("server"), WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
-            quota=5, clock=lambda: START_S, quiet=True,
-        )  # fmt: skip
+            database,
+            seed("server"),
+            WATCHED,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            lambda n: seed("draw")[:n],
+            clock=lambda: START_S,
+            quiet=True,
+        )
         key = identity_of(seed("server"))
         with running(app) as url, pytest.MonkeyPatch.context() as patch:
             patch.setattr("shoal_collect.device.http_client.time.time", lambda: START_S)
             server = RemoteServer(url)
-            ask = asking(server, key, seed("witness", 0))
-            Following(own, ask).until(TODAY)
+            ask = make_asker(server, key, seed("witness", 0))
+            DayFollower(own, ask).follow_until(TODAY)
             assert ClosedDays(own).after(-1) == ClosedDays(database).after(-1)
             assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
-            stranger = asking(server, key, seed("stranger"))
+            stranger = make_asker(server, key, seed("stranger"))
             assert [one["n"] for one in stranger("/v1/days?after=-1")] == [3]
             session = seed("session").hex()
             for target in (f"/v1/days/{TODAY - 4}", f"/v1/groups/{session}/asked"):
@@ -259,19 +264,24 @@ def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
                     ask(target)
             server.close()
         with pytest.raises(UnavailableError, match="does not answer"):
-            asking(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
+            make_asker(RemoteServer("http://127.0.0.1:1"), key, seed("witness", 0))("/v1/days")
 
 
 def test_what_passes_at_the_collector_passes_at_its_witness() -> None:
     """A clock that is not set yet, or a database that is away for a moment, ends nobody's round."""
     with Database() as database, pytest.MonkeyPatch.context() as patch:
         app = collector_application(
-            database, seed("server"), WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
-            quota=5, clock=lambda: START_S, quiet=True,
-        )  # fmt: skip
+            database,
+            seed("server"),
+            WATCHED,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            lambda n: seed("draw")[:n],
+            clock=lambda: START_S,
+            quiet=True,
+        )
         with running(app) as url:
             server, target = RemoteServer(url), f"/v1/groups/{seed('session').hex()}/asked"
-            ask = asking(server, identity_of(seed("server")), seed("witness", 0))
+            ask = make_asker(server, identity_of(seed("server")), seed("witness", 0))
             patch.setattr("shoal_collect.device.http_client.time.time", lambda: START_S + 7200)
             with pytest.raises(UnavailableError, match=r"\+7200 s from the server's time"):
                 ask(target)
@@ -281,7 +291,7 @@ def test_what_passes_at_the_collector_passes_at_its_witness() -> None:
                 raise UnavailableError("the database is away")
 
             with pytest.MonkeyPatch.context() as gone:
-                gone.setattr("shoal_collect.server.http_days.asked_by", away)
+                gone.setattr("shoal_collect.server.http_collector.batches_asked", away)
                 gone.setattr("shoal_collect.storage.groups.Groups.terms_of", away)
                 with pytest.raises(UnavailableError, match="try again"):
                     ask(target)
@@ -297,7 +307,7 @@ def test_a_member_who_names_a_day_to_come_makes_a_witness_forget_nothing() -> No
         identifier, key = database.rows("SELECT identifier, claim_key FROM record")[0]
         StoredReleases(database).withdraw(identifier, bytes(key), TODAY - 1)
         town = Town(database, 3, terms=WATCHED)
-        witness = Witness(own, seed("witness", 0), Following(own, of(database)))
+        witness = Witness(own, seed("witness", 0), DayFollower(own, of(database)))
         honest, town.witnesses = town.answer, [witness]
         tried = list[str]()
 
@@ -321,8 +331,8 @@ def test_a_collector_restored_from_before_its_witness_is_found_by_the_state() ->
     """Its log forks from the one that the witness holds; no round shares anything until people mend that."""
     with Database() as database, Database() as own:
         volunteers(PhiStore(database), 4, TODAY - 4)
-        following = Following(own, of(database))
-        following.until(TODAY)
+        following = DayFollower(own, of(database))
+        following.follow_until(TODAY)
         for table in ("closed_day", "leaf"):
             database.change(f"DELETE FROM {table}")
         volunteers(PhiStore(database), 2, TODAY - 3)
@@ -344,20 +354,25 @@ def test_a_witness_goes_on_with_a_collector_whose_key_has_a_successor() -> None:
 
         def application(key: bytes, *said: Successor) -> FastAPI:
             return collector_application(
-                database, key, WATCHED, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60,
-                quota=5, clock=lambda: START_S, quiet=True, successors=said,
-            )  # fmt: skip
+                database,
+                key,
+                WATCHED,
+                CollectorSettings(PLACES, round_size=3, join_s=60, quota=5, successors=said),
+                lambda n: seed("draw")[:n],
+                clock=lambda: START_S,
+                quiet=True,
+            )
 
         with running(application(old)) as url:
             server = RemoteServer(url)
-            ask = asking(server, identity_of(old), seed("witness", 0))
+            ask = make_asker(server, identity_of(old), seed("witness", 0))
             assert [one["n"] for one in ask("/v1/days?after=-1")] == [3]
             server.close()
         with running(application(new, step)) as url:
             vars(server).update(vars(RemoteServer(url)))  # the address stays; here it is another port
-            Following(own, ask).until(TODAY)
+            DayFollower(own, ask).follow_until(TODAY)
             assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
-            late = asking(server, identity_of(old), seed("witness", 0))
+            late = make_asker(server, identity_of(old), seed("witness", 0))
             assert [one["n"] for one in late("/v1/days?after=-1")] == [3]
             with pytest.raises(PeerError, match="not-entitled"):
                 ask("/v1/days/7")
@@ -365,7 +380,7 @@ def test_a_witness_goes_on_with_a_collector_whose_key_has_a_successor() -> None:
         with running(application(new)) as url:
             vars(server).update(vars(RemoteServer(url)))
             with pytest.raises(PeerError, match="the one before has not signed"):
-                asking(server, identity_of(old), seed("witness", 0))("/v1/days?after=-1")
+                make_asker(server, identity_of(old), seed("witness", 0))("/v1/days?after=-1")
             server.close()
 
 
@@ -406,9 +421,14 @@ def test_a_witness_says_what_its_collector_would_refuse_it_for(
     ):
         with Database() as database:
             app = collector_application(
-                database, seed("server"), terms, PLACES, seed, round_size=3, join_s=60,
-                quota=5, clock=partial(shifted, ahead_s), quiet=True,
-            )  # fmt: skip
+                database,
+                seed("server"),
+                terms,
+                CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+                seed,
+                clock=partial(shifted, ahead_s),
+                quiet=True,
+            )
             with running(app) as url:
                 key = identity_of(seed("server")).hex()
                 ended = Shoal(capsys)("collect", "witness", *words, "--follow", url, key)

@@ -24,8 +24,8 @@ from service_town import (
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.local_pages.serving import open_server
 from shoal_collect.device.connection import connect
-from shoal_collect.device.disk import Kept, StateFolder
-from shoal_collect.device.http_client import RemoteServer, asking
+from shoal_collect.device.disk import DeviceState, StateFolder
+from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.device.preview import preview_page
 from shoal_collect.device.profile import Profile, apply
 from shoal_collect.device.proposal import Plan
@@ -116,18 +116,18 @@ def test_whoever_describes_herself_as_no_server_is_told_so(
 
 
 def test_what_cannot_be_read_or_kept_is_told_in_words(tmp_path: Path) -> None:
-    kept = Kept(device_for(0, seed("server"), Town(Database(), 3).book))
+    kept = DeviceState(device_for(0, seed("server"), Town(Database(), 3).book))
     for name, kind in (("lock", OutputError), ("state.json", InputError)):
         folder = StateFolder(tmp_path / name)
         (folder.folder / name).mkdir()
-        with pytest.raises(kind, match="cannot be"), folder.alone():
+        with pytest.raises(kind, match="cannot be"), folder.lock():
             folder.load()
     full = StateFolder(tmp_path / "full")
-    full.keep(kept)
+    full.save(kept)
     (full.folder / "state.new").mkdir()
     before = (full.folder / "state.json").read_bytes()
     with pytest.raises(OutputError, match="make room"):
-        full.keep(kept)
+        full.save(kept)
     assert (full.folder / "state.json").read_bytes() == before, "what was kept before is whole"
     with Database(tmp_path / "authority.sqlite", AUTHORITY):
         pass
@@ -179,7 +179,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(tmp_path: Path
         assert "--ca" in refused.value.cli_message
         assert said == [], "who waits says so first"
         with pytest.raises(UnavailableError, match="not trusted"):
-            asking(RemoteServer(url), identity_of(seed("authority")), seed("witness"))("/v1/about")
+            make_asker(RemoteServer(url), identity_of(seed("authority")), seed("witness"))("/v1/about")
         known = RemoteServer(url, tmp_path / "cert.pem")
         assert known.about()["signing_key"] == book.facts["signing_key"]
         known.close()

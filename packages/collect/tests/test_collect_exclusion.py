@@ -25,7 +25,7 @@ from service_town import seed as secret
 from shoal.errors import InputError
 from shoal_collect.crypto.elgamal import combined_key
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.admission import admitted, report
+from shoal_collect.device.admission import report, request_entry
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import read_testimonies
@@ -278,11 +278,11 @@ def test_devices_report_and_clear_themselves_over_the_network(blamed: Blamed) ->
         reporter = blamed.town.own_rounds[0]
         bodies = [*reporter.accusations, b"nothing", replace(blamed.accusation, frames=()).encode()]
         assert report(server, devices[0], bodies, reporter.entry.signing_seed) == 1
-        assert admitted(server, devices[0], terms, None) == office.entry(
+        assert request_entry(server, devices[0], terms, None) == office.entry(
             secret("device", 0), now_s=DAY_AFTER_S
         )
         with pytest.raises(InputError, match="a proof of blame stands against this token"):
-            admitted(server, devices[1], terms, None)
+            request_entry(server, devices[1], terms, None)
         server.close()
     away = RemoteServer("http://127.0.0.1:1", key=registrar.public_key)
     assert report(away, devices[0], reporter.accusations, reporter.entry.signing_seed) == 0

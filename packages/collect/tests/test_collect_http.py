@@ -43,7 +43,7 @@ from shoal_collect.roles.wire import BODY_BYTES, unpack
 from shoal_collect.server.bodies import BodyBudget
 from shoal_collect.server.http import new_application
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
@@ -100,7 +100,11 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     with Database(tmp_path / "collect.sqlite") as database:
         app = collector_application(
-            database, KEY, TERMS, PLACES, lambda n: seed("draw")[:n], round_size=3, join_s=60, quota=5
+            database,
+            KEY,
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            lambda n: seed("draw")[:n],
         )
         with running(app) as url:
             site = Site(url, database)

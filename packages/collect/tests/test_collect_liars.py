@@ -38,7 +38,7 @@ from shoal_collect.roles.lottery import LotteryPart
 from shoal_collect.roles.requests import Call, Reply, read_json
 from shoal_collect.roles.terms import PublicPlaces, read_terms
 from shoal_collect.roles.wire import DAY_S, bundles, unbundle
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
@@ -252,11 +252,8 @@ def test_fakes_are_as_new_as_real_trips_however_long_a_server_runs() -> None:
             database,
             seed("server"),
             TERMS,
-            PLACES,
+            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
             lambda n: seed("draw")[:n],
-            round_size=3,
-            join_s=60,
-            quota=5,
             clock=lambda: START_S + 400 * DAY_S,
             quiet=True,
         )

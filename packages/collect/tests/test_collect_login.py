@@ -16,7 +16,7 @@ from command_line import Shoal
 from institution import CLIENT, SECRET, Institution
 from service_town import identity_of, running, seed
 from shoal.errors import MisuseError
-from shoal_collect.device.admission import LoginNeededError, _read_begun, admitted
+from shoal_collect.device.admission import LoginNeededError, _read_login, request_entry
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import Purpose, period_at
@@ -64,7 +64,7 @@ class Office:
 
     def admit(self, account: bytes) -> None:
         given, number = self.back(account)
-        self.desk.returned(**given)
+        self.desk.take_return(**given)
         self.desk.confirm(given["state"], f"{number[:3]} {number[3:]}")
 
 
@@ -133,7 +133,7 @@ def test_a_lie_of_the_login_is_refused_by_name(lie: str, office: Office) -> None
         given, number = office.back(seed("ann"))
     office.institution.__dict__.update(changed)
     with pytest.raises(PeerError, match=words) as refused:
-        office.back(seed("ann")) if given is None else office.desk.returned(**given)
+        office.back(seed("ann")) if given is None else office.desk.take_return(**given)
     assert refused.value.wire_name == name
     if given is not None:
         with pytest.raises(PeerError, match="nobody has logged in"):
@@ -144,18 +144,18 @@ def test_a_lie_of_the_login_is_refused_by_name(lie: str, office: Office) -> None
 def test_what_comes_back_counts_once_and_in_time(office: Office) -> None:
     given, number = office.back(seed("ann"))
     with pytest.raises(PeerError, match="nobody has begun"):
-        office.desk.returned("0" * 64, given["code"])
-    office.desk.returned(**given)
+        office.desk.take_return("0" * 64, given["code"])
+    office.desk.take_return(**given)
     with pytest.raises(PeerError, match="used already") as replayed:
-        office.desk.returned(**given)
+        office.desk.take_return(**given)
     assert replayed.value.kind == "duplicate"
     again, _ = office.back(seed("bob"))
     with pytest.raises(PeerError, match="refused with status 400"):
-        office.desk.returned(again["state"], given["code"])
+        office.desk.take_return(again["state"], given["code"])
     late, _ = office.back(seed("cat"))
     office.now_s += 601
     with pytest.raises(PeerError, match="longer than ten minutes"):
-        office.desk.returned(**late)
+        office.desk.take_return(**late)
     with pytest.raises(PeerError, match="longer than ten minutes"):
         office.desk.confirm(given["state"], number)
     assert office.book.counts()["persons"] == 0
@@ -164,7 +164,7 @@ def test_what_comes_back_counts_once_and_in_time(office: Office) -> None:
 def test_a_wrong_number_admits_nobody(office: Office) -> None:
     """Whoever is sent an address by somebody else does not know the number that the other's device shows."""
     given, number = office.back(seed("mallory"))
-    office.desk.returned(**given)
+    office.desk.take_return(**given)
     wrong = f"{(int(number) + 1) % 10**6:06}"
     for _ in range(3):
         with pytest.raises(PeerError, match="another number"):
@@ -215,7 +215,7 @@ def test_logins_under_way_are_bounded(office: Office, monkeypatch: pytest.Monkey
     office.now_s += 1300
     office.desk.begin(seed(3))
     with pytest.raises(PeerError, match="nobody has begun"):
-        office.desk.returned(**office.institution.log_in(first["url"]))
+        office.desk.take_return(**office.institution.log_in(first["url"]))
 
 
 def open_page(url: str, form: dict[str, str] | None = None) -> tuple[int, str, str]:
@@ -240,11 +240,13 @@ def test_a_device_gets_its_token_after_a_login(
         device = Device("ann", seed("sign"), seed("device"), COLLECTOR, bytes(32), bytes(32))
         server = RemoteServer(url, key=signer.public_key)
         with pytest.raises(LoginNeededError) as needed:
-            admitted(server, device, terms, None)
+            request_entry(server, device, terms, None)
         assert needed.value.number in str(needed.value)
         told: list[str] = []
         entries: list[Any] = []
-        waiting = Thread(target=lambda: entries.append(admitted(server, device, terms, None, told.append)))
+        waiting = Thread(
+            target=lambda: entries.append(request_entry(server, device, terms, None, told.append))
+        )
         waiting.start()
         until = time.monotonic() + 10
         while not told and time.monotonic() < until:
@@ -328,9 +330,9 @@ def test_the_command_needs_all_of_a_login(
 )
 def test_a_registrar_sends_nobody_to_an_address_that_others_read(begun: str) -> None:
     with pytest.raises(PeerError, match="bad-answer"):
-        _read_begun(begun.encode())
+        _read_login(begun.encode())
     sound = b'{"url": "https://a.example/login", "number": "123456", "until_s": 1}'
-    assert _read_begun(sound) == ("https://a.example/login", "123456", 1.0)
+    assert _read_login(sound) == ("https://a.example/login", "123456", 1.0)
 
 
 def test_logins_in_every_database(institution: Institution, office: Office, database_url: str) -> None:
@@ -338,7 +340,7 @@ def test_logins_in_every_database(institution: Institution, office: Office, data
     with Database(database_url, AUTHORITY) as one, Database(database_url, AUTHORITY) as other:
         first, second = Office(institution, one, office.now_s), Office(institution, other, office.now_s)
         given, number = first.back(seed("ann"))
-        second.desk.returned(**given)
+        second.desk.take_return(**given)
         first.desk.confirm(given["state"], number)
         assert second.book.knows(seed("ann"))
         first.admit(seed("ann again"))

@@ -44,7 +44,7 @@ class Post:
             found = self.database.rows("SELECT body FROM letter WHERE owner = ? ORDER BY id", (owner,))
             return b"".join(bytes(row[0]) for row in found)
 
-        return await self.news.held(owner, wait_s, answer_digest(seen), answer)
+        return await self.news.wait_for(owner, wait_s, answer_digest(seen), answer)
 
 
 def asked(file: Path, what: Callable[[Post], Awaitable[Any]]) -> Any:
@@ -118,7 +118,7 @@ def test_a_round_that_moves_on_ends_the_wait(file: Path) -> None:
         async def phase() -> bytes:
             return str(post.rounds.view(name, None, post.now[0])["phase"]).encode()
 
-        held = asyncio.create_task(post.news.held(name, 10, answer_digest(b"committing"), phase))
+        held = asyncio.create_task(post.news.wait_for(name, 10, answer_digest(b"committing"), phase))
         await asyncio.sleep(0.5)
         found = [str(held.done())]
         post.now[0] = START_S + 101

@@ -29,7 +29,7 @@ from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.roles.authority import Receipt, claim, receipt
 from shoal_collect.roles.requests import Call, authorization
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 
@@ -40,7 +40,12 @@ KEY, STRANGER = seed("server"), seed("stranger")
 def collector(tmp_path: Path) -> Iterator[str]:
     with Database(tmp_path / "collect.sqlite") as database:
         app = collector_application(
-            database, KEY, TERMS, PLACES, seed, round_size=3, join_s=600, quota=5, quiet=True
+            database,
+            KEY,
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=600, quota=5),
+            seed,
+            quiet=True,
         )
         with running(app) as url:
             yield url

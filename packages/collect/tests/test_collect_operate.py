@@ -34,7 +34,7 @@ from shoal_collect.cli.listening import secret_of
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.server.http import new_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.metrics import metrics_at
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
@@ -53,7 +53,7 @@ SET = {
 
 def application(database: Database) -> FastAPI:
     return collector_application(
-        database, KEY, TERMS, PLACES, seed, round_size=3, join_s=60, quota=5, quiet=True
+        database, KEY, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60, quota=5), seed, quiet=True
     )
 
 

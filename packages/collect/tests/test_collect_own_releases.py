@@ -10,7 +10,7 @@ import pytest
 from command_line import Shoal
 from service_town import PLACES, SCOPING, TERMS, WAY, identity_of, running, seed, volunteers
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
@@ -18,8 +18,7 @@ from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.stored_releases import StoredRelease, read_withdrawal
 from shoal_collect.roles.wire import DAY_S
-from shoal_collect.server.http_collector import collector_application
-from shoal_collect.server.http_releases import Tidying
+from shoal_collect.server.http_collector import CollectorSettings, DailyCleanup, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.stored import SETTLES_DAYS, StoredReleases
@@ -85,17 +84,17 @@ def test_what_is_outlived_is_deleted_and_the_shortest_promise_holds(store: PhiSt
         "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'over', 0, 0)",
         (bytes(32), promised),
     )
-    tidying = Tidying(store.database, held, TERMS.model_copy(update={"kept_days": 90}))
-    tidying.at(DAY * DAY_S)
+    cleanup = DailyCleanup(store.database, held, TERMS.model_copy(update={"kept_days": 90}))
+    cleanup.at(DAY * DAY_S)
     assert len(held.all()) == 2, "a clock that is looked at for the first time may have leapt"
     for hours in range(-24, 1, 8):  # from an earlier day on it goes evenly
-        tidying.at(DAY * DAY_S + 3600 * hours)
+        cleanup.at(DAY * DAY_S + 3600 * hours)
     assert (count(store, DAY), count(store, DAY + 1)) == (2, 1)
     assert len(held.all()) == 1
-    tidying.at((DAY + 1 + SETTLES_DAYS) * DAY_S)
+    cleanup.at((DAY + 1 + SETTLES_DAYS) * DAY_S)
     assert store.n_records == 2, "days were leapt over"
     for hours in range(0, 25, 8):
-        tidying.at((DAY + 1 + SETTLES_DAYS) * DAY_S + 3600 * hours)
+        cleanup.at((DAY + 1 + SETTLES_DAYS) * DAY_S + 3600 * hours)
     assert store.n_records == 1
 
 
@@ -118,9 +117,14 @@ def test_mine_lists_fetches_and_deletes_over_a_socket(shoal: Shoal, store: PhiSt
     device = Device("me", seed("sign"), seed("device"), server_key, bytes(32), bytes(32))
     device.owned.append(StoredRelease(identifier, CLAIM, DAY))
     device.owned.append(StoredRelease("ab" * 16, seed("another"), DAY))
-    folder.keep(Kept(device))
+    folder.save(DeviceState(device))
     app = collector_application(
-        store.database, seed("server"), TERMS, PLACES, seed, round_size=3, join_s=300, quota=9, quiet=True
+        store.database,
+        seed("server"),
+        TERMS,
+        CollectorSettings(PLACES, round_size=3, join_s=300, quota=9),
+        seed,
+        quiet=True,
     )
     with running(app) as url:
 

@@ -13,7 +13,7 @@ import pytest
 from service_town import PLACES, START_S, TERMS, identity_of, running, seed
 from shoal_collect.roles.consent import OPEN, SHARED, describe_collector, describe_terms
 from shoal_collect.roles.terms import RegistrarTerms, Terms
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.people_page import PeoplePage, round_in_words
 from shoal_collect.storage.database import Database
 
@@ -124,7 +124,12 @@ def test_a_round_in_words(joined: int, words: str) -> None:
 def test_the_collector_serves_it(tmp_path: Path) -> None:
     with Database(f"sqlite:///{tmp_path / 'c.sqlite'}") as database:
         app = collector_application(
-            database, seed("server"), STATED, PLACES, seed, round_size=16, join_s=60, quota=100, quiet=True
+            database,
+            seed("server"),
+            STATED,
+            CollectorSettings(PLACES, round_size=16, join_s=60, quota=100),
+            seed,
+            quiet=True,
         )
         with running(app) as url, urlopen(url) as reply:
             assert reply.headers["content-type"] == "text/html; charset=utf-8"

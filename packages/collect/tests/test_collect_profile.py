@@ -13,7 +13,7 @@ from browser import Browser
 from collect_oracles import contains
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
-from shoal_collect.cli.stating import STATEMENTS
+from shoal_collect.cli.collector import STATEMENTS
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.preview import preview_page
 from shoal_collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile

@@ -27,7 +27,7 @@ from shoal.cli.documents import documents
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import address
 from shoal_collect.crypto.signatures import signature, verify_key
-from shoal_collect.device.disk import Kept, StateFolder, state_text
+from shoal_collect.device.disk import DeviceState, StateFolder, state_text
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
@@ -94,7 +94,7 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
     for number in (0, 1):
         assert len(endings[number].places_kept) == 3, "where nobody else has been is not released"
         folder, device = StateFolder(tmp_path / str(number)), town.own_rounds[number].device
-        file = folder.note(Kept(device), endings[number])
+        file = folder.write_ending(DeviceState(device), endings[number])
         noted = TypeAdapter(documents()["collect-join"]).validate_json(file.read_text())
         n += check_round(database, noted, device.device_key, 2, terms.rules.thresholds)
         with pytest.raises(AssertionError, match="others share"):
@@ -234,7 +234,7 @@ def test_when_a_run_is_stopped_nothing_that_is_kept_leads_to_the_inner_key(datab
     assert kept
     assert not any(inner in Chance(one._seed).take(100_000) or one._seed == inner for one in kept)
     own_round = town.own_rounds[first]
-    assert inner.hex().encode() not in state_text(Kept(own_round.device, own_round))
+    assert inner.hex().encode() not in state_text(DeviceState(own_round.device, own_round))
 
 
 def test_answers_that_come_when_all_is_answered_change_nothing(database: Database) -> None:

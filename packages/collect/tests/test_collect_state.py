@@ -13,7 +13,7 @@ from command_line import Shoal
 from service_town import PLACES, TERMS, WAY, Town, own_round_for, seed, through_disk
 from shoal.errors import InputError, OutputError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.disk import Kept, MovedError, OldStateError, StateFolder, state_text
+from shoal_collect.device.disk import DeviceState, MovedError, OldStateError, StateFolder, state_text
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
 from shoal_collect.matching.cylinders import Blur, cylinder_for
@@ -35,14 +35,14 @@ def device(key: object = 0, user: str = "me") -> Device:
     return made
 
 
-def kept_in_round() -> Kept:
+def kept_in_round() -> DeviceState:
     own = device()
-    return Kept(own, own_round_for(own, 2), 3)
+    return DeviceState(own, own_round_for(own, 2), 3)
 
 
 def test_a_state_comes_back_as_it_was_with_what_its_parts_share(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
-    folder.keep(kept_in_round())
+    folder.save(kept_in_round())
     assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
     back = folder.load()
     assert back is not None
@@ -96,7 +96,7 @@ def test_a_text_that_somebody_has_changed_runs_and_makes_nothing(document: Any) 
 )
 def test_a_damaged_state_is_told(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     folder = StateFolder(tmp_path)
-    folder.keep(kept_in_round())
+    folder.save(kept_in_round())
     file = tmp_path / "state.json"
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(InputError, match="restore it from an export"):
@@ -105,15 +105,15 @@ def test_a_damaged_state_is_told(tmp_path: Path, damage: Callable[[bytes], bytes
 
 def test_keys_and_history_outlive_a_version_and_a_round_under_way_need_not(tmp_path: Path) -> None:
     folder, file = StateFolder(tmp_path), tmp_path / "state.json"
-    folder.keep(kept_in_round())
+    folder.save(kept_in_round())
     older = file.read_text().replace("roles.participant_round:ParticipantRound", "roles.journey:Journey")
     file.write_text(older)
     with pytest.raises(OldStateError, match=r"begun by shoal .*without_round"):
         folder.load()
     folder.export(tmp_path / "moved.json", without_round=True)
     other = StateFolder(tmp_path / "other")
-    other.take_in(tmp_path / "moved.json")
-    assert other.load() == Kept(device(), None, 3)
+    other.import_from(tmp_path / "moved.json")
+    assert other.load() == DeviceState(device(), None, 3)
     # what a later version adds to a device has its default here
     document = json.loads((tmp_path / "moved.json").read_text())
     document["version"] = 99
@@ -130,7 +130,7 @@ def test_a_pickle_of_an_earlier_version_is_not_opened(tmp_path: Path) -> None:
 
 def test_a_state_moves_and_leaves_a_locked_folder(shoal: Shoal, tmp_path: Path) -> None:
     old, new, file = tmp_path / "old", tmp_path / "new", tmp_path / "state of mine.json"
-    StateFolder(old).keep(kept_in_round())
+    StateFolder(old).save(kept_in_round())
     done = shoal("collect", "state", "export", old, file, "--json")
     assert (done.code, json.loads(done.out)) == (0, {"file": str(file)})
     assert file.stat().st_mode & 0o077 == 0
@@ -146,7 +146,7 @@ def test_a_state_moves_and_leaves_a_locked_folder(shoal: Shoal, tmp_path: Path) 
     assert shoal("collect", "state", "export", new, file).code == 2, "nor a file"
     assert shoal("collect", "state", "export", tmp_path / "none", file).code == 2
     assert shoal("collect", "state", "import", file, old).code == 0, "it comes back"
-    with StateFolder(old).alone():
+    with StateFolder(old).lock():
         busy = shoal("collect", "state", "export", old, tmp_path / "x.json")
         assert (busy.code, "another process works with" in busy.err) == (2, True)
 
@@ -156,7 +156,7 @@ def test_her_past_is_known_to_every_state_of_her_account(tmp_path: Path) -> None
     first, second, stranger = device(1), device(2), device(3, user="somebody else")
     second.sent[:], stranger.sent[:] = [(POINTS[:2], 20_001)], [(POINTS[:2], 20_001)]
     for number, own in enumerate((first, second, stranger)):
-        StateFolder(tmp_path / f"state {number}", past).keep(Kept(own))
+        StateFolder(tmp_path / f"state {number}", past).save(DeviceState(own))
     assert past.of(first) == (first.sent, second.sent)
     assert past.of(second) == (second.sent, first.sent)
     assert past.of(stranger) == (stranger.sent, [])
@@ -201,5 +201,5 @@ def test_a_round_goes_through_its_text_at_every_step() -> None:
         for number in range(3):
             town.step(number)
             town.own_rounds[number] = through_disk(town.own_rounds[number])
-    kept = Kept(town.own_rounds[0].device, town.own_rounds[0])
+    kept = DeviceState(town.own_rounds[0].device, town.own_rounds[0])
     assert len(state_text(kept)) < 200_000

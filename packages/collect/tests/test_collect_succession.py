@@ -31,7 +31,7 @@ from shoal_collect.roles.succession import (
 )
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 
@@ -129,13 +129,9 @@ def servers(database: Database, key: bytes, book: ClaimBook, *said: Successor) -
         database,
         key,
         TERMS,
-        PLACES,
+        CollectorSettings(PLACES, round_size=3, join_s=60, quota=5, successors=said),
         Chance(key).take,
-        round_size=3,
-        join_s=60,
-        quota=5,
         quiet=True,
-        successors=said,
     )
     with (
         running(app) as collector,
@@ -168,7 +164,7 @@ def test_devices_follow_both_servers_and_give_up_an_old_round(shoal: Shoal, tmp_
         there = connect(of, *urls, None, "u", Chance(seed("new device")).take, 0.0, heard.append)
         for server in there.servers.values():
             server.close()
-        return there.kept.device
+        return there.state.device
 
     with Database(tmp_path / "collect.sqlite") as database:
         with servers(database, old, books[0]) as urls:
@@ -177,7 +173,7 @@ def test_devices_follow_both_servers_and_give_up_an_old_round(shoal: Shoal, tmp_
             assert kept is not None
             first.sent.append(((Cylinder(5, 6, 1, 1, 75),), 7))
             kept.device, kept.own_round = first, own_round_for(first, 0)
-            folder.keep(kept)
+            folder.save(kept)
         with servers(database, new, books[1], *said) as urls:
             now = meet(urls)
             fresh = StateFolder(tmp_path / "another", Past(tmp_path / "account"))

@@ -14,7 +14,7 @@ from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteer
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.device.connection import _keep_witnesses
-from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
@@ -207,7 +207,7 @@ def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
 def test_a_witness_that_was_named_cannot_be_left_out(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     with Database() as database:
-        kept = Kept(Town(database, 1).own_rounds[0].device)
+        kept = DeviceState(Town(database, 1).own_rounds[0].device)
     _keep_witnesses(folder, kept, watched(1))
     _keep_witnesses(folder, kept, watched(2))
     read = folder.load()

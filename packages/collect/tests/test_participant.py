@@ -24,7 +24,7 @@ from shoal_collect.app import app as pages
 from shoal_collect.app.app import ENDINGS, participant_application
 from shoal_collect.app.house import Door, certificate, house_address, shown_digest
 from shoal_collect.app.person import Addresses, Person, plain
-from shoal_collect.app.serving import serve_participant
+from shoal_collect.app.serving import PageSocket, serve_participant
 from shoal_collect.app.uploads import files_in, on_disk
 from shoal_collect.device.disk import StateFolder
 
@@ -336,8 +336,8 @@ def test_what_a_killed_app_was_reading_is_gone_at_the_next_start(tmp_path: Path)
         pytest.raises(InputError, match="nothing can listen"),
     ):
         serve_participant(
-            tmp_path, NOWHERE, lambda *_: None, lambda _: None, user="me", profile_file=None,
-            house=None, port=taken.getsockname()[1], open_browser=False,
+            tmp_path, NOWHERE, lambda *_: None, lambda _: None,
+            PageSocket(None, taken.getsockname()[1], open_browser=False), user="me", profile_file=None,
         )  # fmt: skip
     assert not list(tmp_path.glob("reading-*"))
 
@@ -407,7 +407,7 @@ def test_the_command_refuses_in_words(shoal: Shoal, tmp_path: Path) -> None:
         ended = shoal(*words)
         assert (ended.code, said in ended.err) == (2, True), ended.err
     folder = StateFolder(tmp_path / "state")
-    with folder.alone():
+    with folder.lock():
         assert "another process works with" in shoal(*base, *state).err
 
 

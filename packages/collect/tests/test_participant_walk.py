@@ -31,7 +31,7 @@ from shoal_collect.device.disk import StateFolder
 from shoal_collect.device.profile import profile_of
 from shoal_collect.device.proposal import movement_of, prepare
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_collector import collector_application
+from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 from test_participant import GPX
@@ -70,9 +70,13 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
         book = ClaimBook(register, seed("authority"), frozenset({identity_of(seed("server"))}))
         with running(authority_application(book, quiet=True)) as authority:
             app = collector_application(
-                database, seed("server"), SENTENCES, PLACES, os.urandom, round_size=3, join_s=600, quota=100,
-                authority=authority, quiet=True,
-            )  # fmt: skip
+                database,
+                seed("server"),
+                SENTENCES,
+                CollectorSettings(PLACES, round_size=3, join_s=600, quota=100, authority=authority),
+                os.urandom,
+                quiet=True,
+            )
             with running(app) as collector:
                 yield Town(collector, authority)
 
@@ -163,7 +167,7 @@ def test_from_a_file_to_a_release_and_its_deletion(browser: Browser, town: Town,
         page.wait_for_selector("#deleted")
         look.at("my releases", checked=True)
         receipt = page.inner_text("#deleted code")
-        kept = person.kept()
+        kept = person.state()
     for other in others:
         other.join()
     page.close()
@@ -215,7 +219,7 @@ def test_she_leaves_before_anything_of_hers_is_sent(town: Town, tmp_path: Path) 
     assert (person.ending.kind, person.running, person.waiting()) == ("left", False, False)
     noted = json.loads((tmp_path / "state" / "round-1.json").read_text())
     assert (noted["ending"], noted["released"]["points"]) == ("left", [])
-    kept = person.kept()
+    kept = person.state()
     assert kept is not None
     assert (kept.own_round, kept.device.sent, kept.rounds) == (None, [], 1)
     with pytest.raises(MisuseError, match="too late to leave"):
@@ -229,7 +233,7 @@ def test_a_round_outlives_the_app(town: Town, tmp_path: Path) -> None:
     assert first.plan is not None
     there = connect(first.folder, town.collector, town.authority, None, "me", os.urandom)
     participation.begin(there, first.plan, os.urandom)
-    first.folder.keep(there.kept)
+    first.folder.save(there.state)
     for server in there.servers.values():
         server.close()
     later = Person(first.folder, Addresses("http://127.0.0.1:1", town.authority, patience_s=0.1))

@@ -15,7 +15,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 
 from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.disk import Kept, read_state, state_text
+from shoal_collect.device.disk import DeviceState, read_state, state_text
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point
@@ -31,8 +31,7 @@ from shoal_collect.server.http_authority import ClaimBook
 from shoal_collect.server.http_witness import Witness
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.rounds import Rounds
-from shoal_collect.storage.clock import may_delete
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
 
@@ -93,7 +92,7 @@ def own_round_for(
 
 def through_disk(own_round: ParticipantRound) -> ParticipantRound:
     """What a device that was killed now would go on with."""
-    kept = read_state(state_text(Kept(own_round.device, own_round)), "the state")
+    kept = read_state(state_text(DeviceState(own_round.device, own_round)), "the state")
     assert kept.own_round is not None
     assert kept.own_round.device is kept.device
     return kept.own_round

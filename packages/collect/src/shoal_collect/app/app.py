@@ -1,4 +1,4 @@
-"""The pages of the app: a trip, its blur and the consent, the round, what was shared."""
+"""The pages of the app: a trip, its blur and the consent, the round, earlier releases."""
 
 import json
 from collections.abc import Mapping
@@ -43,16 +43,9 @@ _GAPS: Final = ("15min", "30min", "1h", "2h", "6h")
 
 
 def participant_application(person: Person, keys: Keys, site: Site, *, by_path: bool) -> Guard:
-    """The application behind its guard.
+    """Return the application inside its guard (``keys``, ``site``).
 
-    Parameters
-    ----------
-    person
-        Who takes part.
-    keys, site
-        Who may come in, and where.
-    by_path
-        Whether files of this machine may be named, too; not for devices that are only near.
+    ``by_path`` allows to name files of this machine; not for other devices in the house.
     """
     app = FastAPI(title="shoal collect app", docs_url=None, redoc_url=None, openapi_url=None)
     pages = _Pages(person, by_path=by_path)
@@ -114,7 +107,6 @@ def participant_application(person: Person, keys: Keys, site: Site, *, by_path: 
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a form with files, in memory."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -127,13 +119,11 @@ async def _body(request: Request) -> bytes:
 
 
 class _Pages:
-    """What each address answers."""
-
     def __init__(self, person: Person, *, by_path: bool) -> None:
         self._person, self._by_path = person, by_path
 
     def show(self, request: Request, page: str, complaint: str = "", **more: Any) -> Response:
-        """A page, with what is wrong where something is."""
+        """A page, with a complaint next to its cause."""
         if page not in PAGES:
             raise HTTPException(404)
         try:
@@ -172,7 +162,7 @@ class _Pages:
         return Response(html, status or (422 if complaint else 200), media_type="text/html")
 
     def take_file(self, request: Request, kind: str, body: bytes) -> Response:
-        """Read files that a browser brought."""
+        """Read uploaded files."""
         try:
             self._person.take_files(files_in(kind, body))
         except ShoalError as error:
@@ -180,7 +170,7 @@ class _Pages:
         return redirect(request, "trip")
 
     def take(self, request: Request, page: str, form: Form) -> Response:
-        """Do what a form asks for, and show what follows."""
+        """Handle a form, and show the next page."""
         if page not in PAGES:
             raise HTTPException(404)
         try:
@@ -218,9 +208,9 @@ class _Pages:
             )
         elif (page, do) == ("mine", "delete"):
             back = person.take_back(form.one("identifier"))
-            receipt = (back.own.withdrawn or b"").hex()
-            told = (form.one("identifier"), date_of(back.day), date_of(back.due), receipt)
-            return self.show(request, "mine", deleted=told)
+            receipt = (back.release.withdrawn or b"").hex()
+            deletion = (form.one("identifier"), date_of(back.day), date_of(back.due), receipt)
+            return self.show(request, "mine", deleted=deletion)
         else:
             raise HTTPException(404)
         return redirect(request, following)
@@ -281,14 +271,18 @@ class _Pages:
 
     def _mine(self) -> dict[str, Any]:
         rows = [
-            (one.identifier, date_of(one.day), None if one.withdrawn is None else one.withdrawn.hex())
-            for one in self._person.shared()
+            (
+                release.identifier,
+                date_of(release.day),
+                None if release.withdrawn is None else release.withdrawn.hex(),
+            )
+            for release in self._person.shared()
         ]
         return {"rows": rows, "busy": self._person.running, "fetched": None, "deleted": None}
 
 
 def _entries(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Her settings with what the form says; whatever else stands in her profile stays."""
+    """Her settings changed by the form; all other settings of her profile stay."""
     kinds = {kind: rule for kind, rule in before.get("kinds", {}).items() if kind not in _KINDS}
     for kind in _KINDS:
         rule = before.get("kinds", {}).get(kind, {})

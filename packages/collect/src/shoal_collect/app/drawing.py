@@ -21,23 +21,15 @@ _ROOM: Final = 1.08  # around what is drawn
 
 
 @dataclass(frozen=True)
-class Shown:
+class TripMaps:
     """Both maps, of the same ground."""
 
     before: str
     after: str
 
 
-def trip_maps(applied: Applied, cylinders: Sequence[Cylinder]) -> Shown:
-    """Draw a trip before and after blurring.
-
-    Parameters
-    ----------
-    applied
-        Her points, and which of them are left out.
-    cylinders
-        What would be shared.
-    """
+def trip_maps(applied: Applied, cylinders: Sequence[Cylinder]) -> TripMaps:
+    """Draw a trip before blurring (``applied``) and after it (``cylinders``)."""
     points = applied.original
     lon = np.array([*(p.lon_deg for p in points), *(c.lon_udeg / MICRO for c in cylinders)])
     lat = np.array([*(p.lat_deg for p in points), *(c.lat_udeg / MICRO for c in cylinders)])
@@ -49,7 +41,7 @@ def trip_maps(applied: Applied, cylinders: Sequence[Cylinder]) -> Shown:
     across = (x - ground.west_m) / ground.column_m
     down = height - (y - ground.south_m) / ground.row_m
     n = len(points)
-    kept = np.array([fate.blur is not None for fate in applied.fates])
+    stays = np.array([fate.blur is not None for fate in applied.fates])
     path = "".join(
         f"{'M' if i == 0 else 'L'}{a:.2f} {b:.2f}" for i, (a, b) in enumerate(_thin(across[:n], down[:n]))
     )
@@ -57,18 +49,18 @@ def trip_maps(applied: Applied, cylinders: Sequence[Cylinder]) -> Shown:
         f'<path class="way" d="{path}"/>',
         *(
             f'<circle class="at" cx="{a:.2f}" cy="{b:.2f}" r=".7"/>'
-            for a, b in _thin(across[:n][kept], down[:n][kept])
+            for a, b in _thin(across[:n][stays], down[:n][stays])
         ),
         *(
             f'<path class="out" d="M{a - 0.9:.2f} {b - 0.9:.2f}l1.8 1.8m0 -1.8l-1.8 1.8"/>'
-            for a, b in _thin(across[:n][~kept], down[:n][~kept])
+            for a, b in _thin(across[:n][~stays], down[:n][~stays])
         ),
     ]
     after = [
         f'<circle class="blurred" cx="{a:.2f}" cy="{b:.2f}" r="{radius / ground.column_m:.2f}"/>'
         for a, b, radius in zip(across[n:], down[n:], radii[n:], strict=True)
     ]
-    return Shown(
+    return TripMaps(
         _framed(before, ground, "Your trip as it is: it stays on this machine"),
         _framed(after, ground, "Your trip after blurring: only such circles can be shared"),
     )
@@ -80,7 +72,7 @@ def _thin(first: np.ndarray, second: np.ndarray) -> list[tuple[float, float]]:
 
 
 def _ground(x: np.ndarray, y: np.ndarray, radii: np.ndarray, crs: str) -> Ground:
-    """The ground of both maps: everything fits, and a unit is as wide as high."""
+    """Everything fits, and a unit is as wide as high."""
     west, east = float((x - radii).min()), float((x + radii).max())
     south, north = float((y - radii).min()), float((y + radii).max())
     wide, high = _ROOM * max(east - west, 1.0), _ROOM * max(north - south, 1.0)
@@ -98,7 +90,6 @@ def _ground(x: np.ndarray, y: np.ndarray, radii: np.ndarray, crs: str) -> Ground
 
 
 def _framed(parts: Sequence[str], ground: Ground, label: str) -> str:
-    """What is drawn, with names of towns where they are installed, and a scale."""
     height = ground.rows
     towns = towns_in(*ground.bounds_m, crs=ground.crs)
     bar_m = round_length(_WIDTH * ground.column_m / 4)

@@ -1,7 +1,7 @@
-"""Other devices in the same house, such as a phone: an address of the house, TLS, and a code.
+"""Other devices in the same house, such as a phone: a local address, TLS, and a code.
 
-The certificate is made at each start and vouched for by nobody. Its digest is shown at the terminal, and
-whoever takes it without a look trusts everybody in her own network.
+The certificate is made at each start and signed by no authority. Its digest is shown at the terminal;
+accepting it unchecked means trusting the whole network.
 """
 
 import datetime
@@ -27,17 +27,13 @@ _DAYS: Final = 30
 _STYLE: Final[str] = "/desk.css"
 
 
-def house_address(given: str) -> str:
-    """Return the address to listen at: the one that is given, or that of this machine in its network.
+def house_address(requested: str) -> str:
+    """Return the requested address, or this machine's address in its network.
 
-    Raises
-    ------
-    MisuseError
-        If it is no IPv4 address of a private network or of this machine alone.
-    InputError
-        If this machine has none.
+    Raises MisuseError unless it is an IPv4 address of a private network or loopback, and InputError if there
+    is none.
     """
-    text = given or _own_address()
+    text = requested or _own_address()
     try:
         address = ipaddress.IPv4Address(text)
     except ValueError as error:
@@ -48,7 +44,7 @@ def house_address(given: str) -> str:
 
 
 def _own_address() -> str:
-    """The address that this machine uses in its network; nothing is sent."""
+    """Connecting a UDP socket sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -59,7 +55,7 @@ def _own_address() -> str:
 
 @contextmanager
 def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
-    """Make a certificate for an address, and its key, in files that are gone at the end; and its SHA-256."""
+    """Yield a certificate for an address and its key, in temporary files, and its SHA-256."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -68,7 +64,7 @@ def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "shoal in this house")])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -84,7 +80,7 @@ def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
     )
     with tempfile.TemporaryDirectory(prefix="shoal-house-") as place:  # for its owner alone
         cert_file, key_file = Path(place) / "cert.pem", Path(place) / "key.pem"
-        cert_file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        cert_file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
         key_file.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM,
@@ -92,7 +88,7 @@ def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
                 serialization.NoEncryption(),
             )
         )
-        yield cert_file, key_file, shown_digest(made.public_bytes(serialization.Encoding.DER))
+        yield cert_file, key_file, shown_digest(signed.public_bytes(serialization.Encoding.DER))
 
 
 def shown_digest(certificate_der: bytes) -> str:
@@ -102,19 +98,10 @@ def shown_digest(certificate_der: bytes) -> str:
 
 
 class Door:
-    """Asks devices of the house for the code, and lets them in to the pages behind the guard.
+    """Asks devices of the house for the code, and lets them in to the pages inside ``guard``.
 
-    A code lets in one device; then a new one is shown. After a few wrong ones the door stays shut until the
-    app is started again.
-
-    Parameters
-    ----------
-    guard
-        The pages.
-    site
-        Where they are served.
-    show
-        Is told each code, for the terminal.
+    A code lets in one device; then ``show`` receives a new one. After a few wrong codes the door stays shut
+    until the app is started again.
     """
 
     def __init__(self, guard: Guard, site: Site, show: Callable[[str], None]) -> None:
@@ -146,12 +133,12 @@ class Door:
             await self._take(receive, send)
 
     async def _take(self, receive: Receive, send: Send) -> None:
-        given = "".join(parse_qs(await _short_body(receive)).get("code", [""])[0].split())
+        code = "".join(parse_qs(await _short_body(receive)).get("code", [""])[0].split())
         if self._wrong >= _TRIES:
             await self._ask(
                 send, 403, "Too many wrong codes. End the app on your machine, and start it again."
             )
-        elif secrets.compare_digest(given.encode(), self._code.encode()):
+        elif secrets.compare_digest(code.encode(), self._code.encode()):
             self._renew()
             await self._guard.admission(send)
         else:
@@ -175,7 +162,7 @@ def style() -> str:
 
 
 def _is_near(scope: Scope) -> bool:
-    """Whether a request comes from a private network; an address that cannot be read does not."""
+    """An address that cannot be read does not count as private."""
     try:
         return ipaddress.ip_address((scope.get("client") or ("",))[0]).is_private
     except ValueError:
@@ -183,7 +170,7 @@ def _is_near(scope: Scope) -> bool:
 
 
 async def _short_body(receive: Receive) -> str:
-    """The body of a form with one code; what is longer is cut off, and then fits no code."""
+    """A longer body is cut off, and then fits no code."""
     body, more = b"", True
     while more and len(body) <= _MOST_BYTES:
         message = await receive()

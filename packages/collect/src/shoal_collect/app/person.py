@@ -1,6 +1,6 @@
-"""Somebody who takes part from pages: her file, her trip, her blur, the round under way, what she has shared.
+"""One participant on the app's pages: her file, trip and blur, the round under way, her releases.
 
-All of it happens as ``shoal collect join`` and ``mine`` do it; what lasts is in the state folder.
+All of it works as in ``shoal collect join`` and ``mine``; lasting data are in the state folder.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from shoal.runtime.files import read_settings
 from shoal_collect.app.uploads import on_disk
 from shoal_collect.device import own_releases, participation
 from shoal_collect.device.connection import Connection, connect
-from shoal_collect.device.disk import Kept, StateFolder
+from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.device.own_releases import TakenBack
+from shoal_collect.device.own_releases import Withdrawal
 from shoal_collect.device.profile import profile_of
 from shoal_collect.device.proposal import Movement, Plan, movement_of, prepare, trips_of
 from shoal_collect.matching.cylinders import Cylinder, Point
@@ -45,20 +45,18 @@ _ON_PAGES: Final = {
 DEFAULTS: Final[Mapping[str, Any]] = {"k": 2, "blur": {"radius": "500m", "gap": "30min"}}
 
 
-class _LeftError(Exception):
+class _LeaveError(Exception):
     """She wants to leave; raised before the next request is sent."""
 
 
-class _Leavable(RemoteServer):
-    """A server that nothing more is sent to once she wants to leave."""
-
+class _LeavableServer(RemoteServer):
     wish: threading.Event
 
-    def send(self, call: Call, *given: Any, **named: Any) -> Reply:
+    def send(self, call: Call, *args: Any, **kwargs: Any) -> Reply:
         """Send a request, unless she wants to leave."""
         if self.wish.is_set():
-            raise _LeftError
-        return super().send(call, *given, **named)
+            raise _LeaveError
+        return super().send(call, *args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Trip:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the servers are, and how they are reached."""
+    """The servers' addresses and connection settings."""
 
     server: str
     authority: str
@@ -85,23 +83,9 @@ class Addresses:
 class Person:
     """One person at one collector; one thing happens at a time.
 
-    Parameters
-    ----------
-    folder
-        Her state; the caller keeps other processes out.
-    at
-        The servers.
-    user
-        Her name at the authority.
-    profile_file
-        What she is willing to share, as a start; None for the defaults.
-
-    Raises
-    ------
-    InputError
-        If the profile or the certificates cannot be read.
-    MisuseError
-        If an address is none of a server.
+    ``folder`` is her state, locked by the caller; ``profile_file`` holds her first settings, None for the
+    defaults. Raises InputError for an unreadable profile or certificate, and MisuseError for an invalid
+    address.
     """
 
     def __init__(
@@ -115,7 +99,7 @@ class Person:
         self.subject: str | None = None
         self.trip: int | None = None
         self.plan: Plan | None = None
-        self._there: Connection | None = None
+        self._connection: Connection | None = None
         self._thread: threading.Thread | None = None
         self._wish = threading.Event()
         self.said: list[str] = []
@@ -127,13 +111,13 @@ class Person:
 
     # her file
 
-    def take_files(self, found: list[tuple[str, bytes]]) -> None:
-        """Read files that a browser brought; raises InputError for what cannot be read."""
-        with on_disk(found, self.folder.folder) as path:
+    def take_files(self, files: list[tuple[str, bytes]]) -> None:
+        """Read uploaded files; raise InputError for unreadable ones."""
+        with on_disk(files, self.folder.folder) as path:
             self._take(path, "the file")
 
     def take_path(self, path: Path) -> None:
-        """Read a file or folder of this machine; raises InputError for what cannot be read."""
+        """Read a file or folder of this machine; raise InputError if it cannot be read."""
         self._take(path, str(path))
 
     def _take(self, path: Path, name: str) -> None:
@@ -149,18 +133,18 @@ class Person:
 
     @property
     def people(self) -> list[str]:
-        """Who is in her file."""
-        return [] if self._data is None else [str(one) for one in self._data.ids]
+        """The people in her file."""
+        return [] if self._data is None else [str(name) for name in self._data.ids]
 
     def choose(self, subject: str) -> None:
-        """Say who of them she is; raises InputError for somebody else."""
+        """Choose her name in the file; raise InputError for an unknown one."""
         if subject not in self.people:
             raise InputError("nobody in the file has this name; choose one from the list")
         with self._lock:
             self.subject, self.trip, self.plan, self._trips = subject, None, None, None
 
     def trips(self) -> list[Trip]:
-        """Return her trips, the newest first; none before she has said who she is."""
+        """Return her trips, the newest first; none before she has chosen her name."""
         if self._data is None or self.subject is None:
             return []
         if self._trips is None:
@@ -172,7 +156,7 @@ class Person:
         return self._trips
 
     def pick(self, trip: int) -> None:
-        """Choose a trip; raises InputError for one that is not there."""
+        """Choose a trip; raise InputError for an unknown one."""
         self._movement(trip)
         with self._lock:
             self.trip, self.plan = trip, None
@@ -185,12 +169,9 @@ class Person:
     # her blur
 
     def look(self, entries: Mapping[str, Any] | None = None) -> Plan:
-        """Blur the trip, and see what would be shared at this collector; nothing of hers is sent.
+        """Blur the trip and prepare the plan for this collector; nothing of hers is sent.
 
-        Raises
-        ------
-        InputError
-            If a server does not answer, or nothing is left to share.
+        Raises InputError if a server does not answer, or nothing is left to share.
         """
         with self._lock:
             self._require_free()
@@ -199,14 +180,14 @@ class Person:
             if entries is not None:
                 profile_of(entries)
                 self.entries = dict(entries)
-            there = self._connect()
+            connection = self._connect()
             self.plan = None
-            self.plan = prepare(there, self._movement(self.trip), profile_of(self.entries))
-            self._there = there
+            self.plan = prepare(connection, self._movement(self.trip), profile_of(self.entries))
+            self._connection = connection
             return self.plan
 
     def seen(self) -> str:
-        """What stands for the plan that is shown: who agrees to another one has not seen this one."""
+        """Return a digest of the plan on the page: consent to another digest is no consent to this plan."""
         if self.plan is None:
             return ""
         marks = repr((self.plan.cylinders, self.plan.profile, self.plan.terms, self.plan.special))
@@ -221,57 +202,51 @@ class Person:
 
     @property
     def phase(self) -> str:
-        """Where her round is; empty without one."""
-        own_round = None if self._there is None else self._there.kept.own_round
+        """The phase of her round; empty without one."""
+        own_round = None if self._connection is None else self._connection.state.own_round
         return own_round.phase if own_round is not None else ""
 
     @property
     def may_leave(self) -> bool:
-        """Whether nothing of hers is on its way to be released."""
+        """Whether none of her data is on its way to be released."""
         return self.running and self.phase in participation.BEFORE_RELEASE
 
     def waiting(self) -> bool:
-        """Whether a round was begun and is not over, and nothing is done about it here."""
+        """Return whether a round was begun, is not over, and is not running here."""
         if self.running:
             return False
-        kept = self.kept()
-        return kept is not None and kept.own_round is not None
+        state = self.state()
+        return state is not None and state.own_round is not None
 
     def agree(self, seen: str, invitation: str) -> None:
-        """Take part on the terms that were shown.
-
-        Raises
-        ------
-        InputError
-            If something else is shown by now, or the registrar does not let her in.
-        """
+        """Take part on the terms that were shown; raise InputError if they changed, or without admission."""
         with self._lock:
             self._require_free()
-            if self.plan is None or self._there is None or seen != self.seen():
+            if self.plan is None or self._connection is None or seen != self.seen():
                 raise InputError("what would be shared has changed meanwhile; look at it again")
-            participation.begin(self._there, self.plan, os.urandom, invitation or None)
-            self.folder.keep(self._there.kept)
+            participation.begin(self._connection, self.plan, os.urandom, invitation or None)
+            self.folder.save(self._connection.state)
             self.plan = None
-            self._start(self._there)
+            self._start(self._connection)
 
     def go_on(self) -> None:
-        """Go on with a round that was begun before; raises InputError while a server is away."""
+        """Continue a round that was begun before; raise InputError while a server is away."""
         with self._lock:
             if self.running:
                 return
-            there = self._connect()
-            if there.kept.own_round is None:
+            connection = self._connect()
+            if connection.state.own_round is None:
                 raise InputError("no round is under way")
-            self._there = there
-            self._start(there)
+            self._connection = connection
+            self._start(connection)
 
     def leave(self) -> None:
-        """Leave the round before anything of hers is released; raises MisuseError when it is too late."""
+        """Leave the round before anything of hers is released; raise MisuseError when it is too late."""
         with self._lock:
             if self.waiting():
-                kept = self.kept()
-                if kept is not None:
-                    self.ending = participation.leave(self.folder, kept)
+                state = self.state()
+                if state is not None:
+                    self.ending = participation.leave(self.folder, state)
                 return
             if not self.may_leave:
                 raise MisuseError("it is too late to leave; have the release deleted when it is stored")
@@ -279,27 +254,27 @@ class Person:
         if self._thread is not None:
             self._thread.join(timeout=5)
 
-    def _start(self, there: Connection) -> None:
+    def _start(self, connection: Connection) -> None:
         self._wish.clear()
         self.said, self.ending, self.trouble = [], None, ""
-        for name, server in there.servers.items():
-            there.servers[name] = _Leavable(server.url, self.at.ca)
-            there.servers[name].wish = self._wish  # type: ignore[attr-defined]  # set where it is made
-        self._thread = threading.Thread(target=self._run, args=(there,), daemon=True)
+        for name, server in connection.servers.items():
+            connection.servers[name] = _LeavableServer(server.url, self.at.ca)
+            connection.servers[name].wish = self._wish  # type: ignore[attr-defined]  # set where it is made
+        self._thread = threading.Thread(target=self._run, args=(connection,), daemon=True)
         self._thread.start()
 
-    def _run(self, there: Connection) -> None:
-        """Go on until the round has ended; whatever happens ends in a sentence."""
+    def _run(self, connection: Connection) -> None:
+        """Errors become a sentence on the page."""
         try:
             while self.ending is None:
-                with suppress(_LeftError):
+                with suppress(_LeaveError):
                     self.ending, _ = participation.finish(
-                        self.folder, there, self.said.append, self.at.poll_s, self.at.patience_s
+                        self.folder, connection, self.said.append, self.at.poll_s, self.at.patience_s
                     )
                     break
                 self._wish.clear()
                 try:
-                    self.ending = participation.leave(self.folder, there.kept)
+                    self.ending = participation.leave(self.folder, connection.state)
                 except MisuseError as error:  # too late by now: then the round goes on
                     self.said.append(str(error))
         except ShoalError as error:
@@ -309,52 +284,52 @@ class Person:
                 f"a fault of the app ({type(error).__name__}); nothing is lost, go on with the round"
             )
         finally:
-            for server in there.servers.values():
+            for server in connection.servers.values():
                 server.close()
 
     # what she has shared
 
-    def kept(self) -> Kept | None:
-        """What her device keeps; None before the first round."""
-        if self.running and self._there is not None:
-            return self._there.kept
+    def state(self) -> DeviceState | None:
+        """Return her device's state; None before the first round."""
+        if self.running and self._connection is not None:
+            return self._connection.state
         return self.folder.load()
 
     def shared(self) -> list[StoredRelease]:
         """Return her releases, the newest first."""
-        kept = self.kept()
-        return [] if kept is None else list(reversed(kept.device.owned))
+        state = self.state()
+        return [] if state is None else list(reversed(state.device.owned))
 
     def fetch(self, identifier: str) -> tuple[int, tuple[Cylinder, ...]]:
-        """Fetch what the collector stores of a release: the day, and its circles; raises InputError."""
-        kept = self._known()
-        own = own_releases.find(kept.device, identifier)
-        day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), kept.device, own)
+        """Fetch a stored release: the day, and its circles; raise InputError."""
+        state = self._require_state()
+        release = own_releases.find(state.device, identifier)
+        day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), state.device, release)
         return day, points
 
-    def take_back(self, identifier: str) -> TakenBack:
-        """Have a release deleted, and keep the receipt; raises InputError."""
+    def take_back(self, identifier: str) -> Withdrawal:
+        """Withdraw a release, and save the receipt; raise InputError."""
         with self._lock:
             self._require_free()
-            kept = self._known()
-            own = own_releases.find(kept.device, identifier)
-            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), kept.device, own)
-            kept.device.owned[kept.device.owned.index(own)] = back.own
-            self.folder.keep(kept)
+            state = self._require_state()
+            release = own_releases.find(state.device, identifier)
+            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), state.device, release)
+            state.device.owned[state.device.owned.index(release)] = back.release
+            self.folder.save(state)
             return back
 
-    def _known(self) -> Kept:
-        kept = self.kept()
-        if kept is None:
+    def _require_state(self) -> DeviceState:
+        state = self.state()
+        if state is None:
             raise InputError("nothing was shared from here yet")
-        return kept
+        return state
 
     def _connect(self) -> Connection:
         at = self.at
-        there = connect(self.folder, at.server, at.authority, at.ca, self.user, os.urandom)
-        for server in there.servers.values():
+        connection = connect(self.folder, at.server, at.authority, at.ca, self.user, os.urandom)
+        for server in connection.servers.values():
             server.close()
-        return there
+        return connection
 
     def _require_free(self) -> None:
         if self.running or self.waiting():
@@ -362,7 +337,7 @@ class Person:
 
 
 def plain(complaint: str | ShoalError) -> str:
-    """A complaint without what belongs to the command line."""
+    """Return a complaint without hints for the command line."""
     text = complaint.cli_message if isinstance(complaint, ShoalError) else complaint
     text = _OPTION.sub("", text)
     for command_line, page in _ON_PAGES.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,50 +21,43 @@ COOKIE: Final = "shoal-app"
 OPEN_FILE: Final = "open.html"
 
 
+@dataclass(frozen=True)
+class PageSocket:
+    """Where the pages listen.
+
+    Parameters
+    ----------
+    house
+        An address of this machine in its network, empty to find it; None to listen on this machine alone.
+    port
+        The port; 0 takes a free one.
+    open_browser
+        Whether to open the page.
+    """
+
+    house: str | None
+    port: int
+    open_browser: bool
+
+
 def serve_participant(
     state: Path,
     at: Addresses,
     ready: Callable[[str, str | None], None],
     show_code: Callable[[str], None],
+    socket: PageSocket,
     *,
     user: str,
     profile_file: Path | None,
-    house: str | None,
-    port: int,
-    open_browser: bool,
 ) -> None:
-    """Run until interrupted.
+    """Run until interrupted; raise InputError or MisuseError for a port, address, state or profile of no use.
 
-    Parameters
-    ----------
-    state
-        The folder of her state.
-    at
-        The collector and the authority.
-    ready
-        Is told the address, and the SHA-256 of the certificate for an address of the house.
-    show_code
-        Is told each code that lets in a device of the house.
-    user
-        Her name at the authority.
-    profile_file
-        Where her settings begin.
-    house
-        An address of this machine in its network, empty to find it; None to listen on this machine alone.
-    port
-        Where to listen; 0 takes a free one.
-    open_browser
-        Whether to open the page.
-
-    Raises
-    ------
-    InputError
-        When the port cannot be had, or the state or the profile cannot be read, or is in use.
-    MisuseError
-        When the address is not one of a house, or no address of a server.
+    ``ready`` receives the address, and the certificate's SHA-256 in a house; ``show_code`` each code that
+    admits a device of the house.
     """
+    house, port = socket.house, socket.port
     folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()
-    with folder.alone(), ExitStack() as stack:
+    with folder.lock(), ExitStack() as stack:
         clear_away(folder.folder)
         person = Person(folder, at, user, profile_file)
         folder.load()  # a state that cannot be used is refused before anything listens
@@ -85,7 +79,7 @@ def serve_participant(
         with listening:
             entry = address + ("/" if house is not None else f"/{keys.prefix}/enter?token={keys.token}")
             ready(entry, digest)
-            if open_browser and house is None:
+            if socket.open_browser and house is None:
                 stack.callback((folder.folder / OPEN_FILE).unlink, missing_ok=True)
                 open_page(folder.folder / OPEN_FILE, entry, NAME)
             server.run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""The command that opens the pages of a participant; it imports what is heavy."""
+"""The command that opens the pages of a participant; heavy imports are inside it."""
 
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def participant_app(**options: Any) -> int:
     leave_no_core()
     with needs_extra("shoal-collect[app]"):
         from shoal_collect.app.person import Addresses
-        from shoal_collect.app.serving import serve_participant
+        from shoal_collect.app.serving import PageSocket, serve_participant
 
         if options["house"] is not None:
             import cryptography  # noqa: F401  (named in the error when it is missing)
@@ -77,10 +77,8 @@ def participant_app(**options: Any) -> int:
         addresses,
         ready,
         show_code,
+        PageSocket(options["house"], options["port"], open_browser=not options["no_browser"]),
         user=options["user"],
         profile_file=options["profile_file"],
-        house=options["house"],
-        port=options["port"],
-        open_browser=not options["no_browser"],
     )
     return 0

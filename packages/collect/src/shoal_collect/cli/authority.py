@@ -1,4 +1,4 @@
-"""The command that runs an authority; it imports what is heavy."""
+"""The command that runs an authority; heavy imports are inside it."""
 
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def authority(**options: Any) -> int:
             register = RegisterBook(database)
             admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
         signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
-        if successors and signing_key not in {one.new for one in successors}:
+        if successors and signing_key not in {successor_key.new for successor_key in successors}:
             raise InputError(
                 f"the files given with --successors do not lead to the key in {options['key']}; name the new "
                 "key file with --key"

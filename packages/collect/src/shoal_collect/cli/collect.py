@@ -1,4 +1,4 @@
-"""The commands of the user-centric protocol; everything heavy is imported inside them."""
+"""The commands of the user-centric protocol; heavy imports are inside them."""
 
 import resource
 from collections.abc import Callable
@@ -29,18 +29,18 @@ _CRYPTO_ON: Final = "cryptography real: every question and release went through 
 
 
 def leave_no_core() -> None:
-    """A crash leaves no image of this process on the disk: it would hold keys and what nobody should read."""
+    """Disable core dumps: they would hold secret keys."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def require_points_as_given(reading: dict[str, Any]) -> None:
-    """Raise a usage error where options of the input round it."""
+    """Raise a usage error for input options that round points."""
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
 
 
 def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what every command of a participant needs: servers, her name there, how long to wait."""
+    """Add the options of participants: servers, user name, patience."""
     options = (
         click.option("--server", "server_url", required=True, metavar="URL", help="The collector."),
         click.option(
@@ -210,9 +210,9 @@ def simulate(**options: Any) -> int:
                 subtrajectories=options["subtrajectories"],
             )
             of_these = {"bootstrap": bootstrap, "theta_m": theta_m, "theta_min": theta_min, "k": k}
-            said = PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
-            printed = {} if said is None else {"paper": _printed(*said)}
-            rows.append({**of_these, **_simulated(people, setting, options, repeat, run), **printed})
+            paper_row = PAPER.get((bootstrap, theta_m, theta_min, k)) if paper else None
+            printed = {} if paper_row is None else {"paper": _paper_values(*paper_row)}
+            rows.append({**of_these, **_simulate_row(people, setting, options, repeat, run), **printed})
             bars("configurations", len(rows), len(configurations))
     trips = sum(map(len, people))
     document = {
@@ -225,7 +225,7 @@ def simulate(**options: Any) -> int:
         "simulations": repeat,
         "participants": len(people),
         "trips": trips,
-        "pairs": sum(len(trip) * (len(trip) - 1) // 2 for own in people for trip in own),
+        "pairs": sum(len(trip) * (len(trip) - 1) // 2 for person_trips in people for trip in person_trips),
         "configurations": rows,
     }
     print_result(as_json, document, _lines(document))
@@ -233,7 +233,6 @@ def simulate(**options: Any) -> int:
 
 
 def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) -> None:
-    """Raise MisuseError or UsageError for options that contradict each other."""
     real = options["crypto"] == "real"
     if options["paper"]:
         refuse_unused(
@@ -255,8 +254,7 @@ def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) 
         )
 
 
-def _printed(submitted_percent: float, users: int, theirs_percent: float) -> dict[str, float]:
-    """What the paper prints of a configuration."""
+def _paper_values(submitted_percent: float, users: int, theirs_percent: float) -> dict[str, float]:
     return {
         "share_submitted": submitted_percent / 100,
         "users_with_at_least_one": users,
@@ -265,12 +263,13 @@ def _printed(submitted_percent: float, users: int, theirs_percent: float) -> dic
 
 
 def _bootstrappers(participants: int, others: int) -> int:
-    """As many as in the paper, of few participants half, and others must be left."""
+    """As many as in the paper; half of few participants, and others must be left."""
     return max(0, min(_BOOTSTRAPPERS, participants // 2, participants - others))
 
 
-def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any) -> dict[str, Any]:
-    """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
+def _simulate_row(
+    people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any
+) -> dict[str, Any]:
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.roles.rules import Rules
     from shoal_collect.simulation.experiment import simulate, simulate_with_cryptography
@@ -296,16 +295,14 @@ def _simulated(people: Any, setting: Any, options: dict[str, Any], repeat: int, 
 
 
 def _average(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The mean of several simulations, with the range of the share submitted."""
     if len(results) == 1:
         return results[0]
-    mean = {name: sum(one[name] for one in results) / len(results) for name in results[0]}
-    shares = [one["share_submitted"] for one in results]
+    mean = {name: sum(result[name] for result in results) / len(results) for name in results[0]}
+    shares = [result["share_submitted"] for result in results]
     return {**mean, "share_submitted_range": [min(shares), max(shares)]}
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    """The document in words."""
     lines = [
         document["note"],
         f"{document['participants']:,} participants, {counted(document['trips'], 'trip')}, "
@@ -326,11 +323,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
             f"phi = 0 for {row['phi_share_of_zeros']:.2%}, else {row['phi_mean_of_others']:.1f} on average"
         )
         if "paper" in row:
-            said = row["paper"]
+            paper = row["paper"]
             lines.append(
-                f"    the paper: {said['share_submitted']:.2%} submitted; "
-                f"{counted(said['users_with_at_least_one'], 'person', 'people')}; "
-                f"{said['their_average_share']:.2%}"
+                f"    the paper: {paper['share_submitted']:.2%} submitted; "
+                f"{counted(paper['users_with_at_least_one'], 'person', 'people')}; "
+                f"{paper['their_average_share']:.2%}"
             )
         if "cpu_s_per_member" in row:
             lines.append(

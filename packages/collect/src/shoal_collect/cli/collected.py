@@ -1,4 +1,4 @@
-"""The commands on what a collection holds: export, and a person's own releases; they import what is heavy."""
+"""The commands on a collection's data: export, and a person's own releases; heavy imports are inside them."""
 
 import secrets
 import time
@@ -24,7 +24,7 @@ from shoal.errors import InputError
 from shoal.units import counted
 
 if TYPE_CHECKING:
-    from shoal_collect.device.disk import Kept, StateFolder
+    from shoal_collect.device.disk import DeviceState, StateFolder
     from shoal_collect.device.http_client import RemoteServer
     from shoal_collect.roles.participant_round import Device
 
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 @input_options
 @output_options
 def export(**options: Any) -> int:
-    """Export what a collector has stored: tables for analysts and maps, boxes for attacks and metrics."""
+    """Export a collector's releases: tables for analysts and maps, boxes for attacks and metrics."""
     as_json, _ = options.pop("as_json"), options.pop("quiet")
     with needs_extra("shoal-collect"):
         from shoal_collect.collected.folder import export as write
@@ -93,28 +93,30 @@ def export(**options: Any) -> int:
         from shoal_collect.storage.stored import StoredReleases
 
     require_there(options["database"], "collector")
-    among = None if options["identifiers"] is None else _lines(options["identifiers"])
+    identifiers = None if options["identifiers"] is None else _lines(options["identifiers"])
     day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
     grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
     owners = _owners(options)
     with Database(options["database"]) as database:
-        held = StoredReleases(database)
-        stored, terms = held.all(day=day, among=among), held.terms()
-    found = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
+        stored_releases = StoredReleases(database)
+        stored, terms = stored_releases.all(day=day, identifiers=identifiers), stored_releases.terms()
+    result = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
     missing = (
         []
-        if among is None
-        else [counted(len(among) - len(stored), "identifier is not stored", "identifiers are not stored")]
+        if identifiers is None
+        else [
+            counted(len(identifiers) - len(stored), "identifier is not stored", "identifiers are not stored")
+        ]
     )
     lines = [
-        f"{counted(found.releases, 'release')} with {counted(found.circles, 'circle')}, stored "
-        f"{found.days[0]} to "
-        f"{found.days[1]}, {found.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
-        *(missing if among and len(among) > len(stored) else []),
-        f"boxes: {found.verdict}",
+        f"{counted(result.releases, 'release')} with {counted(result.circles, 'circle')}, stored "
+        f"{result.days[0]} to "
+        f"{result.days[1]}, {result.of_nobody:,} of them records of nobody, under {len(terms)} sets of terms",
+        *(missing if identifiers and len(identifiers) > len(stored) else []),
+        f"boxes: {result.verdict}",
         f"in {options['output']}",
     ]
-    print_result(as_json, {"output": str(options["output"]), **found.to_json()}, lines)
+    print_result(as_json, {"output": str(options["output"]), **result.to_json()}, lines)
     return 0
 
 
@@ -133,7 +135,7 @@ def export(**options: Any) -> int:
 @click.option("--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's.")
 @output_options
 def mine(**options: Any) -> int:
-    """List your own releases, fetch one, or have one deleted. Each is asked for with a key of its own."""
+    """List your own releases, fetch one, or have one deleted. Each has its own key."""
     as_json, _ = options.pop("as_json"), options.pop("quiet")
     with needs_extra("shoal-collect"):
         from shoal_collect.device.disk import StateFolder
@@ -150,45 +152,51 @@ def mine(**options: Any) -> int:
     if not options["state"].is_dir():
         raise InputError(f"{options['state']} does not exist; name the folder that join uses with --state")
     folder = StateFolder(options["state"])
-    with folder.alone():
-        kept = folder.load()
-        if kept is None:
+    with folder.lock():
+        device_state = folder.load()
+        if device_state is None:
             raise InputError(f"{options['state']} holds no state of a device")
         if identifier is None:
-            told, lines = _listed(kept.device)
+            document, lines = _list_releases(device_state.device)
         else:
             server = RemoteServer(options["server_url"], options["ca"])
-            said = server.about()
+            facts = server.about()
             server.close()
-            if follow_collector(kept.device, said, time.time()):
-                folder.keep(kept)
-            told, lines = (_fetched if options["fetch"] else _taken_back)(server, folder, kept, identifier)
-    print_result(as_json, told, lines)
+            if follow_collector(device_state.device, facts, time.time()):
+                folder.save(device_state)
+            document, lines = (_fetch_release if options["fetch"] else _withdraw_release)(
+                server, folder, device_state, identifier
+            )
+    print_result(as_json, document, lines)
     return 0
 
 
-def _listed(device: "Device") -> tuple[dict[str, Any], list[str]]:
-    """Her releases, for programs and for people."""
+def _list_releases(device: "Device") -> tuple[dict[str, Any], list[str]]:
     from shoal_collect.roles.consent import date_of
 
     rows = [
-        {"identifier": one.identifier, "day": date_of(one.day), "deleted": one.withdrawn is not None}
-        for one in device.owned
+        {
+            "identifier": release.identifier,
+            "day": date_of(release.day),
+            "deleted": release.withdrawn is not None,
+        }
+        for release in device.owned
     ]
     lines = [f"{row['identifier']}  {row['day']}{'  deleted' if row['deleted'] else ''}" for row in rows]
     return {"releases": rows}, lines or ["no release yet"]
 
 
-def _fetched(
-    server: "RemoteServer", _folder: "StateFolder", kept: "Kept", identifier: str
+def _fetch_release(
+    server: "RemoteServer", _folder: "StateFolder", device_state: "DeviceState", identifier: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """What the collector stores of a release."""
     from shoal_collect.device import own_releases
     from shoal_collect.roles.consent import date_of
 
-    day, points, state = own_releases.fetch(server, kept.device, own_releases.find(kept.device, identifier))
+    day, points, state = own_releases.fetch(
+        server, device_state.device, own_releases.find(device_state.device, identifier)
+    )
     columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
-    told = {
+    document = {
         "identifier": identifier,
         "day": date_of(day),
         "columns": columns,
@@ -199,29 +207,28 @@ def _fetched(
     if state is not None:
         sealed = f"it stands under the root of its day; the state after that day: {state.hex()}"
     in_words = (f"from {when} (UTC): {where}" for when, where in own_releases.points_in_words(points))
-    return told, [f"stored on {told['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
+    return document, [f"stored on {document['day']}: {counted(len(points), 'circle')}", *in_words, sealed]
 
 
-def _taken_back(
-    server: "RemoteServer", folder: "StateFolder", kept: "Kept", identifier: str
+def _withdraw_release(
+    server: "RemoteServer", folder: "StateFolder", device_state: "DeviceState", identifier: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """What becomes of a release that she has deleted; the receipt is kept."""
     from shoal_collect.device import own_releases
     from shoal_collect.roles.consent import date_of
 
-    own = own_releases.find(kept.device, identifier)
-    back = own_releases.take_back(server, kept.device, own)
-    kept.device.owned[kept.device.owned.index(own)] = back.own
-    folder.keep(kept)
-    told = {
+    release = own_releases.find(device_state.device, identifier)
+    back = own_releases.take_back(server, device_state.device, release)
+    device_state.device.owned[device_state.device.owned.index(release)] = back.release
+    folder.save(device_state)
+    document = {
         "identifier": identifier,
         "deleted_on": date_of(back.day),
         "counts_until": date_of(back.due),
-        "proof": (back.own.withdrawn or b"").hex(),
+        "proof": (back.release.withdrawn or b"").hex(),
     }
-    return told, [
-        f"deleted on {told['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
-        f"from {told['counts_until']} on; the collector's signed receipt is kept"
+    return document, [
+        f"deleted on {document['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
+        f"from {document['counts_until']} on; the collector's signed receipt is kept"
     ]
 
 
@@ -257,9 +264,9 @@ def export_state(folder: Path, file: Path, without_round: bool, as_json: bool, q
 
     if not folder.is_dir():
         raise InputError(f"{folder} does not exist; name the folder that join uses")
-    held = StateFolder(folder)
-    with held.alone():
-        held.export(file, without_round=without_round)
+    state_folder = StateFolder(folder)
+    with state_folder.lock():
+        state_folder.export(file, without_round=without_round)
     print_result(as_json, {"file": str(file)}, [f"moved to {file}; {folder} is locked until it comes back"])
     return 0
 
@@ -282,9 +289,9 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
 
     if not file.is_file():  # opening DIR makes it
         raise InputError(f"{file} does not exist; name the file that 'shoal collect state export' wrote")
-    held = StateFolder(folder)
-    with held.alone():
-        held.take_in(file)
+    state_folder = StateFolder(folder)
+    with state_folder.lock():
+        state_folder.import_from(file)
     print_result(
         as_json, {"folder": str(folder)}, [f"{folder} holds the state; delete {file}, it holds your keys"]
     )
@@ -292,10 +299,7 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
 
 
 def require_there(url: str, whose: str) -> None:
-    """Raise InputError for a SQLite file that does not exist; opening it would make an empty one.
-
-    whose: the server that made it.
-    """
+    """Raise InputError for a missing SQLite file of server ``whose``; opening it would make an empty one."""
     file = Path(url.removeprefix("sqlite:///"))
     if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
         raise InputError(f"{file} does not exist; name the {whose}'s database with --database")
@@ -309,11 +313,10 @@ def _lines(file: Path) -> frozenset[str]:
 
 
 def _owners(options: dict[str, Any]) -> Any:
-    """What a laboratory knows; None without --raw."""
-    given = [name for name in ("raw", "owners", "linkage") if options[name] is not None]
-    if not given:
+    names = [name for name in ("raw", "owners", "linkage") if options[name] is not None]
+    if not names:
         return None
-    if len(given) < 3:
+    if len(names) < 3:
         raise click.UsageError("--raw, --owners and --linkage go together: they are a laboratory's")
     import csv
 
@@ -335,10 +338,10 @@ def _owners(options: dict[str, Any]) -> Any:
         )
 
     def read_in(plane: str) -> Trajectories:
-        found = read(options["raw"], working_crs=plane, cell_m=CELLS.cell_m, slot_s=CELLS.slot_s, **reading)
-        unknown = len(set(of.values()) - set(map(str, found.ids)))
+        data = read(options["raw"], working_crs=plane, cell_m=CELLS.cell_m, slot_s=CELLS.slot_s, **reading)
+        unknown = len(set(of.values()) - set(map(str, data.ids)))
         if unknown:
             raise InputError(f"{unknown} people in {options['owners']} are not in the raw data")
-        return found
+        return data
 
     return Owners(of, read_in, options["linkage"])

@@ -1,10 +1,11 @@
-"""The command that runs a collector; it imports what is heavy."""
+"""The command that runs a collector; heavy imports are inside it."""
 
 import math
 import os
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -13,10 +14,27 @@ from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
 from shoal_collect.cli.keys import read_files, showing_successors
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
-from shoal_collect.cli.stating import STATEMENTS, stating
 
 if TYPE_CHECKING:
     from shoal_collect.roles.terms import Terms
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+STATEMENTS: Final = {
+    "controller": "Who is responsible for the collection, with an address.",
+    "purpose": "What it is for.",
+    "recipients": "Who receives what is released.",
+    "retention": "How long it is kept.",
+    "contact": "Whom to ask, and to whom to object.",
+}
+
+
+def stating(command: Command) -> Command:
+    """Add an option for each statement; a device shows them before consent."""
+    for name, words in reversed(STATEMENTS.items()):
+        command = click.option(f"--{name}", default="", metavar="TEXT", help=f"For consent: {words}")(command)
+    return command
 
 
 @click.command(
@@ -173,7 +191,7 @@ def server(**options: Any) -> int:
     """
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
-        from shoal_collect.server.http_collector import collector_application
+        from shoal_collect.server.http_collector import CollectorSettings, collector_application
         from shoal_collect.storage.database import Database
     from shoal_collect.device.http_client import RemoteServer
 
@@ -188,14 +206,16 @@ def server(**options: Any) -> int:
             database,
             seed,
             terms,
-            places,
+            CollectorSettings(
+                places,
+                round_size=options["round_size"],
+                join_s=options["join_s"],
+                quota=options["quota"],
+                authority=options["authority"] and RemoteServer(options["authority"]).url,
+                successors=read_files(options["successors"]),
+            ),
             os.urandom,
-            round_size=options["round_size"],
-            join_s=options["join_s"],
-            quota=options["quota"],
-            authority=options["authority"] and RemoteServer(options["authority"]).url,
             quiet=options["quiet"],
-            successors=read_files(options["successors"]),
         )
 
         if options["bootstrap_until"] is not None:
@@ -209,7 +229,6 @@ def server(**options: Any) -> int:
 
 
 def _terms_of(options: dict[str, Any]) -> "Terms":
-    """The terms of the collector's rounds; raises MisuseError for settings that do not go together."""
     from pydantic import ValidationError
 
     from shoal_collect.device.http_client import RemoteServer
@@ -262,7 +281,6 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
 
 
 def _public_places(file: Path, days: int) -> Any:
-    """Places with weights, and the days before today."""
     import csv
     import time
 

@@ -1,4 +1,4 @@
-"""The shape of what the commands of ``shoal collect`` print with ``--json``."""
+"""The documents that the commands of ``shoal collect`` print with ``--json``."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -27,7 +27,7 @@ class GroupSizeDocument(TypedDict):
 
 @closed
 class CollectPlanDocument(TypedDict):
-    """How safe groups of each size are, and what they cost a member."""
+    """The safety of groups of each size, and their cost for a member."""
 
     people: int
     dishonest: int
@@ -40,7 +40,7 @@ class CollectPlanDocument(TypedDict):
 
 @closed
 class CollectExportDocument(TypedDict):
-    """What was exported of a collection; terms are those of its rounds."""
+    """The exported parts of a collection; terms are those of its rounds."""
 
     output: str
     releases: int
@@ -70,9 +70,9 @@ class OwnReleasesDocument(TypedDict):
 
 @closed
 class FetchedDocument(TypedDict):
-    """With --fetch: what the collector stores, a list of numbers for each circle.
+    """With --fetch: the stored release, a list of numbers for each circle.
 
-    ``state`` is the state after its day, under whose root it was shown to stand; null while the day is open.
+    ``state`` is the state after its day, whose root includes it; null while the day is open.
     """
 
     identifier: str
@@ -108,7 +108,7 @@ class MovedInDocument(TypedDict):
 
 @growing
 class SimulatedDocument(TypedDict):
-    """One configuration, averaged over its simulations; with real cryptography its costs stand beside."""
+    """One configuration, averaged over its simulations; with the costs of real cryptography where it ran."""
 
     bootstrap: int
     theta_m: float
@@ -151,7 +151,7 @@ class CheckedDocument(TypedDict):
 
 @closed
 class BootstrapDocument(TypedDict):
-    """Records of nobody that were counted, and the day on which they are deleted."""
+    """Bootstrap records that were counted, and the day on which they are deleted."""
 
     until: str
     records: int
@@ -159,7 +159,7 @@ class BootstrapDocument(TypedDict):
 
 @closed
 class ReleasedDocument(TypedDict):
-    """What was released, a list of numbers for each circle."""
+    """The release, a list of numbers for each circle."""
 
     columns: list[str]
     points: list[Circle]
@@ -167,7 +167,7 @@ class ReleasedDocument(TypedDict):
 
 @closed
 class JoinDocument(TypedDict):
-    """What became of a round, for whoever took part alone; "declined" where she did not consent."""
+    """The outcome of a round, private to its participant; "declined" without consent."""
 
     ending: Literal["shared", "nothing-left", "alone", "failed", "declined"]
     message: str

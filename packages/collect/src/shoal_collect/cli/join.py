@@ -1,4 +1,4 @@
-"""The command that takes part in a round, on a person's own device; it imports what is heavy."""
+"""The command that takes part in a round, on a person's own device; heavy imports are inside it."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def join(**options: Any) -> int:
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
     def look() -> "tuple[Movement, Profile]":
-        """Her own files, which nobody else has to be asked about."""
+        """Read her own files; this needs no server."""
         from shoal.io import read
 
         profile = read_profile(options["profile_file"])
@@ -107,10 +107,10 @@ def join(**options: Any) -> int:
         )
 
     folder = StateFolder(options["state"], Past(folder_of_account()))
-    with folder.alone(), ExitStack() as connections:
-        kept = folder.load()
-        seen = look() if kept is None or kept.own_round is None else None
-        there = connect(
+    with folder.lock(), ExitStack() as connections:
+        device_state = folder.load()
+        seen = look() if device_state is None or device_state.own_round is None else None
+        connected = connect(
             folder,
             options["server_url"],
             options["authority_url"],
@@ -120,19 +120,19 @@ def join(**options: Any) -> int:
             options["patience_s"],
             say,
         )
-        for server in there.servers.values():
+        for server in connected.servers.values():
             connections.callback(server.close)
-        if there.kept.own_round is None:
+        if connected.state.own_round is None:
             from shoal_collect.device.preview import preview_page
 
-            plan = prepare(there, *(seen or look()))
+            plan = prepare(connected, *(seen or look()))
             page = folder.folder / "preview.html"
             _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
             if not consent("\n".join(plan.lines(page))):
                 _say_declined(as_json=as_json)
                 return 0
             participation.begin(
-                there,
+                connected,
                 plan,
                 os.urandom,
                 options["invitation"],
@@ -145,11 +145,13 @@ def join(**options: Any) -> int:
                 "the next one"
             )
         try:
-            ending, file = participation.finish(folder, there, say, options["poll_s"], options["patience_s"])
+            ending, file = participation.finish(
+                folder, connected, say, options["poll_s"], options["patience_s"]
+            )
         except KeyboardInterrupt as stopped:
             raise KeyboardInterrupt(
                 "interrupted; the round is kept: run the same command again soon, and it goes on. Your group "
-                f"waits for you {show_s(there.terms.phase_limit_s)} in each step"
+                f"waits for you {show_s(connected.terms.phase_limit_s)} in each step"
             ) from stopped
     well = ending.kind in ("shared", "nothing-left")
     if as_json:
@@ -161,12 +163,11 @@ def join(**options: Any) -> int:
 
 
 def _say_declined(*, as_json: bool) -> None:
-    """She did not consent: a document as of any other ending, or three words."""
     from shoal_collect.device.disk import document_of
     from shoal_collect.roles.participant_round import Ending
 
-    said = "nothing was sent"
-    click.echo(json.dumps(document_of(Ending("declined", said))) if as_json else said)
+    message = "nothing was sent"
+    click.echo(json.dumps(document_of(Ending("declined", message))) if as_json else message)
 
 
 def _write_private(file: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Keys of servers: the commands that make one and let it name its successor, and the option that shows it."""
+"""Keys of servers: commands that make one and sign its successor, and the option that shows it."""
 
 import json
 import time
@@ -105,12 +105,12 @@ def successor(role: Any, old_key: Path, new_key: Path, file: Path, days: int) ->
     signing_seed, _ = _keys_of(role, old_key)
     new_seed, sealing = _keys_of(role, new_key)
     old, new = verify_key(signing_seed).hex(), verify_key(new_seed).hex()
-    known = {one.old: one.new for one in earlier if one.role == role}
-    if old in known:
+    successor_of = {statement.old: statement.new for statement in earlier if statement.role == role}
+    if old in successor_of:
         raise MisuseError(
             f"{file} names a successor of this key already; sign with that one, or devices refuse both"
         )
-    if new == old or new in known:
+    if new == old or new in successor_of:
         raise MisuseError("the new key was used before; name another file with --new-key")
     signed = sign_successor(signing_seed, role, new, int(time.time()), days, sealing)
     document = Successors(successors=(*earlier, signed)).model_dump_json(indent=2)
@@ -122,7 +122,6 @@ def successor(role: Any, old_key: Path, new_key: Path, file: Path, days: int) ->
 
 
 def _keys_of(role: str, file: Path) -> tuple[bytes, str]:
-    """What signs for a server, and the authority's key that claims are sealed with."""
     from shoal_collect.crypto import envelope
     from shoal_collect.roles.registrar import signing_seed_of
     from shoal_collect.server.http_authority import secrets_of
@@ -137,7 +136,7 @@ def _keys_of(role: str, file: Path) -> tuple[bytes, str]:
 
 
 def read_file(file: Path) -> "Sequence[Successor]":
-    """Read successors; raise InputError for a file that holds none."""
+    """Read successors; raise InputError for a file without any."""
     from shoal_collect.roles.succession import Successors
 
     try:
@@ -155,4 +154,4 @@ def read_file(file: Path) -> "Sequence[Successor]":
 
 def read_files(files: Sequence[Path]) -> "tuple[Successor, ...]":
     """Read the successors of all these files."""
-    return tuple(one for file in files for one in read_file(file))
+    return tuple(statement for file in files for statement in read_file(file))

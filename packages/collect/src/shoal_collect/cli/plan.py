@@ -1,4 +1,4 @@
-"""The command that says what a size of groups means; everything heavy is imported inside it."""
+"""The command that explains group sizes; heavy imports are inside it."""
 
 import json
 from typing import Any
@@ -51,7 +51,7 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document; `shoal schema collect-plan`.")
 def plan(**options: Any) -> int:
-    """Say how safe groups of each size are, and what they cost: the paper's Sec. 4 as a calculator."""
+    """Compute the safety and cost of groups of each size: the paper's Sec. 4 as a calculator."""
     with needs_extra("shoal-collect"):
         from shoal_collect.roles.plan import (
             SHOTS,
@@ -100,7 +100,6 @@ def plan(**options: Any) -> int:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    """The document in words."""
     return [
         f"{document['people']:,} people on a roster, {document['dishonest']:,} of them play together, and "
         f"can choose among {document['shots']:,} lotteries",

@@ -1,4 +1,4 @@
-"""The command that runs a registrar, writes invitations and allows accounts; it imports what is heavy."""
+"""The command that runs a registrar, writes invitations and allows accounts; heavy imports are inside it."""
 
 import os
 from pathlib import Path
@@ -137,7 +137,6 @@ def registrar(**options: Any) -> int:
 
 
 def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk | None":
-    """The institution's login; None without --login."""
     if options["issuer"] is None:
         return None
     if options["login_client"] is None or options["login_address"] is None:
@@ -148,7 +147,7 @@ def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "Login
     import time
 
     from shoal_collect.server.http_login import RETURN, LoginDesk
-    from shoal_collect.server.login import LoginKeys, Provider, fetching, require_private, secret_from
+    from shoal_collect.server.login import LoginKeys, Provider, make_fetch, require_private, secret_from
     from shoal_collect.storage.logins import Logins
 
     issuer = options["issuer"]
@@ -156,7 +155,7 @@ def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "Login
     address = require_private(options["login_address"], "this registrar's public address")
     secret = secret_from(options["login_secret"], os.environ.get("SHOAL_LOGIN_SECRET"))
     provider = Provider(
-        issuer, options["login_client"], secret, f"{address}{RETURN}", fetching(options["login_ca"])
+        issuer, options["login_client"], secret, f"{address}{RETURN}", make_fetch(options["login_ca"])
     )
     return LoginDesk(provider, LoginKeys(seed), Logins(database), time.time)
 
@@ -172,12 +171,11 @@ def _key(text: str) -> bytes:
 
 
 def _accounts(file: Path) -> list[bytes]:
-    """Accounts in hexadecimal, one a line; empty lines and what follows a # do not count."""
     try:
         lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read; give a text file with one account a line") from error
-    found = []
+    accounts = []
     for number, line in enumerate(lines, 1):
         try:
             account = bytes.fromhex(line)
@@ -186,5 +184,5 @@ def _accounts(file: Path) -> list[bytes]:
         if line and len(account) != 32:
             raise InputError(f"line {number} of {file} is not an account: 64 hexadecimal digits")
         if line:
-            found.append(account)
-    return found
+            accounts.append(account)
+    return accounts

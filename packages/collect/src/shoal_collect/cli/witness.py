@@ -1,4 +1,4 @@
-"""The command that runs a witness; it imports what is heavy."""
+"""The command that runs a witness; heavy imports are inside it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,8 +52,8 @@ def witness(**options: Any) -> int:
     """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
-        from shoal_collect.device.http_client import asking
-        from shoal_collect.server.following import Following
+        from shoal_collect.device.http_client import make_asker
+        from shoal_collect.server.following import DayFollower
         from shoal_collect.server.http_witness import witness_application
         from shoal_collect.storage.database import Database
     if not options["follow"]:
@@ -63,9 +63,9 @@ def witness(**options: Any) -> int:
         seed = secret_of(options["key"])
         following = None
         if options["follow"]:
-            url, known = options["follow"]
-            ask = asking(*_collector_at(url, known, options["ca"]), seed)
-            following = Following(database, ask)
+            url, key = options["follow"]
+            ask = make_asker(*_collector_at(url, key, options["ca"]), seed)
+            following = DayFollower(database, ask)
             _say_what_it_lacks(ask, verify_key(seed).hex())
         app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
@@ -73,7 +73,7 @@ def witness(**options: Any) -> int:
 
 
 def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
-    """A witness may start before the collector, but it answers nothing without it."""
+    """A witness may start before the collector, but answers nothing without it."""
     import time
 
     from shoal_collect.faults import PeerError
@@ -82,8 +82,8 @@ def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
     from shoal_collect.storage.database import UnavailableError
 
     try:
-        said = ask("/v1/about")
-        ahead_s, terms = time.time() - float(said["time_s"]), read_terms(said["terms"])
+        facts = ask("/v1/about")
+        ahead_s, terms = time.time() - float(facts["time_s"]), read_terms(facts["terms"])
     except (PeerError, UnavailableError) as error:
         lacks = [f"{error.cli_message}; until it answers"]
     except (KeyError, TypeError, ValueError):
@@ -92,14 +92,13 @@ def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
         lacks = []
         if not abs(ahead_s) <= SKEW_S:
             lacks.append(f"the clock here is {ahead_s:+.0f} s from the collector's; until it is set")
-        if key not in {one.key for one in terms.witnesses}:
+        if key not in {item.key for item in terms.witnesses}:
             lacks.append("the collector does not name this witness (--witness URL KEY); until it does")
-    for one in lacks:
-        click.echo(f"{one}, this witness answers nothing, and rounds wait", err=True)
+    for item in lacks:
+        click.echo(f"{item}, this witness answers nothing, and rounds wait", err=True)
 
 
 def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
-    """The collector that a witness follows."""
     from shoal_collect.device.http_client import RemoteServer
 
     return RemoteServer(url, ca), bytes.fromhex(key_after("--follow", key))

@@ -1,1 +1,1 @@
-"""What a collection holds, as tables that analysts, maps and attacks read."""
+"""Collected releases as tables for analysts, maps and attacks."""

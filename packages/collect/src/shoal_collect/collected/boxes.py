@@ -1,4 +1,4 @@
-"""Collected releases as a release folder of boxes, which attacks, metrics and verification read."""
+"""Collected releases as a release folder of boxes, for attacks, metrics and verification."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,14 +26,10 @@ _NOT_CHECKED: Final = "whether each box holds a sample of its own person (only a
 
 @dataclass(frozen=True)
 class Laboratory:
-    """What only a laboratory has: everybody's movement, and which record is whose.
+    """Ground truth that only a laboratory has.
 
-    Attributes
-    ----------
-    original
-        The raw data, on the grid of the boxes and in ``plane_of`` the releases.
-    linkage
-        Who became which record, one for each person.
+    ``original`` is the raw data, on the grid of the boxes and in ``plane_of`` the releases; ``linkage`` names
+    each person's record.
     """
 
     original: Trajectories
@@ -45,26 +41,16 @@ def plane_of(records: Records) -> str:
     points = [point for _, points in records for point in points]
     if not points:
         raise InputError("there is nothing to export: no release is stored that fits what was asked for")
-    lon, lat = (np.array([getattr(one, f"{axis}_udeg") / MICRO for one in points]) for axis in ("lon", "lat"))
+    lon, lat = (
+        np.array([getattr(point, f"{axis}_udeg") / MICRO for point in points]) for axis in ("lon", "lat")
+    )
     return equal_area_plane(lon, lat)
 
 
 def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
-    """Put the rectangle of whole cells around each circle, and the interval in whole slots.
+    """Return a release with the rectangle of whole cells around each circle, and the interval in whole slots.
 
-    Parameters
-    ----------
-    records
-        The releases, each a record.
-    plane
-        The plane of the coordinates, from ``plane_of``.
-    grid
-        Cells and slots.
-
-    Returns
-    -------
-    Release
-        Its claim says how small the smallest box is.
+    ``plane`` comes from ``plane_of``. The claim states the size of the smallest box.
     """
     named = sorted(records)
     payload = [_boxes(points, plane, grid) for _, points in named]
@@ -76,7 +62,7 @@ def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
     )
     return Release(
         trajectory_ids=tuple(name for name, _ in named),
-        offsets=np.concatenate([[0], np.cumsum([len(one) for one in payload])]).astype(np.int64),
+        offsets=np.concatenate([[0], np.cumsum([len(boxes) for boxes in payload])]).astype(np.int64),
         payload=every,
         claim=claim,
         grid=grid,
@@ -90,19 +76,19 @@ def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
     )
 
 
-def in_laboratory(release: Release, lab: Laboratory) -> Release:
-    """Account for what the release leaves out of the raw data, as a check of it expects."""
+def account_for_losses(release: Release, lab: Laboratory) -> Release:
+    """Account for raw data that the release leaves out, as verification expects."""
     original = lab.original
     record_at = {name: place for place, name in enumerate(release.trajectory_ids)}
     covered = 0
     for uid, name in zip(lab.linkage.uids, lab.linkage.trajectory_ids, strict=True):
         t, x, y = original.samples_of(original.ids.index(uid))
-        held = np.zeros(len(t), dtype=np.bool_)
+        inside = np.zeros(len(t), dtype=np.bool_)
         for t_start, t_end, x_min, y_min, x_max, y_max in zip(
             *release.record(record_at[name]).columns(), strict=True
         ):
-            held |= (t >= t_start) & (t < t_end) & (x >= x_min) & (x < x_max) & (y >= y_min) & (y < y_max)
-        covered += int(held.sum())
+            inside |= (t >= t_start) & (t < t_end) & (x >= x_min) & (x < x_max) & (y >= y_min) & (y < y_max)
+        covered += int(inside.sum())
     losses = Losses(
         rows=dict(original.intake.dropped),
         samples_suppressed=original.n_samples - covered,
@@ -118,7 +104,7 @@ def in_laboratory(release: Release, lab: Laboratory) -> Release:
 
 
 def fill(folder: Path, release: Release, lab: Laboratory | None) -> Verdict:
-    """Write table and manifest; the verdict is a laboratory's, or says that nobody could check."""
+    """Write table and manifest; the verdict is a laboratory's, or that no check was possible."""
     if lab is None:
         verdict = Verdict.of([], checked=release.n_records, unchecked=[_NOT_CHECKED])
     else:
@@ -145,7 +131,7 @@ def _boxes(points: Sequence[Cylinder], plane: str, grid: Grid) -> Boxes:
 
 
 def _extent(point: Cylinder, plane: str) -> Floats:
-    """West, south, east and north of a circle in the plane, in meters; raises InputError off the plane."""
+    """West, south, east and north of a circle in the plane, in meters; InputError off the plane."""
     corners = ring(point.lat_udeg / MICRO, point.lon_udeg / MICRO, point.radius_m)
     x, y = transform(WGS84, plane, corners[:, 0], corners[:, 1])
     if not (np.isfinite(x).all() and np.isfinite(y).all()):

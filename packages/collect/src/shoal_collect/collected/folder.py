@@ -1,4 +1,4 @@
-"""The folder that an export writes: circles, points, density, flow, boxes with a manifest, and the terms."""
+"""The folder of an export: circles, points, density, flow, boxes with a manifest, and the terms."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +12,12 @@ from shoal.model.trajectories import Grid as CellGrid
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import check_linkage_path, staged_linkage
 from shoal.runtime.staging import staged_folder
-from shoal_collect.collected.boxes import Laboratory, boxes_of, fill, in_laboratory, plane_of
+from shoal_collect.collected.boxes import Laboratory, account_for_losses, boxes_of, fill, plane_of
 from shoal_collect.collected.tables import Records, write_circles, write_points
 from shoal_collect.collected.zones import Grid, density, flow, write_density, write_flow
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.roles.consent import date_of
-from shoal_collect.storage.stored import Stored
+from shoal_collect.storage.stored import ReleaseRow
 
 CELLS: Final = CellGrid()
 BOXES: Final = "boxes"
@@ -25,18 +25,18 @@ BOXES: Final = "boxes"
 
 @dataclass(frozen=True, kw_only=True)
 class ExportResult:
-    """What an export wrote.
+    """The result of an export.
 
     Attributes
     ----------
     releases, circles, of_nobody
-        How many releases and circles, and how many of the releases are records of nobody.
+        How many releases and circles, and how many of the releases are bootstrap records.
     days
-        The first and the last day on which one was stored, as dates.
+        The first and the last day of storage, as dates.
     terms
-        Under which terms of rounds they were collected.
+        The terms of their rounds.
     verdict
-        What a check found: a laboratory's, else that nobody could check.
+        A laboratory's verdict, else that no check was possible.
     """
 
     releases: int
@@ -61,16 +61,10 @@ class ExportResult:
 
 @dataclass(frozen=True)
 class Owners:
-    """For a laboratory: who owns which identifier, a reader of the raw data, and where the linkage goes.
+    """A laboratory's knowledge.
 
-    Attributes
-    ----------
-    of
-        The person behind each identifier, as in the raw data.
-    read
-        Reads the raw data in a plane.
-    linkage_file
-        Where who became which record is written.
+    ``of`` maps each identifier to its person in the raw data, ``read`` reads the raw data in a plane, and
+    ``linkage_file`` is written with each person's record.
     """
 
     of: Mapping[str, str]
@@ -79,21 +73,21 @@ class Owners:
 
 
 def export(
-    stored: Sequence[Stored],
+    stored: Sequence[ReleaseRow],
     terms: Sequence[Mapping[str, Any]],
     output: Path,
     grid: Grid,
     draw_name: Callable[[], str],
     owners: Owners | None = None,
 ) -> ExportResult:
-    """Write a new folder with everything that is stored, complete or not at all.
+    """Write a new folder with all stored releases, complete or not at all.
 
     Parameters
     ----------
     stored
         The releases.
     terms
-        The terms of the rounds that they come from.
+        The terms of their rounds.
     output
         The folder; it must not exist.
     grid
@@ -101,8 +95,8 @@ def export(
     draw_name
         Draws a fresh pseudonym; identifiers and tags go into no table.
     owners
-        A laboratory's knowledge. All releases of a person then become one record of boxes, as whoever can
-        join them would see it.
+        A laboratory's knowledge. All releases of a person then become one record of boxes, as seen by an
+        adversary who can join them.
 
     Raises
     ------
@@ -111,16 +105,16 @@ def export(
     OutputError
         If the folder exists or cannot be written.
     """
-    named = sorted(((draw_name(), one) for one in stored), key=lambda pair: pair[0])
-    records: Records = [(name, one.points) for name, one in named]
+    named = sorted(((draw_name(), entry) for entry in stored), key=lambda pair: pair[0])
+    records: Records = [(name, entry.points) for name, entry in named]
     plane = plane_of(records)
     release, lab = boxes_of(records, plane, CELLS), None
     if owners is not None:
         check_linkage_path(owners.linkage_file, output)
         joined, linkage = _by_owner(stored, owners.of, draw_name)
         lab = Laboratory(owners.read(plane), linkage)
-        release = in_laboratory(boxes_of(joined, plane, CELLS), lab)
-    days = [one.day for one in stored]
+        release = account_for_losses(boxes_of(joined, plane, CELLS), lab)
+    days = [entry.day for entry in stored]
     with ExitStack() as files:
         folder = files.enter_context(staged_folder(output))
         if owners is not None and lab is not None:
@@ -132,26 +126,26 @@ def export(
         boxes = folder / BOXES
         boxes.mkdir()
         verdict = fill(boxes, release, lab)
-        found = ExportResult(
+        result = ExportResult(
             releases=len(stored),
-            circles=sum(len(one.points) for one in stored),
-            of_nobody=sum(one.identifier is None for one in stored),
+            circles=sum(len(entry.points) for entry in stored),
+            of_nobody=sum(entry.identifier is None for entry in stored),
             days=(date_of(min(days)), date_of(max(days))),
             terms=terms,
             verdict=verdict.word,
         )
-        (folder / "terms.json").write_text(json.dumps(found.to_json(), indent=2) + "\n")
-    return found
+        (folder / "terms.json").write_text(json.dumps(result.to_json(), indent=2) + "\n")
+    return result
 
 
 def _by_owner(
-    stored: Sequence[Stored], owner_of: Mapping[str, str], draw_name: Callable[[], str]
+    stored: Sequence[ReleaseRow], owner_of: Mapping[str, str], draw_name: Callable[[], str]
 ) -> tuple[Records, Linkage]:
-    """All releases of each known owner as one record; those of nobody known are left out."""
+    """All releases of an owner are one record; those without a known owner are left out."""
     points: dict[str, list[Cylinder]] = {}
-    for one in stored:
-        if one.identifier in owner_of:
-            points.setdefault(owner_of[str(one.identifier)], []).extend(one.points)
+    for entry in stored:
+        if entry.identifier in owner_of:
+            points.setdefault(owner_of[str(entry.identifier)], []).extend(entry.points)
     names = {owner: draw_name() for owner in points}
-    records = [(names[owner], sorted(set(own))) for owner, own in points.items()]
+    records = [(names[owner], sorted(set(cylinders))) for owner, cylinders in points.items()]
     return records, Linkage(tuple(names), tuple(names.values()))

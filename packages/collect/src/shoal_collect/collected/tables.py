@@ -21,12 +21,9 @@ Records = Sequence[tuple[str, Sequence[Cylinder]]]
 
 
 def ring(lat_deg: float, lon_deg: float, radius_m: float) -> Floats:
-    """Corners of a polygon around a circle on the sphere.
+    """Return corners of a polygon around a circle on the sphere.
 
-    Returns
-    -------
-    ndarray
-        float64 [CORNERS, 2]: longitude, which may lie beyond 180 degrees, and latitude.
+    float64 [CORNERS, 2]: longitude, which may lie beyond 180 degrees, and latitude.
     """
     bearing = -2 * np.pi * np.arange(CORNERS) / CORNERS
     lat, away = np.radians(lat_deg), radius_m * _WIDER / EARTH_M
@@ -40,14 +37,10 @@ def ring(lat_deg: float, lon_deg: float, radius_m: float) -> Floats:
 
 
 def outlines(lat_deg: float, lon_deg: float, radius_m: float) -> list[Floats]:
-    """Polygons within longitudes of -180 to 180 that together hold a circle.
+    """Return polygons within longitudes of -180 to 180 that together hold a circle.
 
-    A circle over the antimeridian is cut there. One that holds a pole becomes the belt up to it.
-
-    Returns
-    -------
-    list of ndarray
-        Each float64 [corners, 2]: longitude and latitude, counterclockwise and open.
+    Each is float64 [corners, 2]: longitude and latitude, counterclockwise and open. A circle over the
+    antimeridian is cut there; one that holds a pole becomes the belt up to it.
     """
     away_deg = np.degrees(radius_m * _WIDER / EARTH_M)
     if abs(lat_deg) + away_deg >= 90:
@@ -64,44 +57,45 @@ def outlines(lat_deg: float, lon_deg: float, radius_m: float) -> list[Floats]:
 
 
 def _cut(corners: Floats, border: float, *, above: bool) -> Floats:
-    """The part of a convex polygon on one side of a meridian."""
-    kept: list[tuple[float, float]] = []
+    clipped: list[tuple[float, float]] = []
     for (x, y), (next_x, next_y) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
         inside, next_inside = (x >= border, next_x >= border) if above else (x <= border, next_x <= border)
         if inside:
-            kept.append((x, y))
+            clipped.append((x, y))
         if inside != next_inside:
-            kept.append((border, y + (next_y - y) * (border - x) / (next_x - x)))
-    return np.array(kept).reshape(-1, 2)
+            clipped.append((border, y + (next_y - y) * (border - x) / (next_x - x)))
+    return np.array(clipped).reshape(-1, 2)
 
 
 def write_circles(records: Records, path: Path) -> None:
     """Write one row for each circle: pseudonym, interval, middle, radius, and the outline for maps."""
     rows = [(name, point) for name, points in records for point in points]
-    shapes = [outlines(one.lat_udeg / MICRO, one.lon_udeg / MICRO, one.radius_m) for _, one in rows]
+    shapes = [
+        outlines(circle.lat_udeg / MICRO, circle.lon_udeg / MICRO, circle.radius_m) for _, circle in rows
+    ]
     columns = {
         "trajectory_id": pa.array([name for name, _ in rows], pa.string()),
-        "t_start": _moments([one.start_min for _, one in rows]),
-        "t_end": _moments([one.end_min for _, one in rows]),
-        "lat": pa.array([one.lat_udeg / MICRO for _, one in rows], pa.float64()),
-        "lon": pa.array([one.lon_udeg / MICRO for _, one in rows], pa.float64()),
-        "radius_m": pa.array([one.radius_m for _, one in rows], pa.int32()),
+        "t_start": _moments([circle.start_min for _, circle in rows]),
+        "t_end": _moments([circle.end_min for _, circle in rows]),
+        "lat": pa.array([circle.lat_udeg / MICRO for _, circle in rows], pa.float64()),
+        "lon": pa.array([circle.lon_udeg / MICRO for _, circle in rows], pa.float64()),
+        "radius_m": pa.array([circle.radius_m for _, circle in rows], pa.int32()),
         "geometry": pa.array([_multipolygon(parts) for parts in shapes], pa.large_binary()),
     }
     write_geo(columns, "MultiPolygon", [corner for parts in shapes for corner in parts], path)
 
 
 def write_points(records: Records, path: Path) -> None:
-    """Write one row for each circle: its middle in place and time, and how far the truth may lie from it."""
+    """Write one row for each circle: its middle in place and time, and its uncertainty."""
     rows = [(name, point) for name, points in records for point in points]
-    places = np.array([[one.lon_udeg, one.lat_udeg] for _, one in rows]).reshape(-1, 2) / MICRO
+    places = np.array([[circle.lon_udeg, circle.lat_udeg] for _, circle in rows]).reshape(-1, 2) / MICRO
     columns = {
         "trajectory_id": pa.array([name for name, _ in rows], pa.string()),
-        "t": _moments([one.start_min + one.gap_min / 2 for _, one in rows]),
+        "t": _moments([circle.start_min + circle.gap_min / 2 for _, circle in rows]),
         "lat": pa.array(places[:, 1]),
         "lon": pa.array(places[:, 0]),
-        "off_by_at_most_m": pa.array([one.radius_m for _, one in rows], pa.int32()),
-        "off_by_at_most_s": pa.array([one.gap_min * 30 for _, one in rows], pa.int32()),
+        "off_by_at_most_m": pa.array([circle.radius_m for _, circle in rows], pa.int32()),
+        "off_by_at_most_s": pa.array([circle.gap_min * 30 for _, circle in rows], pa.int32()),
         "geometry": pa.array([struct.pack("<BIdd", 1, 1, *place) for place in places], pa.large_binary()),
     }
     write_geo(columns, "Point", [places], path)
@@ -121,12 +115,12 @@ def write_geo(columns: dict[str, pa.Array], kind: str, corners: Sequence[Floats]
 
 
 def rectangle(west: float, south: float, east: float, north: float) -> Floats:
-    """Corners of a rectangle, counterclockwise and open."""
+    """Return corners of a rectangle, counterclockwise and open."""
     return np.array([[west, south], [east, south], [east, north], [west, north]])
 
 
 def polygon(corners: Floats) -> bytes:
-    """Well-known binary of a polygon; its ring is closed here."""
+    """Return well-known binary of a polygon; its ring is closed here."""
     closed = np.concatenate([corners, corners[:1]])
     return struct.pack("<BIII", 1, 3, 1, len(closed)) + closed.astype("<f8").tobytes()
 
@@ -136,5 +130,4 @@ def _multipolygon(parts: Sequence[Floats]) -> bytes:
 
 
 def _moments(minutes: Sequence[float]) -> pa.Array:
-    """Minutes since 1970 as moments in UTC."""
-    return pa.array([round(one * 60) for one in minutes], pa.timestamp("s", tz="UTC"))
+    return pa.array([round(minute * 60) for minute in minutes], pa.timestamp("s", tz="UTC"))

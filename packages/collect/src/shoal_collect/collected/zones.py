@@ -1,9 +1,9 @@
-"""Density and flow with what circles allow: for each zone and slot the least, the expected and the most.
+"""Density and flow from circles: for each zone and slot a lower bound, an expected value and an upper bound.
 
-A release surely was in a zone when one of its circles lies in it whole, and its interval in the slot. It may
-have been there when one of them reaches in. What is expected takes every place of a circle and every minute
-of its interval as equally likely. Releases are counted, not people: that two are of one person is nobody's to
-know.
+A release certainly was in a zone when one of its circles lies in it whole, and its interval in the slot. It
+may have been there when one of them reaches in. The expected value takes every place of a circle and every
+minute of its interval as equally likely. Releases are counted, not people: which releases share a person is
+unknown.
 """
 
 import math
@@ -28,7 +28,7 @@ _MOST_ZONES: Final = 10_000
 
 @dataclass(frozen=True)
 class Bounds:
-    """How many releases: surely, as expected, and at most."""
+    """Lower bound, expected value and upper bound of a number of releases."""
 
     least: int
     expected: float
@@ -39,17 +39,8 @@ class Bounds:
 class Grid:
     """Zones of about one size on the whole earth, and slots of equal length since 1970.
 
-    Parameters
-    ----------
-    zone_m
-        The side of a zone in meters: rows of this height, cut into zones of about this width.
-    slot_min
-        The length of a slot in minutes.
-
-    Raises
-    ------
-    MisuseError
-        If a zone is smaller than 100 m or larger than 1000 km, or a slot shorter than a minute.
+    ``zone_m`` is the height of rows in meters, cut into zones of about this width (100 m to 1000 km);
+    ``slot_min`` the length of a slot in minutes (at least one). MisuseError otherwise.
     """
 
     zone_m: float
@@ -68,7 +59,7 @@ class Grid:
         return 180.0 / max(1, round(180.0 / math.degrees(self.zone_m / EARTH_M)))
 
     def columns(self, row: int) -> int:
-        """How many zones there are in a row."""
+        """Return the number of zones in a row."""
         middle = math.radians(-90 + (row + 0.5) * self.height_deg)
         return max(1, round(2 * math.pi * EARTH_M * math.cos(middle) / self.zone_m))
 
@@ -87,7 +78,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Spread:
-    """Where one circle may be: the share of it in each zone, and whether it lies in one zone whole."""
+    """The share of a circle in each zone, and whether one zone holds all of it."""
 
     shares: dict[Zone, float]
     reached: frozenset[Zone]
@@ -95,10 +86,7 @@ class Spread:
 
 
 def spread(point: Cylinder, grid: Grid) -> Spread:
-    """Spread a circle over the zones.
-
-    Raises MisuseError when it reaches into more zones than anybody can use.
-    """
+    """Spread a circle over the zones; raise MisuseError when it reaches into too many."""
     lat, lon, away = point.lat_udeg / MICRO, point.lon_udeg / MICRO, point.radius_m / EARTH_M
     low, high = lat - math.degrees(away), lat + math.degrees(away)
     ratio = math.sin(away) / max(math.cos(math.radians(lat)), 1e-12)
@@ -126,7 +114,7 @@ def spread(point: Cylinder, grid: Grid) -> Spread:
 
 
 def _spots(lat_deg: float, lon_deg: float, away: float, grid: Grid) -> list[Zone]:
-    """The zones of places spread evenly over a circle, along a spiral."""
+    """Places are spread evenly over a circle, along a spiral."""
     number = np.arange(_SPOTS) + 0.5
     far, turn = away * np.sqrt(number / _SPOTS), number * math.pi * (3 - math.sqrt(5))
     lat = math.radians(lat_deg)
@@ -141,7 +129,7 @@ def _spots(lat_deg: float, lon_deg: float, away: float, grid: Grid) -> list[Zone
 
 
 def _slots(point: Cylinder, grid: Grid) -> dict[int, float]:
-    """The share of an interval in each slot that it touches; its last minute is part of it."""
+    """The last minute of an interval is part of it."""
     first, end = point.start_min, point.end_min + 1
     numbers = range(first // grid.slot_min, (end - 1) // grid.slot_min + 1)
     if len(numbers) > _MOST_ZONES:
@@ -155,20 +143,7 @@ def _slots(point: Cylinder, grid: Grid) -> dict[int, float]:
 
 
 def density(records: Records, grid: Grid) -> dict[tuple[Zone, int], Bounds]:
-    """Count the releases in each zone and slot.
-
-    Parameters
-    ----------
-    records
-        The releases.
-    grid
-        Zones and slots.
-
-    Returns
-    -------
-    dict
-        By zone and slot; those that no circle reaches are absent.
-    """
+    """Count the releases by zone and slot; those that no circle reaches are absent."""
     least: dict[tuple[Zone, int], int] = defaultdict(int)
     most: dict[tuple[Zone, int], int] = defaultdict(int)
     expected: dict[tuple[Zone, int], float] = defaultdict(float)
@@ -180,8 +155,8 @@ def density(records: Records, grid: Grid) -> dict[tuple[Zone, int], Bounds]:
             if where.whole is not None and len(when) == 1:
                 sure.add((where.whole, next(iter(when))))
             for zone, slot in product(where.reached, when):
-                there = where.shares.get(zone, 0.0) * when[slot]
-                absent[zone, slot] = absent.get((zone, slot), 1.0) * (1 - there)
+                probability = where.shares.get(zone, 0.0) * when[slot]
+                absent[zone, slot] = absent.get((zone, slot), 1.0) * (1 - probability)
         for key in sure:
             least[key] += 1
         for key, share in absent.items():
@@ -191,20 +166,7 @@ def density(records: Records, grid: Grid) -> dict[tuple[Zone, int], Bounds]:
 
 
 def flow(records: Records, grid: Grid) -> dict[tuple[Zone, Zone], Bounds]:
-    """Count the steps of releases from one circle to the next, by the zones of both.
-
-    Parameters
-    ----------
-    records
-        The releases.
-    grid
-        The zones.
-
-    Returns
-    -------
-    dict
-        By the zone before and the zone after; those that no step can have are absent.
-    """
+    """Count the steps of releases between circles, by the zones of both; impossible ones are absent."""
     least: dict[tuple[Zone, Zone], int] = defaultdict(int)
     most: dict[tuple[Zone, Zone], int] = defaultdict(int)
     expected: dict[tuple[Zone, Zone], float] = defaultdict(float)
@@ -213,42 +175,42 @@ def flow(records: Records, grid: Grid) -> dict[tuple[Zone, Zone], Bounds]:
         for before, after in pairwise(places):
             if len(before.reached) * len(after.reached) > _MOST_ZONES:
                 raise MisuseError("a step leads between too many zones; choose larger ones")
-            for one, other in product(before.reached, after.reached):
-                most[one, other] += 1
-                expected[one, other] += before.shares.get(one, 0.0) * after.shares.get(other, 0.0)
+            for zone, other in product(before.reached, after.reached):
+                most[zone, other] += 1
+                expected[zone, other] += before.shares.get(zone, 0.0) * after.shares.get(other, 0.0)
             if before.whole is not None and after.whole is not None:
                 least[before.whole, after.whole] += 1
     return {key: Bounds(least[key], expected[key], most[key]) for key in sorted(most)}
 
 
-def write_density(found: dict[tuple[Zone, int], Bounds], grid: Grid, path: Path) -> None:
+def write_density(counts: dict[tuple[Zone, int], Bounds], grid: Grid, path: Path) -> None:
     """Write one row for each zone and slot, with the zone's rectangle."""
-    zones = [zone for zone, _ in found]
+    zones = [zone for zone, _ in counts]
     corners = [rectangle(*grid.sides(zone)) for zone in zones]
-    starts = [slot * grid.slot_min * 60 for _, slot in found]
+    starts = [slot * grid.slot_min * 60 for _, slot in counts]
     columns = {
         "zone": pa.array([_name(zone) for zone in zones], pa.string()),
         "t_start": pa.array(starts, pa.timestamp("s", tz="UTC")),
         "t_end": pa.array([start + grid.slot_min * 60 for start in starts], pa.timestamp("s", tz="UTC")),
-        **_numbers(list(found.values())),
+        **_numbers(list(counts.values())),
         "geometry": pa.array(list(map(polygon, corners)), pa.large_binary()),
     }
     write_geo(columns, "Polygon", corners, path)
 
 
-def write_flow(found: dict[tuple[Zone, Zone], Bounds], grid: Grid, path: Path) -> None:
+def write_flow(counts: dict[tuple[Zone, Zone], Bounds], grid: Grid, path: Path) -> None:
     """Write one row for each two zones, with a line between their middles."""
     ends = []
-    for zones in found:
+    for zones in counts:
         for zone in zones:
             west, south, east, north = grid.sides(zone)
             ends.append([(west + east) / 2, (south + north) / 2])
     lines = np.array(ends).reshape(-1, 2, 2)
     head = b"\x01\x02\x00\x00\x00\x02\x00\x00\x00"  # well-known binary of a line of two places
     columns = {
-        "from_zone": pa.array([_name(zone) for zone, _ in found], pa.string()),
-        "to_zone": pa.array([_name(zone) for _, zone in found], pa.string()),
-        **_numbers(list(found.values())),
+        "from_zone": pa.array([_name(zone) for zone, _ in counts], pa.string()),
+        "to_zone": pa.array([_name(zone) for _, zone in counts], pa.string()),
+        **_numbers(list(counts.values())),
         "geometry": pa.array([head + line.astype("<f8").tobytes() for line in lines], pa.large_binary()),
     }
     write_geo(columns, "LineString", [lines.reshape(-1, 2)], path)
@@ -256,9 +218,9 @@ def write_flow(found: dict[tuple[Zone, Zone], Bounds], grid: Grid, path: Path) -
 
 def _numbers(bounds: Sequence[Bounds]) -> dict[str, pa.Array]:
     return {
-        "at_least": pa.array([one.least for one in bounds], pa.int64()),
-        "expected": pa.array([one.expected for one in bounds], pa.float64()),
-        "at_most": pa.array([one.most for one in bounds], pa.int64()),
+        "at_least": pa.array([count.least for count in bounds], pa.int64()),
+        "expected": pa.array([count.expected for count in bounds], pa.float64()),
+        "at_most": pa.array([count.most for count in bounds], pa.int64()),
     }
 
 

@@ -1,1 +1,1 @@
-"""The device that takes part: its state on disk, its profile, its side of HTTP."""
+"""The participant's device: its state on disk, its profile, its HTTP client."""

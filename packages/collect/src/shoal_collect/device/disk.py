@@ -1,4 +1,4 @@
-"""A device's state on disk: written whole or not at all, before anything is sent, for its owner alone."""
+"""A device's state on disk: written whole or not at all, before anything is sent, private to its owner."""
 
 import json
 import os
@@ -28,8 +28,8 @@ class OldStateError(InputError):
 
 
 @dataclass
-class Kept:
-    """A device, the round it is in, and how many rounds it has ended."""
+class DeviceState:
+    """A device, its current round, and how many rounds it has ended."""
 
     device: Device
     own_round: ParticipantRound | None = None
@@ -37,14 +37,14 @@ class Kept:
 
 
 class MovedError(InputError):
-    """The state of a device lives on elsewhere."""
+    """The state of a device was moved elsewhere."""
 
 
-def state_text(kept: Kept) -> bytes:
-    """Write everything that a device keeps as JSON; what lasts between rounds stands apart from the round."""
-    lasting = encode({"device": vars(kept.device), "rounds": kept.rounds})
+def state_text(state: DeviceState) -> bytes:
+    """Write a device's state as JSON; data that outlast a round are separate from the round."""
+    lasting = encode({"device": vars(state.device), "rounds": state.rounds})
     # the round shares objects with the device, so that both are written together
-    under_way = None if kept.own_round is None else encode([kept.device, kept.own_round])
+    under_way = None if state.own_round is None else encode([state.device, state.own_round])
     document = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -56,17 +56,11 @@ def state_text(kept: Kept) -> bytes:
     return json.dumps(document).encode()
 
 
-def read_state(content: bytes, where: str) -> Kept:
-    """Read what ``state_text`` has written.
+def read_state(content: bytes, where: str) -> DeviceState:
+    """Parse the output of ``state_text``.
 
-    Raises
-    ------
-    OldStateError
-        If another version of shoal wrote it, or began the round under way.
-    MovedError
-        If the state was exported from there.
-    InputError
-        If it is damaged, or no state.
+    Raises OldStateError for another version of shoal (of state or round), MovedError for an exported state,
+    and InputError for a damaged or foreign file.
     """
     damaged = InputError(f"{where} is damaged or no state of a device; restore it from an export")
     if content.startswith((b"\x80", b"shoal device state")):
@@ -76,10 +70,10 @@ def read_state(content: bytes, where: str) -> Kept:
         )
     try:
         document = json.loads(content)
-        known = document["format"] == _FORMAT
+        is_current = document["format"] == _FORMAT
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged from error
-    if not known:
+    if not is_current:
         raise damaged
     if document.get("moved"):
         raise MovedError(f"{where} was exported; import that file, and go on with it")
@@ -87,37 +81,28 @@ def read_state(content: bytes, where: str) -> Kept:
         raise OldStateError(f"{where} was written by another version of shoal; use that one")
     try:
         lasting = decode(document["lasting"])
-        kept = Kept(Device(**lasting["device"]), None, lasting["rounds"])
+        state = DeviceState(Device(**lasting["device"]), None, lasting["rounds"])
     except (NotAStateError, KeyError, TypeError) as error:
         raise damaged from error
     if document["round"] is not None:
         try:
-            kept.device, kept.own_round = decode(document["round"])
+            state.device, state.own_round = decode(document["round"])
         except (NotAStateError, TypeError, ValueError) as error:
             raise OldStateError(
                 f"the round under way in {where} was begun by shoal {document.get('shoal_version')}, and "
                 "this one cannot go on with it; finish it with that version, or give it up: export the state "
                 "--without-round, and import it"
             ) from error
-        if not isinstance(kept.device, Device) or not isinstance(kept.own_round, ParticipantRound):
+        if not isinstance(state.device, Device) or not isinstance(state.own_round, ParticipantRound):
             raise damaged
-    return kept
+    return state
 
 
 class StateFolder:
-    """``state.json``, and what became of each round.
+    """``state.json``, and the outcome of each round.
 
-    Parameters
-    ----------
-    folder
-        Where they lie; made when absent, for its owner alone.
-    past
-        What all states of the account have released; None where nothing is kept beside them.
-
-    Raises
-    ------
-    OutputError
-        If the folder cannot be made.
+    ``folder`` is made when absent, for its owner alone (OutputError if it cannot be); ``past`` holds the
+    releases of all states of the account, None to record none.
     """
 
     def __init__(self, folder: Path, past: Past | None = None) -> None:
@@ -131,8 +116,8 @@ class StateFolder:
             ) from error
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes out; raise InputError while another one uses the folder."""
+    def lock(self) -> Iterator[None]:
+        """Exclude other processes; raise InputError while another one uses the folder."""
         try:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
@@ -146,23 +131,8 @@ class StateFolder:
                 raise InputError(f"another process works with {self.folder}; let it end")
             yield
 
-    def load(self) -> Kept | None:
-        """Read what was kept.
-
-        Returns
-        -------
-        Kept or None
-            None for a new device.
-
-        Raises
-        ------
-        OldStateError
-            If another version of shoal wrote it.
-        MovedError
-            If it was exported, and lives on elsewhere.
-        InputError
-            If it cannot be read.
-        """
+    def load(self) -> DeviceState | None:
+        """Read the state, None for a new device; errors as in ``read_state``."""
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
@@ -173,33 +143,21 @@ class StateFolder:
         return read_state(content, str(self._file))
 
     def _require_no_older(self) -> None:
-        """Raises OldStateError where only an earlier version has left a state."""
         older = self.folder / "state.bin"
         if older.exists():
             read_state(b"\x80", str(older))
 
-    def keep(self, kept: Kept) -> None:
-        """Replace what was kept; raises OutputError."""
+    def save(self, state: DeviceState) -> None:
+        """Replace the state; raise OutputError."""
         if self.past is not None:
-            self.past.keep(kept.device)
-        self._write(self._file, state_text(kept))
+            self.past.keep(state.device)
+        self._write(self._file, state_text(state))
 
     def export(self, file: Path, *, without_round: bool = False) -> None:
-        """Move the state into one file, for another folder or device; this folder is locked from then on.
+        """Move the state into one new file, for another folder or device; this folder is locked from then on.
 
-        Parameters
-        ----------
-        file
-            The new file, for its owner alone.
-        without_round
-            Give up the round under way, which may be of another version of shoal.
-
-        Raises
-        ------
-        InputError
-            If there is no state to move.
-        OutputError
-            If the file exists or cannot be written.
+        ``without_round`` gives up the round under way, which may be of another version. Raises InputError
+        without a state, and OutputError if the file exists or cannot be written.
         """
         try:
             content = self._file.read_bytes()
@@ -215,8 +173,8 @@ class StateFolder:
             pass
         self._write(self._file, json.dumps({"format": _FORMAT, "version": _VERSION, "moved": True}).encode())
 
-    def take_in(self, file: Path) -> None:
-        """Take over an exported state; raise InputError when this folder holds one, or the file none."""
+    def import_from(self, file: Path) -> None:
+        """Import an exported state; raise InputError if this folder has one already, or the file has none."""
         try:
             self.load()
         except MovedError:
@@ -231,15 +189,9 @@ class StateFolder:
         read_state(content, str(file))
         self._write(self._file, content)
 
-    def note(self, kept: Kept, ending: Ending) -> Path:
-        """Write down for its owner what became of a round, with the count of each checked part.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        file = self.folder / f"round-{kept.rounds + 1}.json"
+    def write_ending(self, state: DeviceState, ending: Ending) -> Path:
+        """Write the outcome of a round, with the count of each checked part; return the file."""
+        file = self.folder / f"round-{state.rounds + 1}.json"
         document = document_of(ending)
         self._write(file, json.dumps(document, indent=2).encode())
         return file
@@ -264,7 +216,7 @@ class StateFolder:
 
 
 def document_of(ending: Ending) -> dict[str, Any]:
-    """Return what became of a round, with the count of each checked part, as it is written down."""
+    """Return the outcome of a round as JSON, with the count of each checked part."""
     points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
     return {
         "ending": ending.kind,

@@ -1,4 +1,4 @@
-"""A device's side of HTTP: signed requests, checked replies, and patience while a server is down."""
+"""A device's HTTP client: signed requests, checked replies, and patience while a server is down."""
 
 import http.client
 import json
@@ -41,26 +41,18 @@ _PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
 
 
 class Patience:
-    """Waits while a server is away, longer each time, and says so once.
-
-    Parameters
-    ----------
-    patience_s
-        How long a server may be away, in seconds.
-    say
-        Told in words when one is.
-    """
+    """Waits while a server is away, longer each time, up to ``patience_s``; tells ``say`` once."""
 
     def __init__(self, patience_s: float, say: Callable[[str], None]) -> None:
         self._patience_s, self._say = patience_s, say
-        self.answered()
+        self.reset()
 
-    def answered(self) -> None:
-        """Begin anew: the server is there."""
+    def reset(self) -> None:
+        """Start over: the server has answered."""
         self._until_s, self._pause_s = math.inf, _FIRST_PAUSE_S
 
     def wait(self, trouble: str) -> bool:
-        """Wait a while for ``trouble`` to pass; say whether there is time to try again."""
+        """Wait for ``trouble`` to pass; return whether there is time to try again."""
         now_s, first = time.monotonic(), self._until_s == math.inf
         if first:
             self._until_s = now_s + self._patience_s
@@ -79,18 +71,11 @@ class RemoteServer:
     Parameters
     ----------
     url
-        The address, like https://collect.example.org.
+        The address, like https://collect.example.org; MisuseError for another text.
     ca
-        Certificates (PEM) to trust instead of the system's.
+        Certificates (PEM) to trust instead of the system's; InputError if unreadable.
     key
-        The key of a witness, which its replies are checked with.
-
-    Raises
-    ------
-    MisuseError
-        If the text is not an address of a server.
-    InputError
-        If the certificates cannot be read.
+        The key of a witness, which checks its replies.
     """
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
@@ -120,23 +105,14 @@ class RemoteServer:
 
     @property
     def readable(self) -> bool:
-        """Whether others on the way can read what goes there and comes back."""
+        """Whether the traffic can be read on the way."""
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
     def about(self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None) -> Any:
-        """Ask what the server says of itself; its key is not yet known to be the right one.
+        """Ask for the server's statement; its key is not yet verified.
 
-        Parameters
-        ----------
-        patience_s
-            How long the server may be away, in seconds.
-        say
-            Told once, in words, when it is.
-
-        Raises
-        ------
-        InputError
-            If no server of shoal answers.
+        ``patience_s`` bounds its absence in seconds, and ``say`` is told once. Raises InputError without an
+        answer.
         """
         patience = Patience(patience_s, say)
         while True:
@@ -165,14 +141,14 @@ class RemoteServer:
         return facts
 
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
-        """Try once to send a request; a refusal that the server has not signed says only that it is away.
+        """Try once to send a request; an unsigned refusal means only that the server is away.
 
         Parameters
         ----------
         call
             The request.
         device
-            Whose it is; it knows the servers' keys.
+            Its device, which knows the servers' keys.
         now_s
             The time, in seconds since 1970.
         signing_seed
@@ -183,7 +159,7 @@ class RemoteServer:
         OSError, HTTPException
             If the server is down.
         PeerError
-            If somebody else answers.
+            If another party answers.
         """
         headers = {}
         key = device.authority_signing_key
@@ -235,7 +211,7 @@ class RemoteServer:
 
 
 def silence_in_words(where: str, error: Exception) -> str:
-    """Say that a server does not answer, and why; for a certificate, what to do."""
+    """Describe why a server does not answer; for a certificate, with a remedy."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"the certificate of {where} is not trusted ({error.verify_message}); if you know it, name the "
@@ -244,13 +220,12 @@ def silence_in_words(where: str, error: Exception) -> str:
     return f"{where} does not answer ({type(error).__name__})"
 
 
-def asking(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
-    """Return what asks a server for an address and reads its JSON, as a witness asks a collector.
+def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
+    """Return a function that requests an address of a server and parses its JSON, as a witness does.
 
-    When the server goes on under a key that the one before has signed, it is asked under that one from then
-    on.
-
-    Raises UnavailableError when the server is down, and PeerError when it refuses, or somebody else answers.
+    When the server continues under a key that the one before has signed, it is asked under that one from then
+    on. The function raises UnavailableError when the server is down, and PeerError for a refusal or another
+    party.
     """
     itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
 
@@ -298,21 +273,20 @@ def run_round(
     own_round
         The round.
     servers
-        Where requests go, by the names in ``Call.to``.
+        The servers, by the names in ``Call.to``.
     keep
-        Called before each request that follows a change.
+        Saves the state, before each request that follows a change.
     say
-        Told in words what the device is doing.
+        Receives messages on the progress.
     poll_s
-        How long to wait, in seconds, after a look that found nothing new.
+        How long to wait, in seconds, after a request without news.
     patience_s
         How long a server may be away, in seconds.
 
     Raises
     ------
     InputError
-        If a server stays away longer, or somebody else answers in its place for so long; what was kept allows
-        to go on later.
+        If a server stays away longer, or another party answers; the saved state allows to go on later.
     """
     changed, phase, patience = True, "", Patience(patience_s, say)
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
@@ -346,7 +320,7 @@ def run_round(
                 )
             changed = False
             continue
-        patience.answered()
+        patience.reset()
         changed = own_round.replied(call, reply, time.time())
         if waits and phase == "lottery" and (news := _joined_in_words(reply)) not in ("", joined):
             say(joined := news)
@@ -359,12 +333,11 @@ def run_round(
 
 
 def _joined_in_words(reply: Reply) -> str:
-    """How many people a round has so far, while they are joining; empty for any other reply."""
     try:
-        said = json.loads(reply.body)
-        if said["phase"] != "joining":
+        document = json.loads(reply.body)
+        if document["phase"] != "joining":
             return ""
-        n, by = int(said["members"]), time.strftime("%H:%M", time.gmtime(float(said["deadline_s"])))
+        n, by = int(document["members"]), time.strftime("%H:%M", time.gmtime(float(document["deadline_s"])))
     except (ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
         return ""
     so_far = counted(n, "person has", "people have")
@@ -372,7 +345,7 @@ def _joined_in_words(reply: Reply) -> str:
 
 
 def _passing_in_words(reply: Reply) -> str | None:
-    """Why a server cannot help now, though the same request may help later; None for any other reply."""
+    """None unless the same request may succeed later."""
     if reply.refusal is None or (reply.status < 500 and reply.refusal[0] not in _PASSING):
         return None
     return (
@@ -381,15 +354,13 @@ def _passing_in_words(reply: Reply) -> str | None:
 
 
 def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
-    """The digest of a request's head, which its reply is signed for."""
-    said = headers.get("Authorization", ""), str(len(body)), headers.get("Shoal-Digest", "")
-    return head_digest(method, target, *said)
+    fields = headers.get("Authorization", ""), str(len(body)), headers.get("Shoal-Digest", "")
+    return head_digest(method, target, *fields)
 
 
-def _waiting(call: Call, held_s: float, known: bytes) -> Call:
-    """The same request, to be answered when the answer is another one than what is known."""
+def _waiting(call: Call, held_s: float, seen: bytes) -> Call:
     joint = "&" if "?" in call.target else "?"
-    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(known)}")
+    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(seen)}")
 
 
 def _no_address(url: str) -> str:

@@ -1,8 +1,7 @@
-"""Whatever a device keeps, as JSON and back: values, the protocol's own objects, and what these share.
+"""A device's state as JSON and back: values, objects of the protocol, and shared references.
 
-Nothing is carried out when a text is read: an object is made without its constructor, and only classes of the
-protocol itself are looked up, in modules of this package. A list or an object that two others share is still
-one when it comes back.
+Reading runs no code: objects are made without their constructors, and only classes of the protocol are looked
+up, in modules of this package. A list or object that two others share is one object again after reading.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,15 +27,12 @@ class NotAStateError(InputError):
 
 
 def encode(value: Any) -> Any:
-    """Turn values and objects of the protocol into what JSON holds.
-
-    Raises TypeError for anything else: a fault of whoever keeps it.
-    """
+    """Turn values and objects of the protocol into JSON; raise TypeError for others (a caller's bug)."""
     return _Writer().write(value)
 
 
 def decode(document: Any) -> Any:
-    """Turn it back; raise NotAStateError for what ``encode`` does not write."""
+    """Reverse ``encode``; raise NotAStateError for other input."""
     try:
         return _Reader().read(document)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
@@ -58,9 +54,9 @@ class _Writer:
         if isinstance(value, Enum):
             return {"enum": _name_of(type(value)), "of": value.name}
         if type(value) is tuple:
-            return {"tuple": [self.write(one) for one in value]}
+            return {"tuple": [self.write(item) for item in value]}
         if type(value) is frozenset:
-            return {"frozenset": [self.write(one) for one in value]}
+            return {"frozenset": [self.write(item) for item in value]}
         if isinstance(value, BaseModel):
             return {"model": _name_of(type(value)), "fields": value.model_dump(mode="json")}
         if id(value) in self._seen:
@@ -68,19 +64,19 @@ class _Writer:
         self._seen[id(value)] = number = len(self._held)
         self._held.append(value)
         if type(value) is list:
-            return {"list": [self.write(one) for one in value], "number": number}
+            return {"list": [self.write(item) for item in value], "number": number}
         if type(value) is set:
-            return {"set": [self.write(one) for one in value], "number": number}
+            return {"set": [self.write(item) for item in value], "number": number}
         if type(value) is dict:
-            pairs = [[self.write(key), self.write(one)] for key, one in value.items()]
+            pairs = [[self.write(key), self.write(item)] for key, item in value.items()]
             return {"dict": pairs, "number": number}
-        fields = {name: self.write(one) for name, one in vars(value).items()}
+        fields = {name: self.write(item) for name, item in vars(value).items()}
         return {"object": _name_of(type(value)), "fields": fields, "number": number}
 
 
 class _Reader:
     def __init__(self) -> None:
-        self._made: dict[int, Any] = {}
+        self._objects: dict[int, Any] = {}
 
     def read(self, document: Any) -> Any:
         if document is None or isinstance(document, bool | int | float | str):
@@ -99,7 +95,7 @@ class _Reader:
             "model": lambda content, document: _class_of(content, BaseModel).model_validate(
                 document["fields"]
             ),
-            "same": lambda content, _: self._made[content],
+            "same": lambda content, _: self._objects[content],
             "list": self._list,
             "set": self._set,
             "dict": self._dict,
@@ -107,32 +103,32 @@ class _Reader:
         }
 
     def _list(self, content: Any, document: Any) -> Any:
-        made: list[Any] = []
-        self._made[document["number"]] = made
-        made.extend(map(self.read, content))
-        return made
+        items: list[Any] = []
+        self._objects[document["number"]] = items
+        items.extend(map(self.read, content))
+        return items
 
     def _set(self, content: Any, document: Any) -> Any:
-        made: set[Any] = set()
-        self._made[document["number"]] = made
-        made.update(map(self.read, content))
-        return made
+        items: set[Any] = set()
+        self._objects[document["number"]] = items
+        items.update(map(self.read, content))
+        return items
 
     def _dict(self, content: Any, document: Any) -> Any:
-        made: dict[Any, Any] = {}
-        self._made[document["number"]] = made
-        made.update((self.read(key), self.read(one)) for key, one in content)
-        return made
+        items: dict[Any, Any] = {}
+        self._objects[document["number"]] = items
+        items.update((self.read(key), self.read(item)) for key, item in content)
+        return items
 
     def _object(self, content: Any, document: Any) -> Any:
         kind = _class_of(content, object)
-        made = kind.__new__(kind)
-        self._made[document["number"]] = made
-        for name, one in document["fields"].items():
+        instance = kind.__new__(kind)
+        self._objects[document["number"]] = instance
+        for name, item in document["fields"].items():
             if hasattr(kind, name) and callable(getattr(kind, name)):
                 raise NotAStateError("no state of a device (a field in the place of a method)")
-            vars(made)[str(name)] = self.read(one)
-        return made
+            vars(instance)[str(name)] = self.read(item)
+        return instance
 
 
 def _name_of(kind: type) -> str:
@@ -142,13 +138,13 @@ def _name_of(kind: type) -> str:
 
 
 def _class_of(name: str, base: Any) -> Any:
-    module, _, own = MOVED.get(name, name).partition(":")
+    module, _, class_name = MOVED.get(name, name).partition(":")
     if not module.startswith(_PARTS) or not module.replace(".", "").replace("_", "").isalnum():
         raise NotAStateError("no state of a device (a class of another package)")
     try:
-        found = getattr(import_module(_PACKAGE + module), own)
+        kind = getattr(import_module(_PACKAGE + module), class_name)
     except (ImportError, AttributeError) as error:
         raise NotAStateError("a state of another version of shoal (a class that this one lacks)") from error
-    if not isinstance(found, type) or found.__module__ != _PACKAGE + module or not issubclass(found, base):
+    if not isinstance(kind, type) or kind.__module__ != _PACKAGE + module or not issubclass(kind, base):
         raise NotAStateError("no state of a device (not a class of the protocol)")
-    return found
+    return kind

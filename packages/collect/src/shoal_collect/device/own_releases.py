@@ -1,4 +1,4 @@
-"""A person's releases at the collector, from her device: fetched, and taken back against a receipt."""
+"""A person's releases at the collector, from her device: fetched, and withdrawn against a receipt."""
 
 import http.client
 import time
@@ -21,48 +21,41 @@ from shoal_collect.roles.stored_releases import StoredRelease, read_release, rea
 
 
 @dataclass(frozen=True)
-class TakenBack:
-    """A release that was taken back.
+class Withdrawal:
+    """A withdrawn release.
 
-    Attributes
-    ----------
-    own
-        The release, with the collector's signed word.
-    day, due
-        The day since 1970 on which it was taken back, and the first day on which it no longer counts.
+    ``release`` holds the collector's signature, ``day`` is the day since 1970 of the withdrawal, and ``due``
+    the first day on which it no longer counts.
     """
 
-    own: StoredRelease
+    release: StoredRelease
     day: int
     due: int
 
 
 def find(device: Device, identifier: str) -> StoredRelease:
-    """Return one of her releases; raise InputError when the device knows none of this identifier."""
-    found = [one for one in device.owned if one.identifier == identifier]
-    if not found:
+    """Return one of her releases; raise InputError for an unknown identifier."""
+    releases = [release for release in device.owned if release.identifier == identifier]
+    if not releases:
         raise InputError("this device has no release of that identifier; without one, all are listed")
-    return found[0]
+    return releases[0]
 
 
 def fetch(
-    server: RemoteServer, device: Device, own: StoredRelease
+    server: RemoteServer, device: Device, release: StoredRelease
 ) -> tuple[int, tuple[Cylinder, ...], bytes | None]:
-    """Fetch one of her releases; raises InputError, also when it is not in the day that it was stored on.
+    """Fetch one of her releases; raise InputError, also when it is not in the tree of its day.
 
-    Returns
-    -------
-    int, tuple of Cylinder, bytes or None
-        The day on which it was stored, its cylinders, and the state after that day, under which it was shown
-        to stand; None while the day is open.
+    Returns the day of storage, the cylinders, and the state after that day that includes it (None while the
+    day is open).
     """
-    said = _asked(server, device, own, Call("GET", f"/v1/releases/{own.identifier}"))
+    reply = _ask(server, device, release, Call("GET", f"/v1/releases/{release.identifier}"))
     try:
-        day, points = read_release(said)
-        shown = said.get("closed_day")
-        if shown is None:
+        day, points = read_release(reply)
+        closed_day = reply.get("closed_day")
+        if closed_day is None:
             return day, points, None
-        closed = require_stored_release(shown, verify_key(own.claim_seed), encode_points(points))
+        closed = require_stored_release(closed_day, verify_key(release.claim_seed), encode_points(points))
         if closed.day != day:
             raise PeerError("bad-proof", "the closed day of another day")
         return day, points, closed.state
@@ -74,27 +67,27 @@ def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
     """Return the time and the circle of each part of a release, in words."""
     return [
         (
-            f"{str(np.datetime64(one.start_min, 'm')).replace('T', ' ')}, {one.gap_min} min",
-            f"{one.lat_udeg / 1e6:.4f}, {one.lon_udeg / 1e6:.4f}, {one.radius_m} m",
+            f"{str(np.datetime64(cylinder.start_min, 'm')).replace('T', ' ')}, {cylinder.gap_min} min",
+            f"{cylinder.lat_udeg / 1e6:.4f}, {cylinder.lon_udeg / 1e6:.4f}, {cylinder.radius_m} m",
         )
-        for one in cylinders
+        for cylinder in cylinders
     ]
 
 
-def take_back(server: RemoteServer, device: Device, own: StoredRelease) -> TakenBack:
-    """Have one of her releases deleted, and check the receipt; raises InputError."""
-    said = _asked(server, device, own, Call("POST", f"/v1/releases/{own.identifier}/withdrawal"))
+def take_back(server: RemoteServer, device: Device, release: StoredRelease) -> Withdrawal:
+    """Withdraw one of her releases, and check the receipt; raise InputError."""
+    reply = _ask(server, device, release, Call("POST", f"/v1/releases/{release.identifier}/withdrawal"))
     try:
-        day, due, proof = read_withdrawal(device.server_key, own.identifier, said)
+        day, due, proof = read_withdrawal(device.server_key, release.identifier, reply)
     except PeerError as error:
         raise InputError(f"{server.url}: {error}") from error
-    return TakenBack(replace(own, withdrawn=proof), day, due)
+    return Withdrawal(replace(release, withdrawn=proof), day, due)
 
 
-def _asked(server: RemoteServer, device: Device, own: StoredRelease, call: Call) -> Any:
-    """The collector's words to the key of this release, which says nothing of her other ones."""
+def _ask(server: RemoteServer, device: Device, release: StoredRelease, call: Call) -> Any:
+    """Signed with the key of this release, which reveals nothing of her other ones."""
     try:
-        reply = server.send(call, replace(device, signing_seed=own.claim_seed), time.time())
+        reply = server.send(call, replace(device, signing_seed=release.claim_seed), time.time())
         if reply.refusal is not None:
             raise InputError(f"{server.url} refused: {reply.refusal[1]}")
         return read_json(reply.body)

@@ -1,9 +1,8 @@
-"""What a person has released to a collector from any state of this account: her past is never her crowd.
+"""A person's releases to a collector from all states of this account: her past must not count as her crowd.
 
-A release counts as its owner's by the tag of her device. Another state has other tags, so to it the releases
-of the first would be those of somebody else. So a file beside all states holds them. It is for her account on
-this machine alone, one for each collector and user name; people who share an account take part under names of
-their own.
+A release counts as its owner's by the tag of her device. Another state has other tags, and would count the
+releases of the first as another person's. So a file outside all states holds them, readable by her account on
+this machine alone, one per collector and user name; people who share an account need different names.
 """
 
 import hashlib
@@ -25,42 +24,36 @@ _VERSION: Final = 1
 
 
 def folder_of_account() -> Path:
-    """Return where an account keeps what all its states share: XDG_STATE_HOME, by default ~/.local/state."""
-    given = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
+    """Return the folder shared by all states of an account: XDG_STATE_HOME, by default ~/.local/state."""
+    variable = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(variable) if variable.startswith("/") else Path.home() / ".local" / "state"
     return base / "shoal" / "collect"
 
 
 class Past:
-    """The releases of all states of an account.
-
-    Parameters
-    ----------
-    folder
-        Where they lie, from ``folder_of_account``.
-    """
+    """The releases of all states of an account, in a folder from ``folder_of_account``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, device: Device) -> None:
-        """Write down what a device has released, before it is sent; raises OutputError."""
+        """Record a device's releases, before they are sent; raise OutputError."""
         if not device.sent:
             return
-        known, name = self._read(device), _name_of(device)
-        every = list(dict.fromkeys([*known.get(name, []), *device.sent]))
-        if every == known.get(name):
+        sent_by_state, name = self._read(device), _name_of(device)
+        every = list(dict.fromkeys([*sent_by_state.get(name, []), *device.sent]))
+        if every == sent_by_state.get(name):
             return
-        document = {"shoal past": _VERSION, "states": encode({**known, name: every})}
+        document = {"shoal past": _VERSION, "states": encode({**sent_by_state, name: every})}
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with staged_file(self._file(device), lambda file: file.write(json.dumps(document).encode())):
             pass
 
     def of(self, device: Device) -> tuple[Sent, Sent]:
-        """Return what this state has released, as far as it is known here, and what the others have."""
-        known, name = self._read(device), _name_of(device)
-        others = [one for state, sent in known.items() if state != name for one in sent]
-        return known.get(name, []), others
+        """Return the recorded releases of this state, and those of the others."""
+        sent_by_state, name = self._read(device), _name_of(device)
+        others = [release for state, sent in sent_by_state.items() if state != name for release in sent]
+        return sent_by_state.get(name, []), others
 
     def _file(self, device: Device) -> Path:
         key = first_key("collector", device.server_key, device.followed)
@@ -84,5 +77,5 @@ class Past:
 
 
 def _name_of(device: Device) -> str:
-    """What a state is called here: it says nothing of the key, and is the same for every copy."""
+    """It reveals nothing of the key, and is the same for every copy of a state."""
     return hashlib.blake2b(b"state", digest_size=16, key=device.device_key).hexdigest()

@@ -1,4 +1,4 @@
-"""The page that a person sees before anything is sent: what she is about to share, on a local map."""
+"""The page shown before anything is sent: the data to share, on a local map."""
 
 import math
 import statistics
@@ -21,10 +21,10 @@ _CORNERS: Final = 32
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One line of the table of rules: how many points it met and leaves out, and what it says."""
+    """One row of the table of rules: how many points it met and leaves out, and its description."""
 
     name: str
-    met: int
+    n_met: int
     left_out: int
     says: str
 
@@ -32,26 +32,21 @@ class RuleRow:
 def preview_page(
     profile: Profile, applied: Applied, cylinders: Sequence[Cylinder], special: Sequence[str] = ()
 ) -> str:
-    """Render the preview, which holds her own points and is for her alone.
+    """Render the preview, one HTML file without requests; it holds her own points and is for her alone.
 
     Parameters
     ----------
     profile, applied
-        What she set, and what it does to her points.
+        Her profile, and its effect on her points.
     cylinders
-        What is left, as it would be sent.
+        The remaining points, as they would be sent.
     special
-        Sentences on what differs between collectors.
-
-    Returns
-    -------
-    str
-        One HTML file that makes no request.
+        Sentences on the differences between collectors.
 
     Raises
     ------
     MisuseError
-        If there are more cylinders than points that are left, or only one of the two.
+        If there are more cylinders than remaining points, or only one of the two.
     """
     if len(cylinders) > len(applied.points) or bool(cylinders) != bool(applied.points):
         raise MisuseError(
@@ -67,8 +62,8 @@ def preview_page(
         n_shared=len(cylinders),
         n_dropped=len(applied.original) - len(applied.points),
         days=math.floor(max(days)) - math.floor(min(days)) + 1 if days else 0,
-        radius_m=statistics.median(one.radius_m for one in cylinders) if cylinders else math.nan,
-        gap_s=statistics.median(one.gap_min * 60 for one in cylinders) if cylinders else math.nan,
+        radius_m=statistics.median(cylinder.radius_m for cylinder in cylinders) if cylinders else math.nan,
+        gap_s=statistics.median(cylinder.gap_min * 60 for cylinder in cylinders) if cylinders else math.nan,
         rules=rule_rows(profile, applied),
         drawn=min(len(cylinders), _MOST_CIRCLES),
         promise=describe_promise(profile.k, profile.trimming),
@@ -78,19 +73,19 @@ def preview_page(
 
 
 def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
-    """List every rule, even one that met no point, and at the end what holds elsewhere."""
-    said = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
-    said = {
+    """List every rule, even one that met no point, and last the blur of all other places."""
+    rules = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
+    rules = {
         **{
             kind: (profile.kinds[kind], profile.kinds[kind].within)
             for kind in ("home", "work")
             if kind in profile.kinds
         },
-        **said,
+        **rules,
     }
-    met, dropped = applied.by_rule, applied.dropped
+    n_met, dropped = applied.by_rule, applied.dropped
     rows = []
-    for name, (rule, within) in said.items():
+    for name, (rule, within) in rules.items():
         blur = (show_m(rule.radius or profile.blur.radius), show_s((rule.gap or profile.blur.gap) * 60))
         says = (
             "not found in your data, so nothing was done"
@@ -99,9 +94,9 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
         )
         if name not in applied.not_found:
             says += "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
-        rows.append(RuleRow(name=name, met=met.get(name, 0), left_out=dropped.get(name, 0), says=says))
+        rows.append(RuleRow(name=name, n_met=n_met.get(name, 0), left_out=dropped.get(name, 0), says=says))
     usual = f"circles of {show_m(profile.blur.radius)}, intervals of {show_s(profile.blur.gap * 60)}"
-    return [*rows, RuleRow(name=ELSEWHERE, met=met.get(ELSEWHERE, 0), left_out=0, says=usual)]
+    return [*rows, RuleRow(name=ELSEWHERE, n_met=n_met.get(ELSEWHERE, 0), left_out=0, says=usual)]
 
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
@@ -110,24 +105,24 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
         statistics.median(p.lat_deg for p in applied.original),
         statistics.median(p.lon_deg for p in applied.original),
     )
-    shown = (
+    drawn_circles = (
         [cylinders[at * len(cylinders) // _MOST_CIRCLES] for at in range(_MOST_CIRCLES)]
         if len(cylinders) > _MOST_CIRCLES
         else cylinders
     )
     x: list[float | None] = []
     y: list[float | None] = []
-    for one in shown:
-        _ring(x, y, _km(one.lat_udeg / MICRO, one.lon_udeg / MICRO, middle), one.radius_m)
+    for cylinder in drawn_circles:
+        _ring(x, y, _km(cylinder.lat_udeg / MICRO, cylinder.lon_udeg / MICRO, middle), cylinder.radius_m)
     layers: list[Areas | Marks] = [Areas(name="would be shared", x=x, y=y, number=0)]
-    for kept, name, symbol, number in (
+    for stays, name, symbol, number in (
         (True, "your points", "circle", GRAY),
         (False, "left out", "cross", 1),
     ):
         points = [
             p
             for p, fate in zip(applied.original, applied.fates, strict=True)
-            if (fate.blur is not None) == kept
+            if (fate.blur is not None) == stays
         ]
         dots = [_km(p.lat_deg, p.lon_deg, middle) for p in points]
         layers.append(
@@ -147,7 +142,7 @@ def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
 
 
 def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[float, float]:
-    """East and north of the middle in km, the shorter way around the earth."""
+    """The shorter way around the earth."""
     per_degree = math.radians(1) * EARTH_M / 1000
     east = (lon_deg - middle[1] + 180) % 360 - 180
     return round(east * per_degree * math.cos(math.radians(middle[0])), 4), round(
@@ -156,7 +151,6 @@ def _km(lat_deg: float, lon_deg: float, middle: tuple[float, float]) -> tuple[fl
 
 
 def _ring(x: list[float | None], y: list[float | None], center: tuple[float, float], radius_m: float) -> None:
-    """A circle as a closed line, followed by a break."""
     for corner in range(_CORNERS + 1):
         angle = 2 * math.pi * corner / _CORNERS
         x.append(round(center[0] + radius_m / 1000 * math.cos(angle), 4))

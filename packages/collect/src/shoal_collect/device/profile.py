@@ -1,6 +1,6 @@
-"""What a person is willing to share, in a file of her own: her crowd, her blur, her rules for places.
+"""A person's wishes, in a file: her crowd, her blur, her rules for places.
 
-Home and work are found on her device, from her own points; nothing of that leaves it.
+Home and work are found on her device, from her own points, and never leave it.
 """
 
 import math
@@ -55,21 +55,21 @@ class _Part(BaseModel):
 
 
 class Blurring(_Part):
-    """How much is blurred where no rule says otherwise, in meters and minutes."""
+    """The default blur, in meters and minutes."""
 
     radius: _Radius
     gap: _Gap
 
 
 class Handling(_Part):
-    """What happens to points at a place: they are left out, or blurred by a radius or gap of their own.
+    """A rule for points at a place: they are left out, or blurred by another radius or gap.
 
     Parameters
     ----------
     drop
         Whether they are left out.
     radius, gap
-        How much they are blurred, in meters and minutes.
+        Their blur, in meters and minutes.
     within
         How far from the place this holds, in meters.
     """
@@ -92,7 +92,7 @@ class Handling(_Part):
 
 
 class Bounds(_Part):
-    """Beyond which terms she takes no part, whatever she is asked.
+    """Limits of the terms that she accepts in any case.
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ class Profile(_Part):
     Parameters
     ----------
     k
-        How many other people must share what she releases; 0 for no crowd.
+        How many other people must share a released part; 0 for no crowd.
     trimming
         Which points go when a sub-trajectory is rare.
     blur
-        How much is blurred where no rule says otherwise.
+        The default blur.
     bounds
-        Beyond which terms she takes no part.
+        Limits of the terms that she accepts.
     kinds
         Rules for all places of a kind.
     places
@@ -185,7 +185,7 @@ class Profile(_Part):
 
 
 def read_profile(path: Path) -> Profile:
-    """Read a profile from a TOML file; raise InputError that says what is wrong, and where."""
+    """Read a profile from a TOML file; raise InputError with the mistake and its place."""
     entries = read_settings(path)
     try:
         return profile_of(entries)
@@ -194,44 +194,43 @@ def read_profile(path: Path) -> Profile:
 
 
 def profile_of(entries: Mapping[str, Any]) -> Profile:
-    """Return the profile that these entries make; raise InputError that says what is wrong, and where."""
+    """Return the profile of these entries; raise InputError with the mistake and its place."""
     try:
         return Profile.model_validate(entries)
     except ValidationError as error:
-        raise InputError("; ".join(_in_words(one, entries) for one in error.errors())) from error
+        raise InputError("; ".join(_in_words(mistake, entries) for mistake in error.errors())) from error
 
 
 def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
-    """Where in the file, and what to do; places by their names."""
     where = list(error["loc"])
     if len(where) > 1 and where[0] == "places":
-        given = entries["places"][where[1]]
+        place = entries["places"][where[1]]
         where[:2] = [
-            f"the place '{given['name']}'"
-            if isinstance(given, dict) and "name" in given
+            f"the place '{place['name']}'"
+            if isinstance(place, dict) and "name" in place
             else f"place number {where[1] + 1}"
         ]
-    said = {
+    remedy = {
         "missing": "is missing",
         "extra_forbidden": "is not a setting of a profile",
         "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
     }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
     if where and where[-1] == "radius" and error["type"] == "greater_than_equal":
-        said = (
+        remedy = (
             f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a "
             "larger one"
         )
     if where and where[-1] == "gap" and error["type"] == "greater_than_equal":
-        said = (
+        remedy = (
             f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a "
             "longer one"
         )
-    return f"{'.'.join(map(str, where))}: {said}" if where else said
+    return f"{'.'.join(map(str, where))}: {remedy}" if where else remedy
 
 
 @dataclass(frozen=True)
 class Circle:
-    """Where a rule holds: a circle on the map, named after its place or kind."""
+    """A circle on the map where a rule holds, named after its place or kind."""
 
     name: str
     lat_deg: float
@@ -241,7 +240,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to one point: the rules that it met, and its blur (None when it is left out)."""
+    """The outcome for one point: the rules that it met, and its blur (None when it is left out)."""
 
     rules: tuple[str, ...]
     blur: Blur | None
@@ -256,9 +255,9 @@ class Applied:
     original
         Her points.
     fates
-        What happens to each of them.
+        The outcome for each of them.
     circles
-        Where rules hold.
+        The circles of the rules.
     not_found
         "home" or "work", when there is a rule but no such place was found.
     """
@@ -270,14 +269,14 @@ class Applied:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """What is left."""
+        """The remaining points."""
         return tuple(
             point for point, fate in zip(self.original, self.fates, strict=True) if fate.blur is not None
         )
 
     @property
     def blurs(self) -> tuple[Blur, ...]:
-        """The blur of each point that is left."""
+        """The blur of each remaining point."""
         return tuple(fate.blur for fate in self.fates if fate.blur is not None)
 
     @property
@@ -287,7 +286,7 @@ class Applied:
 
     @property
     def by_rule(self) -> dict[str, int]:
-        """Points that each rule met, whatever came of it."""
+        """Points that each rule met, with any outcome."""
         return dict(Counter(rule for fate in self.fates for rule in fate.rules or (ELSEWHERE,)))
 
 
@@ -312,40 +311,27 @@ def apply(profile: Profile, points: Sequence[Point]) -> Applied:
 
 
 def _fate(point: Point, rules: Sequence[tuple[Circle, Handling]], blur: Blurring) -> Fate:
-    here = [
+    matching = [
         (circle.name, rule)
         for circle, rule in rules
         if distance_m(point.lat_deg, point.lon_deg, circle.lat_deg, circle.lon_deg) <= circle.within_m
     ]
-    names = tuple(name for name, _ in here)
-    if any(rule.drop for _, rule in here):
+    names = tuple(name for name, _ in matching)
+    if any(rule.drop for _, rule in matching):
         return Fate(names, None)
-    radius = max((rule.radius for _, rule in here if rule.radius is not None), default=blur.radius)
-    gap = max((rule.gap for _, rule in here if rule.gap is not None), default=blur.gap)
+    radius = max((rule.radius for _, rule in matching if rule.radius is not None), default=blur.radius)
+    gap = max((rule.gap for _, rule in matching if rule.gap is not None), default=blur.gap)
     return Fate(names, Blur(radius_m=radius, gap_min=gap))
 
 
 def likeliest_place(
     points: Sequence[Point], kind: Found, utc_offset_h: float | None
 ) -> tuple[float, float] | None:
-    """Find where somebody most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
+    """Find where a person most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
 
-    Each point stands for the time until the next, at most an hour.
-
-    Parameters
-    ----------
-    points
-        Her points.
-    kind
-        "home" or "work".
-    utc_offset_h
-        Her clock, in hours from UTC; None for that of each point's longitude.
-
-    Returns
-    -------
-    tuple of float or None
-        Latitude and longitude in degrees of the middle of what lies within 200 m of the busiest cell; None
-        when no point lies in these hours.
+    Each point stands for the time until the next, at most an hour. ``kind`` is "home" or "work";
+    ``utc_offset_h`` None takes the clock of each point's longitude. Returns latitude and longitude in degrees
+    of the middle of the points within 200 m of the busiest cell; None without a point in these hours.
     """
     if not points:
         return None
@@ -366,7 +352,6 @@ def likeliest_place(
 def _busiest(
     lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
 ) -> tuple[float, float]:
-    """The weighted middle of the points within 200 m of the middle of the heaviest cell of 200 m."""
     step = math.degrees(_NEAR_M / EARTH_M)
     row = np.floor(lat / step).astype(np.int64)
     column = np.floor(lon * np.cos(np.radians((row + 0.5) * step)) / step).astype(np.int64)

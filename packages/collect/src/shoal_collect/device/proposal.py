@@ -1,6 +1,6 @@
-"""What would be shared of a trip, prepared on the device and shown before anything is sent."""
+"""The data to share from a trip, prepared on the device and shown before anything is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,6 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.units import counted
-from shoal_collect.device.bounds import require_within_bounds
 from shoal_collect.device.connection import Connection
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.profile import Applied, Profile, apply
@@ -35,34 +34,34 @@ _PREAMBLE_SLOTS: Final = 4
 
 @dataclass(frozen=True)
 class Movement:
-    """All of a person's points, and the places of one trip among them."""
+    """All of a person's points, and the indices of one trip's points."""
 
     points: tuple[Point, ...]
     trip: tuple[int, ...]
 
 
-def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
+def movement_of(data: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
     """Find a person's points and one of her trips.
 
     Parameters
     ----------
-    found
-        The data.
+    data
+        The trajectories.
     subject
-        Who she is in the data, when they hold several people.
+        Her name in the data, when they hold several people.
     trip
-        Which trip to share, counted from the newest, from 1.
+        The trip to share, counted from the newest, from 1.
     max_gap_s
         A longer pause ends a trip, in seconds.
 
     Raises
     ------
     InputError
-        If the data hold nobody of this name, or several people and none was named.
+        If the data hold no such person, or several people without a name to choose.
     MisuseError
         If there is no such trip, or the positions have no reference system.
     """
-    points, trips = trips_of(found, subject, max_gap_s)
+    points, trips = trips_of(data, subject, max_gap_s)
     if trip > len(trips):
         raise MisuseError(
             f"trip {trip} of {len(trips)}; a trip is two points or more without a pause longer than --max-gap"
@@ -71,26 +70,18 @@ def movement_of(found: Trajectories, subject: str | None, trip: int, max_gap_s: 
 
 
 def trips_of(
-    found: Trajectories, subject: str | None, max_gap_s: float
+    data: Trajectories, subject: str | None, max_gap_s: float
 ) -> tuple[tuple[Point, ...], list[tuple[int, ...]]]:
-    """Find a person's points, and the places of each of her trips among them, the newest last.
-
-    Raises
-    ------
-    InputError
-        If the data hold nobody of this name, or several people and none was named.
-    MisuseError
-        If the positions have no reference system.
-    """
-    ids = list(map(str, found.ids))
+    """Find a person's points, and the indices of each trip's points, the newest last."""
+    ids = list(map(str, data.ids))
     if subject is None and len(ids) > 1:
         raise InputError(f"the data hold {len(ids)} people; name yourself (--subject)")
     if subject is not None and subject not in ids:
         raise InputError("nobody in the data has the id that was given (--subject)")
-    if found.crs is None:
+    if data.crs is None:
         raise MisuseError("these positions have no place on the earth; name their reference system (--crs)")
-    t, x, y = list(found)[0 if subject is None else ids.index(subject)]
-    lon, lat = transform(found.crs, WGS84, x, y)
+    t, x, y = list(data)[0 if subject is None else ids.index(subject)]
+    lon, lat = transform(data.crs, WGS84, x, y)
     points = tuple(Point(*row) for row in zip(lat.tolist(), lon.tolist(), (t / 60).tolist(), strict=True))
     parts = np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) > max_gap_s) + 1)
     return points, [tuple(part.tolist()) for part in parts if len(part) > 1]
@@ -98,7 +89,7 @@ def trips_of(
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be shared, before it is."""
+    """The data to share, before consent."""
 
     profile: Profile
     applied: Applied
@@ -110,7 +101,7 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """What differs between collectors and trips: who is responsible, days and hours, thresholds."""
+        """The differences between collectors and trips: controller, days and hours, thresholds."""
         minutes = [point.t_min for point in self.applied.original]
         return [
             *describe_collector(self.terms),
@@ -124,15 +115,15 @@ class Plan:
         ]
 
     def lines(self, page: Path) -> list[str]:
-        """Return what she is asked to consent to; ``page`` is where the preview lies."""
+        """Return the text of the consent; ``page`` is the file of the preview."""
         dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
         not_found = [
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
         ]
-        used, own = len(self.applied.original), self.thinned_from
+        used, total = len(self.applied.original), self.thinned_from
         return [
-            f"{'All' if used == own else f'{used} of'} {counted(own, 'point')} of this trip "
-            f"{'is' if own == 1 else 'are'} looked at. Your rules leave out: {dropped}. "
+            f"{'All' if used == total else f'{used} of'} {counted(total, 'point')} of this trip "
+            f"{'is' if total == 1 else 'are'} looked at. Your rules leave out: {dropped}. "
             f"{counted(len(self.cylinders), 'circle and interval', 'circles and intervals')} would be "
             f"asked about; see them in {page}.",
             *not_found,
@@ -144,11 +135,11 @@ class Plan:
         ]
 
 
-def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
+def prepare(connection: Connection, movement: Movement, profile: Profile) -> Plan:
     """Apply the profile and blur; raise InputError when nothing is left to ask about."""
-    most = most_points(profile, there.terms)
+    most = most_points(profile, connection.terms)
     everything = apply(profile, movement.points)
-    rows = _thinned([row for row in movement.trip if everything.fates[row].blur is not None], most)
+    rows = _thin_evenly([row for row in movement.trip if everything.fates[row].blur is not None], most)
     used = [row for row in movement.trip if row in set(rows) or everything.fates[row].blur is None]
     applied = Applied(
         tuple(movement.points[row] for row in used),
@@ -161,7 +152,7 @@ def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
             "the profile leaves fewer than two points of this trip; choose another trip (--trip), or other "
             "rules"
         )
-    device = there.kept.device
+    device = connection.state.device
     member = Participant(
         user=device.user,
         signing_seed=device.signing_seed,
@@ -172,41 +163,90 @@ def prepare(there: Connection, movement: Movement, profile: Profile) -> Plan:
         k=profile.k,
         trimming=profile.trimming,
         sent=device.sent,
-        elsewhere=there.elsewhere,
+        elsewhere=connection.elsewhere,
     )
-    cylinders = blur(member, there.day // there.terms.period_days)
+    cylinders = blur(member, connection.day // connection.terms.period_days)
     if len(cylinders) < 2:
         raise InputError(
             "after blurring, this trip is a single circle; choose another trip (--trip), or less blur"
         )
     require_within_bounds(
-        profile, there.terms, cylinders, [points for points, _ in (*device.sent, *there.elsewhere)]
+        profile, connection.terms, cylinders, [points for points, _ in (*device.sent, *connection.elsewhere)]
     )
     try:
-        there.terms.require_bounds(cylinders)
+        connection.terms.require_bounds(cylinders)
     except PeerError as error:
         raise InputError(f"this collector does not take {error}; change the blur (in the profile)") from error
-    registrar = [] if there.terms.registrar is None else [there.terms.registrar.url]
-    urls = [*(one.url for one in there.terms.witnesses), *registrar]
-    asked = [*there.servers.values(), *map(RemoteServer, urls)]
+    registrar = [] if connection.terms.registrar is None else [connection.terms.registrar.url]
+    urls = [*(witness.url for witness in connection.terms.witnesses), *registrar]
+    asked = [*connection.servers.values(), *map(RemoteServer, urls)]
     readable = tuple(server.url for server in asked if server.readable)
-    return Plan(profile, applied, member, cylinders, len(movement.trip), there.terms, readable)
+    return Plan(profile, applied, member, cylinders, len(movement.trip), connection.terms, readable)
 
 
 def most_points(profile: Profile, terms: Terms) -> int:
-    """How many points may take part: those that a release holds, and all of whose pairs can be asked about.
+    """Return how many points may take part: those that fit a release, with all pairs answerable.
 
-    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a
-    part of it all.
+    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a part
+    only.
     """
-    held = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
+    capacity = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
     if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
-        return held
-    return min(held, most_points_in_pairs(terms.n_real))
+        return capacity
+    return min(capacity, most_points_in_pairs(terms.n_real))
 
 
-def _thinned(rows: Sequence[int], most: int) -> list[int]:
-    """Rows evenly spread over the trip, at most so many."""
+def _thin_evenly(rows: Sequence[int], most: int) -> list[int]:
     if len(rows) <= most:
         return list(rows)
     return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))]
+
+
+def require_within_bounds(
+    profile: Profile, terms: Terms, cylinders: Sequence[Cylinder], sent: Sequence[Sequence[Cylinder]]
+) -> None:
+    """Raise InputError, with every reason, unless terms and trip lie within the profile's bounds.
+
+    No consent overrides these bounds. ``sent`` are her earlier releases, from this device or another.
+    """
+    reasons = list(_beyond(profile, terms, repeated_share(cylinders, sent)))
+    if reasons:
+        raise InputError(f"nothing was sent: {'; '.join(reasons)}")
+
+
+def repeated_share(cylinders: Sequence[Cylinder], sent: Sequence[Sequence[Cylinder]]) -> float:
+    """Compute the share of circles that stood in an earlier release, at any time."""
+    earlier = {_circle(point) for points in sent for point in points}
+    return sum(_circle(point) in earlier for point in cylinders) / max(1, len(cylinders))
+
+
+def _circle(point: Cylinder) -> tuple[int, int, int]:
+    return point.lat_udeg, point.lon_udeg, point.radius_m
+
+
+def _beyond(profile: Profile, terms: Terms, repeated: float) -> Iterator[str]:
+    bounds = profile.bounds
+    if terms.theta_m > bounds.theta_space:
+        yield (
+            f"at this collector circles {terms.theta_m:g} m apart count as shared, your profile allows "
+            f"{bounds.theta_space} m (bounds.theta_space)"
+        )
+    if terms.theta_min > bounds.theta_time:
+        yield (
+            f"at this collector intervals {terms.theta_min:g} min apart count as shared, your profile allows "
+            f"{bounds.theta_time} min (bounds.theta_time)"
+        )
+    if terms.group_size < bounds.group:
+        yield (
+            f"groups of {terms.group_size} at this collector, your profile asks for {bounds.group} "
+            "(bounds.group)"
+        )
+    if profile.k < bounds.k:
+        yield f"k = {profile.k} in your profile, which also asks for at least {bounds.k} (bounds.k)"
+    if profile.k < terms.least_k:
+        yield f"k = {profile.k} in your profile, this collector takes k = {terms.least_k} or more"
+    if repeated > bounds.repeated:
+        yield (
+            f"{repeated:.0%} of these circles stand in releases of yours that they link, your profile "
+            f"allows {bounds.repeated:.0%} (bounds.repeated); choose another trip (--trip)"
+        )

@@ -1,8 +1,7 @@
-"""Bodies of requests: who sends one, and how long it may be, is known before it is read.
+"""Bodies of requests: sender and greatest length are known before a body is read.
 
-The head of a request brings a digest of its body and a signature over it. So somebody who may send nothing
-is refused by the head alone. What is read is never more than the route needs, than one body of a member at a
-time, and than the budget of all bodies together.
+The head brings a digest of the body and a signature over it, so a sender without permission is refused by the
+head alone. Reading is bounded by the route, by one body per member at a time, and by a budget for all bodies.
 """
 
 import asyncio
@@ -20,20 +19,17 @@ ALL_BODIES_BYTES: Final = 64 << 20
 
 
 def require_length(request: Request, limit_bytes: int) -> int:
-    """Return the length that the head announces; raise PeerError for a longer body, or one without it."""
-    said = request.headers.get("Content-Length", "0")
-    if "Transfer-Encoding" in request.headers or not said.isdecimal() or len(said) > 18:
+    """Return the length in the head; raise PeerError for a longer body, or one without a length."""
+    length = request.headers.get("Content-Length", "0")
+    if "Transfer-Encoding" in request.headers or not length.isdecimal() or len(length) > 18:
         raise PeerError("bad-length", "a body whose length the head of the request does not say")
-    if int(said) > limit_bytes:
+    if int(length) > limit_bytes:
         raise PeerError("body-too-long", f"a body of more than {limit_bytes} bytes")
-    return int(said)
+    return int(length)
 
 
 async def read_body(request: Request, limit_bytes: int) -> bytes:
-    """Read the whole body.
-
-    Raises PeerError when it is longer than the limit (it is not read beyond), or does not come in time.
-    """
+    """Read the body; raise PeerError when it exceeds the limit (it is not read further) or comes too late."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(_BODY_LIMIT_S):
@@ -47,13 +43,13 @@ async def read_body(request: Request, limit_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def digest_said(request: Request) -> bytes:
-    """Return the digest of the body that the head brings, where there is one; raise PeerError without."""
-    said = request.headers.get("Shoal-Digest")
-    if said is None and request.headers.get("Content-Length", "0") == "0":
+def announced_digest(request: Request) -> bytes:
+    """Return the digest of the body from the head; raise PeerError when it is missing."""
+    header = request.headers.get("Shoal-Digest")
+    if header is None and request.headers.get("Content-Length", "0") == "0":
         return body_digest(b"")
     try:
-        digest = bytes.fromhex(said or "")
+        digest = bytes.fromhex(header or "")
     except ValueError:
         digest = b""
     if len(digest) != 32:
@@ -62,19 +58,13 @@ def digest_said(request: Request) -> bytes:
 
 
 def require_digest(body: bytes, digest: bytes) -> None:
-    """Raise PeerError for another body than the one that the head says: somebody changed it on the way."""
+    """Raise PeerError unless the body has the digest in the head: it was changed on the way."""
     if body_digest(body) != digest:
         raise PeerError("damaged", "another body than the one that the head of the request signs; try again")
 
 
 class BodyBudget:
-    """How much of all bodies together is in memory; used on the event loop alone.
-
-    Parameters
-    ----------
-    total_bytes
-        No more is read at once.
-    """
+    """Bytes of all bodies in memory, at most ``total_bytes``; used on the event loop alone."""
 
     def __init__(self, total_bytes: int = ALL_BODIES_BYTES) -> None:
         self._left = total_bytes
@@ -82,7 +72,7 @@ class BodyBudget:
 
     @contextmanager
     def of(self, sender: bytes, n_bytes: int) -> Iterator[None]:
-        """Hold room for a body; raise PeerError when there is none, or the sender already sends another."""
+        """Reserve room for a body; raise PeerError when none is left, or the sender is sending another."""
         if sender in self._senders or n_bytes > self._left:
             raise PeerError("busy", "too much is being sent at once; try again")
         self._senders.add(sender)

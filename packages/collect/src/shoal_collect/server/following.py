@@ -1,8 +1,8 @@
-"""A witness with a database of its own: it takes over the collector's closed days, and checks their roots.
+"""A witness with its own database: it copies the collector's closed days and checks their roots.
 
-What members ask is known to the collector first. So the witness also asks it which questions of a group it
-has answered and on which terms. That decides only what is answered, never how: a collector that says
-something else of a group than it told its members makes the answers differ, and is found.
+Questions of members reach the collector first, so the witness also asks it for a group's questions and terms.
+That decides only which questions are answered, never how: a collector that tells the witness something else
+about a group than its members gets differing answers, and is detected.
 """
 
 from collections.abc import Callable
@@ -18,31 +18,26 @@ from shoal_collect.storage.stored import StoredReleases
 _KEPT_DAYS: Final = 3  # so long a group may still ask what it has asked
 
 
-class Following:
-    """What a witness takes over.
+class DayFollower:
+    """Copies closed days into the witness's database.
 
-    Parameters
-    ----------
-    database
-        The witness's own.
-    ask
-        Asks the collector for an address, signed with the witness's key; the reply as JSON, whose signature
-        is checked. Raises PeerError for a refusal.
+    ``ask`` requests an address of the collector, signed with the witness's key, and returns the checked reply
+    as JSON; it raises PeerError for a refusal.
     """
 
     def __init__(self, database: Database, ask: Callable[[str], Any]) -> None:
         self._db, self._ask, self._days = database, ask, ClosedDays(database)
 
-    def until(self, day: int) -> None:
-        """Take over all closed days before this one; raise PeerError for what is not under a day's root."""
+    def follow_until(self, day: int) -> None:
+        """Copy all closed days before this one; raise PeerError for entries not under a day's root."""
         while True:
-            said = self._ask(f"/v1/days?after={self._days.last_day}")
-            days = [ClosedDay.read(one).day for one in said] if isinstance(said, list) else []
-            new = [one for one in days if self._days.last_day < one < day]
+            reply = self._ask(f"/v1/days?after={self._days.last_day}")
+            days = [ClosedDay.read(entry).day for entry in reply] if isinstance(reply, list) else []
+            new = [closed for closed in days if self._days.last_day < closed < day]
             if not new:
                 break
-            for one in new:
-                self._days.take(self._ask(f"/v1/days/{one}"))
+            for closed in new:
+                self._days.take(self._ask(f"/v1/days/{closed}"))
         StoredReleases(self._db).tidy(day, None)
         self._forget(day - _KEPT_DAYS)
 
@@ -53,21 +48,21 @@ class Following:
                 self._db.change(f"DELETE FROM {table} WHERE {old}", (before_day,))  # noqa: S608  (tables of ours)
             self._db.change("DELETE FROM round WHERE id NOT IN (SELECT round FROM ticket)")
 
-    def group(self, session: bytes) -> None:
-        """Take over who is in a group, its terms, and what it has asked."""
-        said = self._ask(f"/v1/groups/{session.hex()}/asked")
+    def follow_group(self, session: bytes) -> None:
+        """Copy a group's members, terms and questions."""
+        reply = self._ask(f"/v1/groups/{session.hex()}/asked")
         try:
-            members = [bytes.fromhex(one) for one in said["members"]]
+            members = [bytes.fromhex(member) for member in reply["members"]]
             batches = [
                 (
-                    bytes.fromhex(one["batch"]),
-                    bytes.fromhex(one["identity"]),
-                    int(one["day"]),
-                    None if one["withheld"] is None else bytes.fromhex(one["withheld"]),
+                    bytes.fromhex(entry["batch"]),
+                    bytes.fromhex(entry["identity"]),
+                    int(entry["day"]),
+                    None if entry["withheld"] is None else bytes.fromhex(entry["withheld"]),
                 )
-                for one in said["asked"]
+                for entry in reply["asked"]
             ]
-            terms = read_terms(said["terms"])
+            terms = read_terms(reply["terms"])
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-frame", "words that do not say what a group has asked") from error
         with self._db.transaction():

@@ -1,7 +1,4 @@
-"""What the web applications of the collector, its witnesses and the authority share.
-
-Bodies with limits, requests and replies with signatures, errors by name.
-"""
+"""Common parts of the web applications: limited bodies, signed requests and replies, named errors."""
 
 import json
 import sqlite3
@@ -24,9 +21,15 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.requests import head_digest, read_authorization, sign_reply
 from shoal_collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
-from shoal_collect.server.bodies import BodyBudget, digest_said, read_body, require_digest, require_length
+from shoal_collect.server.bodies import (
+    BodyBudget,
+    announced_digest,
+    read_body,
+    require_digest,
+    require_length,
+)
 from shoal_collect.server.pools import Pools
-from shoal_collect.server.watch import TEXT_TYPE, Watch, Watched
+from shoal_collect.server.watch import TEXT_TYPE, Watch, WatchMiddleware
 from shoal_collect.storage.database import Database, UnavailableError
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
@@ -39,9 +42,9 @@ _SWITCH_S: Final = 0.0005
 
 
 def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
-    """Make an application with named, signed errors and /metrics; nothing on its pages comes from elsewhere.
+    """Return an application with named, signed errors and /metrics; its pages load nothing from elsewhere.
 
-    A refusal is signed like any other reply: whoever can forge one ends nobody's round.
+    Refusals are signed like other replies: a forged one cannot end a member's round.
     """
 
     @asynccontextmanager
@@ -78,8 +81,8 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
 
     @app.exception_handler(RequestValidationError)
     async def bad_request(request: Request, _: RequestValidationError) -> Response:
-        said = "an address or parameters that this interface does not have"
-        return refused(request, 422, "bad-frame", said)
+        message = "an address or parameters that this interface does not have"
+        return refused(request, 422, "bad-frame", message)
 
     @app.exception_handler(HTTPException)
     async def no_such_thing(request: Request, error: HTTPException) -> Response:
@@ -96,12 +99,11 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
         )
 
     _add_metrics(app, watch)
-    app.add_middleware(Watched, watch=watch)
+    app.add_middleware(WatchMiddleware, watch=watch)
     return app
 
 
 def _add_metrics(app: FastAPI, watch: Watch) -> None:
-    """Add /metrics, as long as it is not at an address of its own."""
     app.state.watch, app.state.has_metrics = watch, True
 
     @app.get("/metrics")
@@ -112,13 +114,13 @@ def _add_metrics(app: FastAPI, watch: Watch) -> None:
 
 
 class PlainRoute(Route):
-    """A route that reads nothing but the request itself, for addresses that are asked often.
+    """A route that reads only the request, for addresses that are asked often.
 
-    FastAPI's reading of parameters would be a fifth of what such a request costs (bench/bench_service.py).
+    FastAPI's parsing of parameters would be a fifth of the cost of such a request (bench/bench_service.py).
     """
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say which route it is, as FastAPI's own do."""
+        """Report the route in the scope, as FastAPI's own routes do."""
         match, more = super().matches(scope)
         return match, more if match is Match.NONE else {**more, "route": self}
 
@@ -131,27 +133,19 @@ def target_of(request: Request) -> str:
 def signed_reply(
     request: Request, content: Any, signing_seed: bytes, status: int = 200, media_type: str | None = None
 ) -> Response:
-    """Reply with bytes, or anything else as JSON, and the server's signature for this very request."""
+    """Reply with bytes, or other content as JSON, signed for this request."""
     binary = isinstance(content, bytes)
     body = content if binary else json.dumps(content).encode()
     kind = media_type or ("application/octet-stream" if binary else JSON)
-    said = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
-    head = head_digest(request.method, target_of(request), *said, request.headers.get("Shoal-Digest", ""))
+    fields = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
+    head = head_digest(request.method, target_of(request), *fields, request.headers.get("Shoal-Digest", ""))
     signed = sign_reply(signing_seed, head, body)
     return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 
 
 @dataclass
 class Server:
-    """A collector or witness with its own key and clock; whoever sends it something has signed it.
-
-    Parameters
-    ----------
-    signing_seed
-        32 secret bytes; replies are signed with them.
-    clock
-        Tells the time, in seconds since 1970.
-    """
+    """A collector or witness with its key and clock (seconds since 1970); its clients sign their requests."""
 
     signing_seed: bytes
     clock: Callable[[], float]
@@ -160,34 +154,33 @@ class Server:
 
     @cached_property
     def key(self) -> bytes:
-        """The public key that its replies are checked with."""
+        """The public key that checks its replies."""
         return verify_key(self.signing_seed)
 
-    def signed(self, request: Request, content: Any) -> Response:
+    def reply(self, request: Request, content: Any) -> Response:
         """Reply with a signature."""
         return signed_reply(request, content, self.signing_seed)
 
-    async def small(self, request: Request) -> tuple[bytes, bytes]:
-        """Return who sent a short body, and the body."""
-        body, digest = await read_body(request, require_length(request, _SMALL_BYTES)), digest_said(request)
+    async def read_small(self, request: Request) -> tuple[bytes, bytes]:
+        """Return the sender of a short body, and the body."""
+        body, digest = (
+            await read_body(request, require_length(request, _SMALL_BYTES)),
+            announced_digest(request),
+        )
         sender = self.sender_of(request, digest)
         require_digest(body, digest)
         return sender, body
 
     @asynccontextmanager
-    async def large(
+    async def read_large(
         self, request: Request, limit_bytes: Callable[[bytes], int]
     ) -> AsyncIterator[tuple[bytes, bytes]]:
-        """Give who sends a long body, and the body; its room is free again at the end.
+        """Yield the sender of a long body, and the body; its room is free again at the end.
 
-        Parameters
-        ----------
-        request
-            The request, of which nothing but the head has been read.
-        limit_bytes
-            How long a body this sender may send; raises PeerError for one who may send none.
+        Only the head of the request has been read; ``limit_bytes`` returns the limit of a sender, or raises
+        PeerError.
         """
-        size, digest = require_length(request, BODY_BYTES), digest_said(request)
+        size, digest = require_length(request, BODY_BYTES), announced_digest(request)
         sender = self.sender_of(request, digest)
         require_length(request, await self.pools.quick(limit_bytes, sender))
         with self.budget.of(sender, size):
@@ -196,20 +189,20 @@ class Server:
             yield sender, body
 
     def sender_of(self, request: Request, digest: bytes) -> bytes:
-        """Return who signed a request whose body has this digest; raise PeerError when nobody did."""
+        """Return the signer of a request whose body has this digest; raise PeerError without a valid one."""
         header, target = request.headers.get("Authorization"), target_of(request)
         return read_authorization(header, self.key, request.method, target, digest, self.clock())
 
 
 def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
-    """Add /health, which answers within 100 ms however much there is to do."""
+    """Add /health, which answers within 100 ms under any load."""
 
     @app.get("/health")
     async def health() -> Response:
-        found = await pools.health(lambda: database.trouble(write=writes))
-        status = 200 if found in ("", "busy") else 503
-        said = {"status": "ok" if status == 200 else found, "database": found or "answers"}
-        return Response(json.dumps(said), status, media_type="application/json")
+        state = await pools.health(lambda: database.trouble(write=writes))
+        status = 200 if state in ("", "busy") else 503
+        body = {"status": "ok" if status == 200 else state, "database": state or "answers"}
+        return Response(json.dumps(body), status, media_type="application/json")
 
 
 def read_query(request: Request, name: str, read: Callable[[str], _Read], default: _Read) -> _Read:
@@ -222,16 +215,16 @@ def read_query(request: Request, name: str, read: Callable[[str], _Read], defaul
 
 
 def waiting_of(request: Request) -> tuple[float, str]:
-    """How long a request waits for news, in seconds, and the digest of the answer that it knows."""
+    """Return how long a request waits for news, in seconds, and the digest of the last answer."""
     return read_query(request, "wait", float, 0.0), read_query(request, "seen", str, "")
 
 
-def named(name: str) -> bytes:
-    """Read the 32 bytes of a name in an address; raise PeerError when they are not there."""
+def read_name(name: str) -> bytes:
+    """Read the 32 bytes of a name in an address; raise PeerError for another length."""
     try:
-        found = bytes.fromhex(name)
+        digest = bytes.fromhex(name)
     except ValueError:
-        found = b""
-    if len(found) != 32:
+        digest = b""
+    if len(digest) != 32:
         raise PeerError("wrong-session", "an address whose name is not 64 hexadecimal digits")
-    return found
+    return digest

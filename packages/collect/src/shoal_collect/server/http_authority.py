@@ -13,7 +13,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.succession import Successor
-from shoal_collect.server.bodies import digest_said, read_body, require_digest
+from shoal_collect.server.bodies import announced_digest, read_body, require_digest
 from shoal_collect.server.http import add_health, new_application, signed_reply
 from shoal_collect.server.http_registrar import add_registrar
 from shoal_collect.server.pools import Pools
@@ -24,22 +24,16 @@ _CLAIM_BYTES = 4096
 
 
 def secrets_of(seed: bytes) -> tuple[bytes, bytes]:
-    """Return an authority's secrets, from the 32 bytes of its key file: one opens claims, one signs."""
+    """Return an authority's secrets from its 32-byte seed: one opens claims, one signs."""
     chance = Chance(seed)
     return envelope.draw_secret(chance), chance.seed()
 
 
 class ClaimBook:
-    """Who owns which identifier, in a database of its own.
+    """Owners of identifiers, in a database.
 
-    Parameters
-    ----------
-    database
-        Where the claims stand.
-    seed
-        32 secret bytes; both keys of the authority come from them.
-    collector_keys
-        The collectors whose receipts hold; ``collectors`` names them in hexadecimal.
+    Both keys of the authority derive from the 32 secret bytes ``seed``; receipts count under
+    ``collector_keys``.
     """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
@@ -50,17 +44,14 @@ class ClaimBook:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The keys that claims are sealed with and that confirmations are checked with."""
+        """The keys that seal claims and check confirmations."""
         return {
             "authority_key": self._authority.public_key.hex(),
             "signing_key": verify_key(self.signing_seed).hex(),
         }
 
     def take(self, sealed: bytes) -> dict[str, str]:
-        """Keep a claim and confirm it; the same again has no effect.
-
-        Raises PeerError for a claim that does not hold.
-        """
+        """Store a claim and confirm it; a repetition has no effect. Raises PeerError for an invalid claim."""
         identifier, user = self._authority.read(sealed)
         with self._db.transaction():
             self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))
@@ -83,7 +74,7 @@ class ClaimBook:
 
     @property
     def n_claims(self) -> int:
-        """How many identifiers are claimed."""
+        """The number of claimed identifiers."""
         return int(self._db.rows("SELECT COUNT(*) FROM claim")[0][0])
 
 
@@ -95,20 +86,9 @@ def authority_application(
     registrar: Registrar | None = None,
     successors: Sequence[Successor] = (),
 ) -> FastAPI:
-    """Put the authority behind its addresses; nobody can ask over the network who owns what.
+    """Serve the authority; ownership cannot be queried over the network.
 
-    Parameters
-    ----------
-    book
-        The claims.
-    quiet
-        Whether to leave out the log.
-    clock
-        Tells the time, in seconds since 1970.
-    registrar
-        A registrar that runs here, too.
-    successors
-        How its key followed earlier ones; shown to devices.
+    A ``registrar`` may run in the same application; ``successors`` are shown to devices.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch, book.signing_seed)
@@ -118,13 +98,13 @@ def authority_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         facts = {**book.facts, "collectors": book.collectors, "time_s": clock()}
-        facts["successors"] = [one.model_dump() for one in successors]
+        facts["successors"] = [successor.model_dump() for successor in successors]
         return signed_reply(request, facts, book.signing_seed)
 
     @app.post("/v1/claims")
     async def claim(request: Request) -> Response:
         sealed = await read_body(request, _CLAIM_BYTES)
-        require_digest(sealed, digest_said(request))
+        require_digest(sealed, announced_digest(request))
         return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
 
     if registrar is not None:

@@ -1,118 +1,130 @@
-"""The collector's web application: it signs every answer, and a member signs every request of hers."""
+"""The collector's web application: it signs every answer, and members sign their requests."""
 
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
 
 from shoal.errors import InputError
-from shoal_collect.crypto.signatures import verify_key
+from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
+from shoal_collect.roles.authority import IDENTIFIER_BYTES
 from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.requests import body_digest
 from shoal_collect.roles.succession import Successor, find_succession
 from shoal_collect.roles.terms import PublicPlaces, Terms
-from shoal_collect.roles.wire import DAY_S
+from shoal_collect.roles.wire import DAY_S, snapshot_day
 from shoal_collect.server.http import (
     DOWN,
     JSON,
     PlainRoute,
     Server,
     add_health,
-    named,
     new_application,
+    read_name,
     read_query,
     signed_reply,
     waiting_of,
 )
-from shoal_collect.server.http_days import add_days
-from shoal_collect.server.http_releases import Tidying, add_releases
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.news import News
 from shoal_collect.server.people_page import PeoplePage
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.server.watch import Watch
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import Database, may_delete
+from shoal_collect.storage.days import ClosedDays
+from shoal_collect.storage.groups import Groups
+from shoal_collect.storage.questions import batches_asked
 from shoal_collect.storage.stored import StoredReleases
 
 
 @dataclass(kw_only=True)
 class _CollectorServer(Server):
-    """What the routes work with."""
-
     rounds: Rounds
     mailbox: Mailbox
     news: News
+
+
+@dataclass(frozen=True)
+class CollectorSettings:
+    """Choices of the operator, beside the terms of rounds.
+
+    Parameters
+    ----------
+    places
+        Public places that fakes are drawn from.
+    round_size, join_s
+        A roster freezes with this many members, or after this many seconds with enough for one group.
+    quota
+        How many questions a member may ask in a day.
+    authority
+        The authority's address, for the page for people; may be empty.
+    successors
+        Statements of the keys' succession, shown to devices.
+    """
+
+    places: PublicPlaces
+    _: KW_ONLY
+    round_size: int
+    join_s: float
+    quota: int
+    authority: str = ""
+    successors: Sequence[Successor] = ()
 
 
 def collector_application(
     database: Database,
     signing_seed: bytes,
     terms: Terms,
-    places: PublicPlaces,
+    settings: CollectorSettings,
     draw_bytes: Callable[[int], bytes],
     *,
-    round_size: int,
-    join_s: float,
-    quota: int,
-    authority: str = "",
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
-    successors: Sequence[Successor] = (),
 ) -> FastAPI:
-    """Put the collector behind its addresses; all state is in the database, so it may stop at any moment.
+    """Serve a collector; all state is in the database, so it may stop at any moment.
 
     Parameters
     ----------
     database
-        Where everything lies.
+        The collector's database; InputError if it belongs to another collector.
     signing_seed
-        32 secret bytes; answers, receipts and replies are signed with them.
+        32 secret bytes that sign answers, receipts and replies.
     terms
         The terms of rounds that open now.
-    places
-        Public places that fakes are drawn from.
+    settings
+        Choices of the operator.
     draw_bytes
         Draws the names of rounds.
-    round_size, join_s
-        A roster freezes with so many members, or after so many seconds with enough for one group.
-    quota
-        How many questions one member may ask in a day.
-    authority
-        The address of the authority, for the page for people; empty where nobody stated it.
     clock
-        Tells the time, in seconds since 1970.
+        Returns the time, in seconds since 1970.
     quiet
-        Whether to leave out the log.
-    successors
-        How its key, and those of authority and registrar, followed earlier ones; shown to devices.
-
-    Raises
-    ------
-    InputError
-        If the database belongs to another collector.
+        Write no log.
     """
     key = verify_key(signing_seed)
-    rounds = Rounds(database, terms, draw_bytes, round_size=round_size, join_s=join_s, collector_key=key)
+    rounds = Rounds(
+        database, terms, draw_bytes, round_size=settings.round_size, join_s=settings.join_s, collector_key=key
+    )
     pools = Pools()
     server = _CollectorServer(
         signing_seed,
         clock,
         pools=pools,
         rounds=rounds,
-        mailbox=Mailbox(database, signing_seed, quota=quota),
+        mailbox=Mailbox(database, signing_seed, quota=settings.quota),
         news=News(database, rounds, pools, clock),
     )
 
-    _require_owner(database, server.key, successors)
+    _require_owner(database, server.key, settings.successors)
     server.mailbox.expire(clock())
-    held = StoredReleases(database)
-    tidying = Tidying(database, held, terms)
-    tidying.at(clock())
+    releases = StoredReleases(database)
+    cleanup = DailyCleanup(database, releases, terms)
+    cleanup.at(clock())
     rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
@@ -132,17 +144,17 @@ def collector_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         now_s = clock()
-        tidying.at(now_s)
+        cleanup.at(now_s)
         facts = {"server_key": server.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
         facts |= {
             "terms": rounds.terms_at(now_s).model_dump(),
-            "places": places.until(now_s).model_dump(),
-            "quota": quota,
-            "successors": [one.model_dump() for one in successors],
+            "places": settings.places.until(now_s).model_dump(),
+            "quota": settings.quota,
+            "successors": [successor.model_dump() for successor in settings.successors],
         }
-        return server.signed(request, facts)
+        return server.reply(request, facts)
 
-    page = PeoplePage(server.key, rounds.open_round, round_size, authority, DOWN)
+    page = PeoplePage(server.key, rounds.open_round, settings.round_size, settings.authority, DOWN)
 
     @app.get("/")
     def people() -> Response:
@@ -150,15 +162,15 @@ def collector_application(
         return page.at(now_s, rounds.terms_at(now_s))
 
     _add_rounds(app, server)
-    add_releases(app, server, held)
-    add_days(app, server, database, terms)
+    _add_releases(app, server, releases)
+    _add_days(app, server, database, terms)
     return app
 
 
 def _require_owner(database: Database, key: bytes, successors: Sequence[Successor]) -> None:
-    """Raise InputError for another collector's database; from then on it is the successor's alone.
+    """Raise InputError for another collector's database; after a succession it is the successor's alone.
 
-    Under another key nobody could claim what is stored, since the authority knows the old one.
+    Under another key stored releases could not be claimed, since the authority knows the old one.
     """
     with database.transaction():
         database.change(
@@ -176,74 +188,78 @@ def _require_owner(database: Database, key: bytes, successors: Sequence[Successo
 
 
 def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
-    """Add the addresses of the roster and the lottery."""
-    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
     rounds = server.rounds
 
     @app.get("/v1/rounds")
     def open_round(request: Request) -> Response:
-        return server.signed(request, rounds.open_round(server.clock()))
+        return server.reply(request, rounds.open_round(server.clock()))
 
     async def view(request: Request) -> Response:
         wait_s, seen = waiting_of(request)
         signed = "Authorization" in request.headers  # whoever has joined is shown more
         identity = server.sender_of(request, body_digest(b"")) if signed else None
-        about = named(request.path_params["name"])
+        about = read_name(request.path_params["name"])
 
         async def answer() -> bytes:
             return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
 
-        found = await server.news.held(about, wait_s if signed else 0.0, seen, answer)
-        return signed_reply(request, found, server.signing_seed, media_type=JSON)
+        content = await server.news.wait_for(about, wait_s if signed else 0.0, seen, answer)
+        return signed_reply(request, content, server.signing_seed, media_type=JSON)
 
     app.router.routes.append(PlainRoute("/v1/rounds/{name}", view, methods=["GET"]))
 
     @app.post("/v1/rounds/{name}/roster")
     def join(request: Request, name: str, sent: Small) -> Response:
-        return server.signed(request, rounds.join(named(name), *sent, server.clock()))
+        return server.reply(request, rounds.join(read_name(name), *sent, server.clock()))
 
     @app.post("/v1/rounds/{name}/commits")
     def commit(request: Request, name: str, sent: Small) -> Response:
-        return server.signed(request, rounds.commit(named(name), *sent, server.clock()))
+        return server.reply(request, rounds.commit(read_name(name), *sent, server.clock()))
 
     @app.post("/v1/rounds/{name}/reveals")
     def reveal(request: Request, name: str, sent: Small) -> Response:
-        return server.signed(request, rounds.reveal(named(name), *sent, server.clock()))
+        return server.reply(request, rounds.reveal(read_name(name), *sent, server.clock()))
 
 
 def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
-    """Add the addresses of letters, questions and releases."""
     mailbox = server.mailbox
 
     async def send(request: Request) -> Response:
-        async with server.large(request, mailbox.longest_letters) as (sender, body):
+        async with server.read_large(request, mailbox.longest_letters) as (sender, body):
             new = await server.pools.quick(mailbox.send, sender, body, server.clock())
-        return server.signed(request, {"new": new})
+        return server.reply(request, {"new": new})
 
     async def fetch(request: Request) -> Response:
         wait_s, seen = waiting_of(request)
         after = read_query(request, "after", int, 0)
         if not 0 <= after < 1 << 62:
             raise PeerError("out-of-range", "letters after a number that cannot be")
-        sender, _ = await server.small(request)
+        sender, _ = await server.read_small(request)
 
         async def answer() -> bytes:
             return await server.pools.quick(mailbox.fetch, sender, after)
 
-        return server.signed(request, await server.news.held(sender, wait_s, seen, answer))
+        return server.reply(request, await server.news.wait_for(sender, wait_s, seen, answer))
 
     async def ask(request: Request) -> Response:
-        group = named(request.path_params["name"])
-        async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
+        group = read_name(request.path_params["name"])
+        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as (
+            sender,
+            body,
+        ):
             answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
         watch.add("phi_queries", len(answers) // ANSWER_BYTES)
-        return server.signed(request, answers)
+        return server.reply(request, answers)
 
     async def deliver(request: Request) -> Response:
-        group = named(request.path_params["name"])
-        async with server.large(request, lambda who: mailbox.longest_batch(who, group)) as (sender, body):
-            said = await server.pools.quick(mailbox.deliver, sender, group, body, server.clock())
-        return server.signed(request, said)
+        group = read_name(request.path_params["name"])
+        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as (
+            sender,
+            body,
+        ):
+            outcome = await server.pools.quick(mailbox.deliver, sender, group, body, server.clock())
+        return server.reply(request, outcome)
 
     app.router.routes += [
         PlainRoute("/v1/letters", fetch, methods=["GET"]),
@@ -251,3 +267,81 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
         PlainRoute("/v1/groups/{name}/questions", ask, methods=["POST"]),
         PlainRoute("/v1/groups/{name}/releases", deliver, methods=["POST"]),
     ]
+
+
+def _add_releases(app: FastAPI, server: Server, releases: StoredReleases) -> None:
+    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
+
+    days = ClosedDays(releases.database)
+
+    @app.get("/v1/releases/{identifier}")
+    def fetch(request: Request, identifier: str, sent: Small) -> Response:
+        release = releases.owned(_identifier(identifier), sent[0])
+        points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in release.points]
+        reply = {"identifier": identifier, "day": release.day, "points": points}
+        return server.reply(request, reply | {"closed_day": days.path_of(identifier)})
+
+    @app.post("/v1/releases/{identifier}/withdrawal")
+    def withdraw(request: Request, identifier: str, sent: Small) -> Response:
+        today = int(server.clock() // DAY_S)
+        day, due = releases.withdraw(_identifier(identifier), sent[0], today)
+        proof = signature(server.signing_seed, b"withdrawn", withdrawal_text(identifier, day, due))
+        reply: dict[str, Any] = {"identifier": identifier, "day": day, "due": due, "proof": proof.hex()}
+        return server.reply(request, reply)
+
+
+class DailyCleanup:
+    """Deletes what is due, once a day, by the shortest retention in any terms of this collector.
+
+    Nothing is deleted while the clock may have jumped.
+    """
+
+    def __init__(self, database: Database, releases: StoredReleases, terms: Terms) -> None:
+        self._db, self._held, self._terms = database, releases, terms
+        self._day: int | None = None
+
+    def at(self, now_s: float) -> None:
+        """Run if it has not run today; ``now_s`` is in seconds since 1970."""
+        today = int(now_s // DAY_S)
+        with self._db.transaction():
+            even = may_delete(self._db, now_s)
+        if even and today != self._day:
+            promised = [round_terms.get("kept_days") for round_terms in self._held.terms()] + [
+                self._terms.kept_days
+            ]
+            self._held.tidy(today, min((days for days in promised if days is not None), default=None))
+            self._day = today
+
+
+def _identifier(text: str) -> str:
+    if len(text) != IDENTIFIER_BYTES or not set(text) <= set("0123456789abcdef"):
+        raise PeerError("wrong-session", "an address whose identifier is not 32 hexadecimal digits")
+    return text
+
+
+def _add_days(app: FastAPI, server: Server, database: Database, terms: Terms) -> None:
+    days, groups = ClosedDays(database), Groups(database)
+    witnesses = {bytes.fromhex(witness.key) for witness in terms.witnesses}
+
+    def require_witness(request: Request) -> None:
+        if server.sender_of(request, body_digest(b"")) not in witnesses:
+            raise PeerError("not-entitled", "somebody who is not a witness of this collector")
+
+    @app.get("/v1/days")
+    def closed(request: Request, after: int = -1) -> Response:
+        days.state_before(snapshot_day(server.clock()))
+        return server.reply(request, [closed_day.to_json() for closed_day in days.after(after)])
+
+    @app.get("/v1/days/{day}")
+    def batch(request: Request, day: int) -> Response:
+        require_witness(request)
+        return server.reply(request, days.batch(day))
+
+    @app.get("/v1/groups/{name}/asked")
+    def asked(request: Request, name: str) -> Response:
+        require_witness(request)
+        session = read_name(name)
+        facts = {"terms": groups.terms_of(session).model_dump(), "asked": batches_asked(database, session)}
+        return server.reply(
+            request, facts | {"members": [member.hex() for member in groups.members(session)]}
+        )

@@ -22,19 +22,7 @@ _LONGEST: Final = 4_096
 
 
 class LoginDesk:
-    """What happens in a login, without a socket.
-
-    Parameters
-    ----------
-    provider
-        The institution.
-    keys
-        What is derived from the registrar's seed.
-    logins
-        Where logins stand.
-    clock
-        Tells the time, in seconds since 1970.
-    """
+    """The steps of a login, without a socket."""
 
     def __init__(
         self, provider: Provider, keys: LoginKeys, logins: Logins, clock: Callable[[], float]
@@ -42,44 +30,44 @@ class LoginDesk:
         self._provider, self._keys, self._logins, self._clock = provider, keys, logins, clock
 
     def begin(self, account: bytes) -> dict[str, Any]:
-        """Return where the owner of an account logs in, and the number that her device shows."""
+        """Return the address where the owner of an account logs in, and the number on her device."""
         state = secrets.token_hex(_STATE_BYTES)
         address = self._provider.address(state, self._keys.nonce(state), self._keys.verifier(state))
         until_s = self._logins.begin(state.encode(), account, self._clock())
         return {"url": address, "number": self._keys.number(state), "until_s": until_s}
 
-    def returned(self, state: str, code: str) -> None:
-        """Take what the institution sent back with somebody; raises PeerError for what does not hold."""
+    def take_return(self, state: str, code: str) -> None:
+        """Take the institution's answer; raise PeerError for an invalid one."""
         self._logins.use(state.encode(), self._clock())
         subject = self._provider.subject_of(code, self._keys.nonce(state), self._keys.verifier(state))
-        self._logins.found(state.encode(), self._keys.person(self._provider.issuer, subject))
+        self._logins.note_person(state.encode(), self._keys.person(self._provider.issuer, subject))
 
     def confirm(self, state: str, number: str) -> None:
-        """Admit the account that the login was begun for; raises PeerError for another number."""
-        given = "".join(number.split())
-        self._logins.confirm(state.encode(), given, self._keys.number(state), self._clock())
+        """Admit the account of this login; raise PeerError for a wrong number."""
+        digits = "".join(number.split())
+        self._logins.confirm(state.encode(), digits, self._keys.number(state), self._clock())
 
 
 def add_logins(app: FastAPI, server: Server, desk: LoginDesk) -> None:
     """Add the addresses of logins to a registrar."""
-    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
 
     @app.post("/v1/logins")
     def begin(request: Request, sent: Small) -> Response:
-        return server.signed(request, desk.begin(sent[0]))
+        return server.reply(request, desk.begin(sent[0]))
 
     @app.get(RETURN)
     def come_back(request: Request) -> Response:
-        given = request.query_params
+        parameters = request.query_params
         if len(str(request.url.query)) > _LONGEST:
-            return _said("bad-length", "an address that is too long", 400)
-        if "error" in given or not given.get("code"):
-            return _said("not-entitled", "the institution did not log you in; begin it again", 403)
+            return _refusal_page("bad-length", "an address that is too long", 400)
+        if "error" in parameters or not parameters.get("code"):
+            return _refusal_page("not-entitled", "the institution did not log you in; begin it again", 403)
         try:
-            desk.returned(given.get("state", ""), given["code"])
+            desk.take_return(parameters.get("state", ""), parameters["code"])
         except PeerError as error:
-            return _said(error.wire_name, _words(error), error.status)
-        return plain_page("login.html.j2", forms=True, state=given["state"], action=CONFIRM)
+            return _refusal_page(error.wire_name, _message_of(error), error.status)
+        return plain_page("login.html.j2", forms=True, state=parameters["state"], action=CONFIRM)
 
     @app.post(CONFIRM)
     async def confirm(request: Request) -> Response:
@@ -88,21 +76,26 @@ def add_logins(app: FastAPI, server: Server, desk: LoginDesk) -> None:
             form = parse_qs(body.decode("ascii", "replace"), max_num_fields=10)
             state, number = (form.get(name, [""])[0] for name in ("state", "number"))
         except (PeerError, ValueError):
-            return _said("bad-frame", "a form that this page does not send", 400)
+            return _refusal_page("bad-frame", "a form that this page does not send", 400)
         try:
             await run_in_threadpool(desk.confirm, state, number)
         except PeerError as error:
             if error.kind != "not-entitled":
-                return _said(error.wire_name, _words(error), error.status)
+                return _refusal_page(error.wire_name, _message_of(error), error.status)
             return plain_page(
-                "login.html.j2", error.status, forms=True, state=state, action=CONFIRM, wrong=_words(error)
+                "login.html.j2",
+                error.status,
+                forms=True,
+                state=state,
+                action=CONFIRM,
+                wrong=_message_of(error),
             )
         return plain_page("login.html.j2", done=True)
 
 
-def _said(name: str, words: str, status: int) -> Response:
+def _refusal_page(name: str, words: str, status: int) -> Response:
     return plain_page("login.html.j2", status, refused=words, name=name)
 
 
-def _words(error: PeerError) -> str:
+def _message_of(error: PeerError) -> str:
     return str(error).removeprefix(f"{error.wire_name}: ")

@@ -11,7 +11,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import CLEARANCE_BYTES, MOST_CLEARANCES
 from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.wire import BODY_BYTES
-from shoal_collect.server.http import Server, add_health, named, new_application
+from shoal_collect.server.http import Server, add_health, new_application, read_name
 from shoal_collect.server.http_login import LoginDesk, add_logins
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
@@ -28,21 +28,7 @@ def registrar_application(
     clock: Callable[[], float] = time.time,
     login: LoginDesk | None = None,
 ) -> FastAPI:
-    """Put the registrar behind its addresses.
-
-    Parameters
-    ----------
-    registrar
-        Who signs.
-    book
-        Who is admitted.
-    quiet
-        Whether to leave out the log.
-    clock
-        Tells the time, in seconds since 1970.
-    login
-        An institution's login, which admits people, too.
-    """
+    """Serve the registrar; an institution's ``login`` admits people in addition to invitations."""
     app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
     add_health(app, Pools(), book.database)
@@ -53,18 +39,18 @@ def registrar_application(
 
 
 def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]) -> None:
-    """Add the addresses of a registrar to an application of its own, or to the authority's."""
+    """Add the addresses of a registrar to its application, or to the authority's."""
     server = Server(registrar.signing_seed, clock)
-    Small = Annotated[tuple[bytes, bytes], Depends(server.small)]  # noqa: N806  (a type)
+    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
 
     @app.get("/v1/registrar")
     def about(request: Request) -> Response:
         facts = {"registrar_key": server.key.hex(), "time_s": clock(), "token_days": registrar.days}
-        return server.signed(request, facts)
+        return server.reply(request, facts)
 
     @app.get("/v1/keys/{collector}/{days}/{period}")
     def key_of(request: Request, collector: str, days: int, period: int) -> Response:
-        return server.signed(request, registrar.key_of(named(collector), days, period, clock()))
+        return server.reply(request, registrar.key_of(read_name(collector), days, period, clock()))
 
     @app.post("/v1/persons")
     def admit(request: Request, sent: Small) -> Response:
@@ -73,32 +59,32 @@ def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]
         except UnicodeDecodeError as error:
             raise PeerError("out-of-range", "an invitation that is not text") from error
         registrar.admit(sent[0], code)
-        return server.signed(request, {"admitted": True})
+        return server.reply(request, {"admitted": True})
 
     @app.post("/v1/tokens/{collector}/{days}/{period}")
     async def sign(request: Request, collector: str, days: int, period: int) -> Response:
-        about = named(collector), days, period
-        async with server.large(request, lambda _: _TOKEN_BODY_BYTES) as (sender, body):
+        about = read_name(collector), days, period
+        async with server.read_large(request, lambda _: _TOKEN_BODY_BYTES) as (sender, body):
             signed = await server.pools.quick(registrar.sign, sender, *about, body, clock())
-        return server.signed(request, signed)
+        return server.reply(request, signed)
 
     @app.get("/v1/clearances/{collector}/{days}")
     def to_clear(request: Request, collector: str, days: int, sent: Small) -> Response:
-        periods = registrar.to_clear(sent[0], named(collector), days, clock())
-        return server.signed(request, {"periods": periods})
+        periods = registrar.to_clear(sent[0], read_name(collector), days, clock())
+        return server.reply(request, {"periods": periods})
 
     @app.get("/v1/clearance-keys/{collector}/{days}/{period}")
     def clearing_key_of(request: Request, collector: str, days: int, period: int) -> Response:
-        said = registrar.clearing_key_of(named(collector), days, period, clock())
-        return server.signed(request, said)
+        content = registrar.clearing_key_of(read_name(collector), days, period, clock())
+        return server.reply(request, content)
 
     @app.post("/v1/clearances/{collector}/{days}/{period}")
     def clear(request: Request, collector: str, days: int, period: int, sent: Small) -> Response:
-        signed = registrar.clear(sent[0], named(collector), days, period, sent[1], clock())
-        return server.signed(request, signed)
+        signed = registrar.clear(sent[0], read_name(collector), days, period, sent[1], clock())
+        return server.reply(request, signed)
 
     @app.post("/v1/accusations")
     async def accuse(request: Request) -> Response:
-        async with server.large(request, lambda _: BODY_BYTES) as (_, body):
+        async with server.read_large(request, lambda _: BODY_BYTES) as (_, body):
             first = await server.pools.counting(registrar.accuse, body, clock())
-        return server.signed(request, {"first": first})
+        return server.reply(request, {"first": first})

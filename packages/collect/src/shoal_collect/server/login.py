@@ -1,6 +1,6 @@
 """A login at an institution with OpenID Connect (Core 1.0, the code flow with PKCE, RFC 7636).
 
-The tokens are read by the library joserfc; the two requests to the institution are made here.
+The library joserfc reads the tokens; the two requests to the institution are made here.
 """
 
 import base64
@@ -29,8 +29,8 @@ _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 Fetch = Callable[[str, str, Mapping[str, str] | None, Mapping[str, str]], bytes]
 
 
-def fetching(ca: Path | None = None) -> Fetch:
-    """Return what makes requests: HTTPS alone, but to this machine; no redirect is followed."""
+def make_fetch(ca: Path | None = None) -> Fetch:
+    """Return a function that makes requests: HTTPS except to this machine, no redirects."""
 
     def fetch(method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> bytes:
         parts = urlsplit(url)
@@ -61,7 +61,7 @@ def fetching(ca: Path | None = None) -> Fetch:
 
 
 def require_private(url: str, what: str) -> str:
-    """Return an address that others on the way cannot read; raise MisuseError for any other."""
+    """Return an address that is encrypted or on this machine; raise MisuseError otherwise."""
     parts = urlsplit(url)
     encrypted = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not encrypted or not parts.hostname or not url.isprintable() or parts.username is not None:
@@ -78,9 +78,9 @@ class Provider:
     issuer
         Its address, exactly as it states it.
     client_id, client_secret
-        What the registrar is registered with there.
+        The registrar's registration there.
     return_to
-        The registrar's own address to which people come back, as it is registered there.
+        The registrar's own return address, as registered there.
     fetch
         Makes requests.
     """
@@ -89,12 +89,12 @@ class Provider:
     client_id: str
     client_secret: str = field(repr=False)
     return_to: str
-    fetch: Fetch = field(default_factory=fetching, repr=False)
+    fetch: Fetch = field(default_factory=make_fetch, repr=False)
     clock: Callable[[], float] = time.time
-    _known: tuple[float, dict[str, Any], Any] | None = field(default=None, repr=False)
+    _cached: tuple[float, dict[str, Any], Any] | None = field(default=None, repr=False)
 
     def address(self, state: str, nonce: str, verifier: str) -> str:
-        """Return where somebody logs in."""
+        """Return the address of the login page."""
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
@@ -110,10 +110,7 @@ class Provider:
         return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}"
 
     def subject_of(self, code: str, nonce: str, verifier: str) -> str:
-        """Exchange a code for what the institution calls the person.
-
-        Raises PeerError for a code that it does not take, and a token that does not hold.
-        """
+        """Exchange a code for the institution's name of the person; raise PeerError if it is invalid."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -122,8 +119,8 @@ class Provider:
             "client_secret": self.client_secret,
             "code_verifier": verifier,
         }
-        said = _read(self.fetch("POST", self._about()["token_endpoint"], form, {}))
-        return self._subject(str(said.get("id_token", "")), nonce)
+        reply = _read(self.fetch("POST", self._about()["token_endpoint"], form, {}))
+        return self._subject(str(reply.get("id_token", "")), nonce)
 
     def _subject(self, token: str, nonce: str) -> str:
         from joserfc import errors, jwt
@@ -132,7 +129,7 @@ class Provider:
             try:
                 decoded = jwt.decode(token, self._keys(), algorithms=list(_ALGORITHMS))
             except (errors.InvalidKeyIdError, errors.BadSignatureError):
-                decoded = jwt.decode(token, self._keys(anew=True), algorithms=list(_ALGORITHMS))
+                decoded = jwt.decode(token, self._keys(refresh=True), algorithms=list(_ALGORITHMS))
             jwt.JWTClaimsRegistry(
                 now=int(self.clock()),
                 leeway=_LEEWAY_S,
@@ -161,16 +158,15 @@ class Provider:
     def _about(self) -> dict[str, Any]:
         return self._state()[1]
 
-    def _keys(self, *, anew: bool = False) -> Any:
-        return self._state(anew=anew)[2]
+    def _keys(self, *, refresh: bool = False) -> Any:
+        return self._state(refresh=refresh)[2]
 
-    def _state(self, *, anew: bool = False) -> tuple[float, dict[str, Any], Any]:
-        """What the institution says of itself, and its keys; asked for anew after an hour."""
+    def _state(self, *, refresh: bool = False) -> tuple[float, dict[str, Any], Any]:
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
         now_s = self.clock()
-        if self._known is None or anew or not 0 <= now_s - self._known[0] < _FRESH_S:
+        if self._cached is None or refresh or not 0 <= now_s - self._cached[0] < _FRESH_S:
             about = _read(self.fetch("GET", f"{self.issuer}/.well-known/openid-configuration", None, {}))
             if about.get("issuer") != self.issuer:
                 raise PeerError(*_CLAIMS["iss"])
@@ -182,8 +178,8 @@ class Provider:
                 raise PeerError(
                     "bad-answer", "the login does not describe itself; ask its operator"
                 ) from error
-            self._known = now_s, about, keys
-        return self._known
+            self._cached = now_s, about, keys
+        return self._cached
 
 
 _CLAIMS: Final[Mapping[str, tuple[Any, str]]] = {
@@ -196,42 +192,42 @@ _OTHER: Final[tuple[Any, str]] = ("bad-answer", "the login's token does not say 
 
 def _read(content: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise PeerError("bad-answer", "the login's answer is no JSON") from error
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         raise PeerError("bad-answer", "the login's answer is no JSON object")
-    return said
+    return document
 
 
 @dataclass(frozen=True)
 class LoginKeys:
-    """What a registrar derives from its seed for logins."""
+    """Secrets that a registrar derives from its seed for logins."""
 
     seed: bytes = field(repr=False)
 
     def nonce(self, state: str) -> str:
-        """What the token of this login has to name."""
-        return self._made(b"nonce", state.encode()).hex()
+        """Return the nonce that the token of this login must contain."""
+        return self._derive(b"nonce", state.encode()).hex()
 
     def verifier(self, state: str) -> str:
-        """The secret of PKCE."""
-        return self._made(b"verifier", state.encode()).hex()
+        """Return the secret of PKCE."""
+        return self._derive(b"verifier", state.encode()).hex()
 
     def number(self, state: str) -> str:
-        """What the device shows, and the page of the registrar asks for."""
-        return f"{int.from_bytes(self._made(b'number', state.encode())[:8]) % 10**6:06}"
+        """Return the number that the device shows and the registrar's page asks for."""
+        return f"{int.from_bytes(self._derive(b'number', state.encode())[:8]) % 10**6:06}"
 
     def person(self, issuer: str, subject: str) -> bytes:
-        """What a person is known by."""
-        return self._made(b"person", json.dumps([issuer, subject]).encode())
+        """Return the keyed digest that stands for a person."""
+        return self._derive(b"person", json.dumps([issuer, subject]).encode())
 
-    def _made(self, what: bytes, text: bytes) -> bytes:
+    def _derive(self, what: bytes, text: bytes) -> bytes:
         return hmac.digest(self.seed, b"shoal login " + what + b"\0" + text, "sha256")
 
 
 def secret_from(file: Path | None, environment: str | None) -> str:
-    """Return the client's secret, from a file or a variable; raise InputError where there is none."""
+    """Return the client's secret from a file or a variable; raise InputError when both are empty."""
     if file is not None:
         try:
             text = file.read_text(encoding="utf-8").strip()

@@ -1,4 +1,4 @@
-"""What the members of a group bring to the server: sealed letters for each other, questions, releases."""
+"""Uploads of a group's members: sealed letters for each other, questions, releases."""
 
 import hashlib
 from typing import Any, Final
@@ -28,17 +28,7 @@ _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is 
 
 
 class Mailbox:
-    """The mailboxes of all members, and the collector behind them.
-
-    Parameters
-    ----------
-    database
-        Where everything lies.
-    signing_seed
-        32 secret bytes; answers and receipts are signed with them.
-    quota
-        How many questions one member may ask in a day.
-    """
+    """The mailboxes of all members, and the collector's answers; ``quota``: questions per member and day."""
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
@@ -46,24 +36,12 @@ class Mailbox:
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
-        """Keep letters for their receivers, all or none.
-
-        Returns
-        -------
-        int
-            How many were not there already.
-
-        Raises
-        ------
-        PeerError
-            If a letter may not be sent.
-        """
-        letters = [(self._addressed(identity, letter), letter) for letter in unbundle(body)]
+        """Store letters for their receivers, all or none; return how many are new. Raises PeerError."""
+        letters = [(self._address_of(identity, letter), letter) for letter in unbundle(body)]
         with self._db.transaction():
             return sum(self._keep(*letter, now_s) for letter in letters)
 
-    def _addressed(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
-        """Session, sender, receiver, number and receiver's identity; raises PeerError if it may not go."""
+    def _address_of(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
         session, sender, receiver, number = address(letter)
         place, members = self._groups.membership(identity, session)
         longest = self._groups.terms_of(session).letter_bytes
@@ -77,8 +55,8 @@ class Mailbox:
             raise PeerError("too-many", f"more than {LETTERS} letters to one member")
         return session, sender, receiver, number, members[receiver]
 
-    def _keep(self, addressed: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
-        session, sender, receiver, number, owner = addressed
+    def _keep(self, address_parts: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
+        session, sender, receiver, number, owner = address_parts
         key = (session, sender, receiver, number)
         digest = hashlib.blake2b(letter, digest_size=32).digest()
         row = self._db.row(
@@ -104,7 +82,7 @@ class Mailbox:
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
-        """Return the letters after a number, each with its own number and its length; forget those before."""
+        """Return the letters after a number, each with its number and its length; forget those before."""
         if self._db.row(
             "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
         ):
@@ -129,18 +107,17 @@ class Mailbox:
         return b"".join(parts)
 
     def longest_letters(self, identity: bytes) -> int:
-        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        """Return how many bytes of letters a member may send at once; raise PeerError without a group."""
         return self._groups.longest_letters(identity)
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        """Return how many bytes of records a member may bring; raise PeerError for a non-member."""
         return self._groups.longest_batch(identity, session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
-        """Answer a batch of questions, in order and signed; the same batch again is answered the same.
+        """Answer a batch of questions, in order and signed; a repeated batch gets the same answers.
 
-        Raises PeerError for what is not a question that more than half of this group vouched for, and for
-        what it may not ask.
+        Raises PeerError for questions that no majority of the group vouched for, or beyond its limits.
         """
         _, members = self._groups.membership(identity, session)
         batch, terms = read_batch(session, members, body), self._groups.terms_of(session)
@@ -159,22 +136,15 @@ class Mailbox:
         )
         state = self._days.state_before(day)
         return b"".join(
-            collector.sign_answer(one, n, day, state) for one, n in zip(records, people, strict=True)
+            collector.sign_answer(question, n, day, state) for question, n in zip(records, people, strict=True)
         )
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
         """Store a group's releases once more than half of it has brought the same records.
 
-        Returns
-        -------
-        dict
-            As JSON: whether they are stored, how many members have brought them and how many are needed, and
-            what has become of each release.
-
-        Raises
-        ------
-        PeerError
-            If they are not records of this group, or the bootstrapping phase is over.
+        Returns JSON: whether they are stored, how many members brought them, how many are needed, and the
+        outcome of each release. Raises PeerError for records of another group, or after the bootstrapping
+        phase.
         """
         _, members = self._groups.membership(identity, session)
         records, terms = split_records(body), self._groups.terms_of(session)
@@ -202,18 +172,17 @@ class Mailbox:
             }
             return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
         receipts, bad = self._collector(session).accept(records, today)
-        found = {
+        receipts_json = {
             name.hex(): {
-                "identifier": one.identifier,
-                "claim_key": one.claim_key.hex(),
-                "signed": one.signed.hex(),
+                "identifier": receipt.identifier,
+                "claim_key": receipt.claim_key.hex(),
+                "signed": receipt.signed.hex(),
             }
-            for name, one in receipts.items()
+            for name, receipt in receipts.items()
         }
-        return {**vouched, "refused": bad, "receipts": found}
+        return {**vouched, "refused": bad, "receipts": receipts_json}
 
     def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
-        """How many members say that these are the group's releases, herself included."""
         with self._db.transaction():
             row = self._db.row(
                 "SELECT digest FROM voucher WHERE session = ? AND identity = ?", (session, identity)
@@ -230,11 +199,11 @@ class Mailbox:
         return collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
 
     def expire(self, now_s: float) -> None:
-        """Delete the records of nobody whose time is over."""
+        """Delete expired bootstrap records."""
         expire(self._db, now_s)
 
     def gauges(self, now_s: float) -> dict[str, float]:
-        """Count what is stored now."""
+        """Count stored releases and bootstrap records."""
         self.expire(now_s)
         bootstrap = self._store.n_bootstrap
         return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}

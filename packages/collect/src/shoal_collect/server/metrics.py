@@ -1,4 +1,4 @@
-"""Figures at an address of their own, so that nobody who reaches the service can read them."""
+"""Metrics at a separate address, out of reach for clients of the service."""
 
 import socketserver
 from collections.abc import Callable, Iterator
@@ -13,41 +13,23 @@ from shoal.errors import InputError
 from shoal_collect.server.watch import TEXT_TYPE
 
 
-class _Listening(socketserver.TCPServer):
+class _MetricsServer(socketserver.TCPServer):
     allow_reuse_address = True
 
 
 @contextmanager
 def metrics_at(app: FastAPI, host: str, port: int) -> Iterator[str]:
-    """Answer /metrics at another address than the application's own, which no longer does.
-
-    Parameters
-    ----------
-    app
-        The application, from ``new_application``.
-    host, port
-        Where to listen; port 0 takes a free one.
-
-    Yields
-    ------
-    str
-        The address.
-
-    Raises
-    ------
-    InputError
-        If nothing can listen there.
-    """
+    """Serve /metrics of ``app`` at this address only; yield its URL (port 0: any free one)."""
     text: Callable[[], str] = app.state.watch.text
 
-    class Answering(BaseHTTPRequestHandler):
+    class MetricsHandler(BaseHTTPRequestHandler):
         timeout = 10.0
 
         def do_GET(self) -> None:
-            """Answer with the figures, and nothing else."""
-            found, body = self.path == "/metrics", b""
-            status = 200 if found else 404
-            if found:
+            """Answer with the metrics alone."""
+            is_metrics, body = self.path == "/metrics", b""
+            status = 200 if is_metrics else 404
+            if is_metrics:
                 try:
                     body = text().encode()
                 except (
@@ -65,7 +47,7 @@ def metrics_at(app: FastAPI, host: str, port: int) -> Iterator[str]:
             """Keep addresses out of the log."""
 
     try:
-        listening = _Listening((host, port), Answering)
+        listening = _MetricsServer((host, port), MetricsHandler)
     except OSError as error:
         raise InputError(
             f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --metrics"

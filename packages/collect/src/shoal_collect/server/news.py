@@ -1,8 +1,7 @@
-"""Requests that wait for news: each is held until what it asks for has changed, without a thread of its own.
+"""Requests that wait for news: each is held until its answer has changed, without a thread per request.
 
-While anybody waits, one look at the database every fifth of a second finds whose letters have come and which
-rounds have moved on, whichever process of the collector took them. Nothing here lasts: a process that ends
-loses nobody's news, and whoever waited asks again.
+While requests wait, one query every fifth of a second finds new letters and rounds that have moved on, from
+all processes of the collector. Nothing here lasts: when a process ends, its clients ask again.
 """
 
 import asyncio
@@ -23,19 +22,7 @@ _LOTTERY: Final = "('joining', 'committing', 'revealing')"
 
 
 class News:
-    """Who waits for what; used on the event loop alone, but for ``look``.
-
-    Parameters
-    ----------
-    database
-        Where news comes from.
-    rounds
-        The rounds, which move on when their time has come.
-    pools
-        Threads for looks at the database.
-    clock
-        Tells the time, in seconds since 1970.
-    """
+    """Waiting requests by subject; used on the event loop alone, except ``look``."""
 
     def __init__(self, database: Database, rounds: Rounds, pools: Pools, clock: Callable[[], float]) -> None:
         self._db, self._rounds, self._pools, self._clock = database, rounds, pools, clock
@@ -48,29 +35,24 @@ class News:
 
     @property
     def n_waiting(self) -> int:
-        """How many requests are held."""
+        """The number of waiting requests."""
         return sum(map(len, self._waiting.values()))
 
-    async def held(
+    async def wait_for(
         self, about: bytes, wait_s: float, seen: str, answer: Callable[[], Awaitable[bytes]]
     ) -> bytes:
-        """Answer as soon as the answer is another one than before.
+        """Answer as soon as the answer differs from the last one.
 
         Parameters
         ----------
         about
-            What news is waited for: the identity whose letters, or the name of a round.
+            The subject: an identity whose letters, or the name of a round.
         wait_s
-            How long at most, in seconds; with 0 the answer comes at once.
+            How long at most, in seconds; with 0 the answer comes at once. PeerError beyond MOST_WAIT_S.
         seen
-            The digest (``answer_digest``) of the answer that is known.
+            The digest (``answer_digest``) of the last answer.
         answer
             Makes the answer.
-
-        Raises
-        ------
-        PeerError
-            If nobody waits that long.
         """
         if not 0 <= wait_s <= MOST_WAIT_S:
             raise PeerError("out-of-range", f"a wait of another length than 0 to {MOST_WAIT_S:.0f} s")
@@ -79,30 +61,29 @@ class News:
             bell = asyncio.Event()
             self._waiting[about].add(bell)  # before the look, so that nothing falls between them
             try:
-                found = await answer()
+                content = await answer()
                 left_s = until_s - asyncio.get_running_loop().time()
-                if self._over or left_s <= 0 or answer_digest(found) != seen:
-                    return found
+                if self._over or left_s <= 0 or answer_digest(content) != seen:
+                    return content
                 if self._watching is None:
                     self._watching = asyncio.create_task(self._watch())
                 try:
                     await asyncio.wait_for(bell.wait(), left_s)
                 except TimeoutError:
-                    return found
+                    return content
             finally:
                 self._waiting[about].discard(bell)
                 if not self._waiting[about]:
                     del self._waiting[about]
 
     def release(self) -> None:
-        """Let nobody wait any more: the server is about to stop."""
+        """Answer all waiting requests: the server is about to stop."""
         self._over = True
         for bells in self._waiting.values():
             for bell in bells:
                 bell.set()
 
     async def _watch(self) -> None:
-        """Look until nobody waits."""
         self._last = None
         try:
             while self._waiting:
@@ -118,7 +99,7 @@ class News:
             self._watching = None
 
     def look(self) -> Iterable[bytes]:
-        """Say what there is news about since the last look; the first one names everything."""
+        """Return the subjects with news since the last look; the first look returns all."""
         phases: dict[bytes, tuple[str, int]] = {}
         now_s = self._clock()
         is_due = abs(now_s - self._moved_s) >= _MOVE_EVERY_S

@@ -1,7 +1,7 @@
-"""The collector's page for people: what it is, what is shared, its terms, the open round, how to take part.
+"""The collector's page for people: its purpose, terms, the open round, how to take part.
 
-It holds no script, asks for nothing, and says nothing of anybody but how many people have joined the open
-round, which the collector tells everybody. Its sentences on the terms are those of the consent.
+It has no script and loads nothing. Of members it shows only their number in the open round, which is public.
+Its sentences on the terms are those of the consent.
 """
 
 import threading
@@ -13,26 +13,16 @@ from fastapi import Response
 
 from shoal_collect.roles.consent import OPEN, SHARED, describe_collector, describe_terms
 from shoal_collect.roles.terms import Terms, read_terms
-from shoal_collect.server.plain_pages import answered, drawn
+from shoal_collect.server.plain_pages import page_response, render
 
 _KEPT_S: Final = 5.0  # a page is drawn at most so often, whoever asks for it
 
 
 class PeoplePage:
-    """The page, drawn anew when it is older than a few seconds.
+    """The page, rendered again when it is older than a few seconds.
 
-    Parameters
-    ----------
-    key
-        The collector's public key, 32 bytes.
-    open_round
-        Says what anybody may know of the open round, at a time in seconds since 1970.
-    round_size
-        A roster freezes with so many members.
-    authority
-        The address of the authority; empty where it was not stated.
-    down
-        The errors of a database that does not answer.
+    ``open_round`` returns the public state of the open round at a time; ``down`` are errors of a database
+    that is away.
     """
 
     def __init__(
@@ -49,7 +39,7 @@ class PeoplePage:
         self._drawn: tuple[float, Terms, str] | None = None
 
     def at(self, now_s: float, terms: Terms) -> Response:
-        """Return the page as it is now, with the terms of a round that opens now."""
+        """Return the page at this time, with the terms of a round that opens now."""
         drawn = self._drawn
         fresh = drawn is not None and 0 <= now_s - drawn[0] < _KEPT_S and drawn[1] == terms
         # while somebody else draws it anew, the last page does: a slow database holds up one visitor
@@ -61,7 +51,7 @@ class PeoplePage:
                 self._lock.release()
         if self._drawn is None:
             raise AssertionError("somebody has drawn it")
-        return answered(self._drawn[2])
+        return page_response(self._drawn[2])
 
     def _draw(self, now_s: float, terms: Terms) -> str:
         standing: dict[str, Any] | None
@@ -70,7 +60,7 @@ class PeoplePage:
             terms = read_terms(standing["terms"])
         except self._down:
             standing = None
-        return drawn(
+        return render(
             "people.html.j2",
             stated=describe_collector(terms),
             shared=SHARED,
@@ -84,7 +74,7 @@ class PeoplePage:
 
 
 def round_in_words(standing: dict[str, Any], round_size: int, enough: int) -> str:
-    """Say how far the open round is, from what anybody may know of it."""
+    """Describe the progress of the open round from its public state."""
     joined, until = int(standing["members"]), np.datetime64(int(standing["deadline_s"]), "s")
     so_far = {0: "Nobody has joined it yet.", 1: "1 person has joined it."}.get(
         joined, f"{joined} people have joined it."

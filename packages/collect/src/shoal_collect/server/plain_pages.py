@@ -1,4 +1,4 @@
-"""Pages of the servers for people: no script, nothing loaded, nothing kept, one style."""
+"""Pages of the servers for people: no script, nothing loaded or stored, one style."""
 
 import base64
 import hashlib
@@ -34,17 +34,17 @@ button { font: inherit; font-weight: 600; padding: 8px 18px; min-height: 44px; }
 
 
 def plain_page(template: str, status: int = 200, *, forms: bool = False, **content: Any) -> Response:
-    """A page from a template; ``forms`` allows it to send a form to this server."""
-    return answered(drawn(template, **content), status, forms=forms)
+    """Return a page from a template; ``forms`` allows it to send a form to this server."""
+    return page_response(render(template, **content), status, forms=forms)
 
 
-def drawn(template: str, **content: Any) -> str:
-    """A template filled in."""
+def render(template: str, **content: Any) -> str:
+    """Fill in a template."""
     return _templates().get_template(template).render(style=_STYLE, **content)
 
 
-def answered(html: str, status: int = 200, *, forms: bool = False) -> Response:
-    """A page under the headers of all of them."""
+def page_response(html: str, status: int = 200, *, forms: bool = False) -> Response:
+    """Return a page with the common headers."""
     policy = f"{_POLICY}; form-action '{'self' if forms else 'none'}'"
     return Response(
         html, status, media_type="text/html", headers={"content-security-policy": policy, **_HEADERS}

@@ -1,4 +1,4 @@
-"""Threads for what a server does at once, apart by what it costs: counting never holds up anything else."""
+"""Threads of a server, separated by cost: counting never delays other work."""
 
 import asyncio
 import math
@@ -11,15 +11,15 @@ import anyio.to_thread
 
 from shoal_collect.faults import PeerError
 
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
+_Params = ParamSpec("_Params")
+_Result = TypeVar("_Result")
 _COUNTING, _MOST_WAITING = 2, 32
 _QUICK: Final = 4
 _LOOK_EVERY_S, _STALE_S, _FIRST_LOOK_S = 1.0, 10.0, 0.05
 
 
 class Pools:
-    """Threads for counting, for quick looks at the database, and one for /health."""
+    """Threads for counting, for quick queries, for news, and one for /health."""
 
     def __init__(self) -> None:
         self._counting = anyio.CapacityLimiter(_COUNTING)
@@ -27,41 +27,41 @@ class Pools:
         self._health = anyio.CapacityLimiter(1)
         self._news = anyio.CapacityLimiter(1)
         self._looking: asyncio.Task[None] | None = None
-        self._found, self._looked_s = "", -math.inf
+        self._trouble, self._looked_s = "", -math.inf
 
     async def quick(
-        self, work: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
-    ) -> _Found:
-        """Look something up."""
-        return await anyio.to_thread.run_sync(lambda: work(*given, **named), limiter=self._quick)
+        self, work: Callable[_Params, _Result], *positional: _Params.args, **keywords: _Params.kwargs
+    ) -> _Result:
+        """Run a quick query."""
+        return await anyio.to_thread.run_sync(lambda: work(*positional, **keywords), limiter=self._quick)
 
     async def counting(
-        self, work: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
-    ) -> _Found:
-        """Count; raise PeerError when too many wait already."""
+        self, work: Callable[_Params, _Result], *positional: _Params.args, **keywords: _Params.kwargs
+    ) -> _Result:
+        """Count; raise PeerError when the queue is full."""
         if self._counting.statistics().tasks_waiting >= _MOST_WAITING:
             raise PeerError("busy", "too many questions wait for their answers; try again")
-        return await anyio.to_thread.run_sync(lambda: work(*given, **named), limiter=self._counting)
+        return await anyio.to_thread.run_sync(lambda: work(*positional, **keywords), limiter=self._counting)
 
-    async def news(self, look: Callable[[], _Found]) -> _Found:
+    async def news(self, look: Callable[[], _Result]) -> _Result:
         """Look for news."""
         return await anyio.to_thread.run_sync(look, limiter=self._news)
 
     async def health(self, look: Callable[[], str]) -> str:
-        """Say what a look found at most a second ago; "busy" when none has come back for ten.
+        """Return the result of a check at most a second old; "busy" when none has ended for ten seconds.
 
-        Nobody waits for a look but the first who asks, and she not for long.
+        Only the first request waits for a check, and briefly.
         """
         now_s = time.monotonic()
         if self._looking is None and now_s - self._looked_s > _LOOK_EVERY_S:
             self._looking = asyncio.create_task(self._look(look))
         if self._looked_s == -math.inf and self._looking is not None:
             await asyncio.wait({self._looking}, timeout=_FIRST_LOOK_S)
-        return self._found if now_s - self._looked_s < _STALE_S or self._looking is None else "busy"
+        return self._trouble if now_s - self._looked_s < _STALE_S or self._looking is None else "busy"
 
     async def _look(self, look: Callable[[], str]) -> None:
         try:
-            self._found = await anyio.to_thread.run_sync(look, limiter=self._health)
+            self._trouble = await anyio.to_thread.run_sync(look, limiter=self._health)
             self._looked_s = time.monotonic()
         finally:
             self._looking = None

@@ -1,6 +1,6 @@
-"""What a round on the server may do: (phase, event) -> (action, next phase).
+"""Transitions of a round on the server: (phase, event) -> (action, next phase).
 
-The phases stand in the database and in what the server says of a round.
+The database and the server's replies name the phases.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
 
 
 class Phase(StrEnum):
-    """Where a round is, in the order of the protocol."""
+    """Phases of a round, in the order of the protocol."""
 
     JOINING = "joining"
     COMMITTING = "committing"
@@ -21,7 +21,7 @@ class Phase(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to a round: requests of members, and what they or the time amount to."""
+    """Requests of members, and the conditions that they or the time bring about."""
 
     JOIN = "join"
     COMMIT = "commit"
@@ -39,7 +39,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What the server does about it."""
+    """The server's action."""
 
     ADD = "add to the roster"
     TAKE_COMMITMENT = "take the commitment"
@@ -53,18 +53,17 @@ _LOTTERY: Final = (Phase.COMMITTING, Phase.REVEALING)
 _FROZEN: Final = Refusal("too-late", "the roster of this round is frozen; join the next one")
 
 
-def _refused(
-    event: Event, wanted: Phase
+def _refusals(
+    event: Event, right_phase: Phase
 ) -> dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored]:
-    """A commitment or secret in every phase but its own: too early, or too late."""
     order = list(Phase)
     return {
         (phase, event): Refusal(
-            "bad-frame" if order.index(phase) < order.index(wanted) else "too-late",
-            f"the round is {phase}, not {wanted}",
+            "bad-frame" if order.index(phase) < order.index(right_phase) else "too-late",
+            f"the round is {phase}, not {right_phase}",
         )
         for phase in Phase
-        if phase is not wanted
+        if phase is not right_phase
     }
 
 
@@ -75,10 +74,10 @@ _ROWS: dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored] = {
     (Phase.JOINING, Event.ENOUGH): Step(None, Phase.COMMITTING),
     (Phase.JOINING, Event.NEW_TERMS): Step(None, Phase.FAILED),
     (Phase.COMMITTING, Event.COMMIT): Step(Action.TAKE_COMMITMENT, Phase.COMMITTING),
-    **_refused(Event.COMMIT, Phase.COMMITTING),
+    **_refusals(Event.COMMIT, Phase.COMMITTING),
     (Phase.COMMITTING, Event.ALL_COMMITTED): Step(None, Phase.REVEALING),
     (Phase.REVEALING, Event.REVEAL): Step(Action.TAKE_REVEAL, Phase.REVEALING),
-    **_refused(Event.REVEAL, Phase.REVEALING),
+    **_refusals(Event.REVEAL, Phase.REVEALING),
     (Phase.REVEALING, Event.ALL_REVEALED): Step(Action.DRAW, Phase.GROUPED),
     **{(phase, Event.SILENT): Step(Action.RESTART, Phase.COMMITTING) for phase in _LOTTERY},
     **{(phase, Event.TOO_FEW): Step(Action.RESTART, Phase.FAILED) for phase in _LOTTERY},

@@ -1,7 +1,7 @@
 """Rounds on the server's side: a signed roster that freezes, commit and reveal, groups.
 
-All state is in the database, and ``round_states`` holds the transitions. Nothing happens in the background:
-whoever asks next moves a round on when its time has come, so that a server may stop and start in any phase.
+All state is in the database, and ``round_states`` holds the transitions. Nothing happens in the background: a
+request moves a round on when its time has come, so that a server may stop and start in any phase.
 """
 
 import json
@@ -22,19 +22,18 @@ from shoal_collect.roles.admission import (
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_day
 from shoal_collect.server.round_states import TABLE, Action, Event, Phase
-from shoal_collect.storage.clock import may_delete
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import PERIOD_DAYS
 from shoal_collect.storage.tokens import Tokens
 
 MOST_MEMBERS: Final = 10_000
-_KEPT: Final = (Phase.GROUPED, Phase.FAILED)
+_ENDED: Final = (Phase.GROUPED, Phase.FAILED)
 
 
 def expire(database: Database, now_s: float) -> None:
-    """Delete the records of nobody whose time is over, unless the clock may have leapt."""
+    """Delete expired bootstrap records, unless the clock may have jumped."""
     with database.transaction():
         over = may_delete(database, now_s)
     if over:
@@ -46,16 +45,12 @@ class Rounds:
 
     Parameters
     ----------
-    database
-        Where the rounds stand.
     terms
         The terms of a round that opens now.
     draw_bytes
         Draws the names of rounds.
-    round_size
-        A roster freezes with so many members,
-    join_s
-        or after so many seconds with enough for one group.
+    round_size, join_s
+        A roster freezes with this many members, or after this many seconds with enough for one group.
     collector_key
         The key of this collector, which tokens are issued for.
     """
@@ -75,13 +70,13 @@ class Rounds:
         self._round_size, self._join_s = max(round_size, terms.enough), join_s
 
     def open_round(self, now_s: float) -> dict[str, Any]:
-        """Return the round that takes members now, without their keys; a new one when there is none."""
+        """Return the round that takes members now, without their keys; open one if needed."""
         expire(self._db, now_s)
         with self._db.transaction():
             self._sweep(now_s)
             terms = self.terms_at(now_s)
             row = self._db.row("SELECT name FROM round WHERE phase = 'joining' ORDER BY id DESC LIMIT 1")
-            if row is not None and self._moved_on(bytes(row[0]), now_s) is Phase.JOINING:
+            if row is not None and self._advance(bytes(row[0]), now_s) is Phase.JOINING:
                 name = bytes(row[0])
                 if self._terms_of_round(name) == terms:
                     return self._view(name, None)
@@ -94,7 +89,7 @@ class Rounds:
             return self._view(name, None)
 
     def resume(self, now_s: float) -> None:
-        """Give the lotteries under way their time anew: nobody was silent while the collector was away."""
+        """Restart the time limit of running lotteries: members could not answer a stopped collector."""
         with self._db.transaction():
             for name, terms in self._db.rows(
                 "SELECT name, terms FROM round WHERE phase IN ('committing', 'revealing')"
@@ -114,38 +109,38 @@ class Rounds:
         return self._terms.model_copy(update=changes)
 
     def view(self, name: bytes, identity: bytes | None, now_s: float) -> dict[str, Any]:
-        """Return what somebody may know of a round; raise PeerError for a round that does not exist.
+        """Return the state of a round that this identity may see; raise PeerError for an unknown round.
 
-        Only whoever joined it is shown keys, commitments and secrets; None is anybody.
+        Only its members see keys, commitments and secrets; None is the public.
         """
         with self._db.snapshot():  # who only looks keeps no writer out
             row = self._db.row("SELECT deadline_s FROM round WHERE name = ?", (name,))
             if row is not None and now_s <= row[0]:
                 return self._view(name, identity)
         with self._db.transaction():
-            self._moved_on(name, now_s)
+            self._advance(name, now_s)
             return self._view(name, identity)
 
     def move_on(self, name: bytes, now_s: float) -> None:
-        """Do what is due in a round; raise PeerError for a round that does not exist."""
+        """Do what is due in a round; raise PeerError for an unknown round."""
         with self._db.transaction():
-            self._moved_on(name, now_s)
+            self._advance(name, now_s)
 
-    def join(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
-        """Put somebody on the roster who has signed the round's name and terms; raise PeerError otherwise.
+    def join(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
+        """Add a member who has signed the round's name and terms; raise PeerError otherwise.
 
-        Where the terms name a registrar, ``said`` is the signature with her token and the registrar's key.
+        With a registrar, ``message`` is her signature with her token and the registrar's key.
         """
         with self._db.transaction():
-            phase = self._moved_on(name, now_s)
+            phase = self._advance(name, now_s)
             terms = self._terms_of_round(name)
-            signed, token, statement = split_entry(said, admitted=terms.registrar is not None)
+            signed, token, statement = split_entry(message, admitted=terms.registrar is not None)
             require_signature(identity, b"join", terms.join_text(name), signed)
             # an identity to which no letter can be sealed would stop every group that it falls into
             mailbox_key(identity)
             row = (self._number(name), identity)
-            there = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", row)
-            event = Event.JOIN if there is None else Event.AGAIN
+            ticket = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", row)
+            event = Event.JOIN if ticket is None else Event.AGAIN
             if terms.registrar is not None:
                 key = read_stated_key(
                     bytes.fromhex(terms.registrar.key), purpose_of(self._key, terms.registrar), statement
@@ -156,19 +151,19 @@ class Rounds:
                     self._tokens.spend(identity, self._number(name), terms.registrar.period)
             return self._request(name, phase, event, identity, signed + token, now_s)
 
-    def commit(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
-        """Take a member's signed commitment; raise PeerError for one that may not come now."""
-        return self._say(name, identity, said, now_s, Event.COMMIT, "committed")
+    def commit(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
+        """Take a member's signed commitment; raise PeerError for an untimely one."""
+        return self._take_message(name, identity, message, now_s, Event.COMMIT, "committed")
 
-    def reveal(self, name: bytes, identity: bytes, said: bytes, now_s: float) -> dict[str, Any]:
-        """Take what a member committed to, signed; raise PeerError for anything else."""
-        return self._say(name, identity, said, now_s, Event.REVEAL, "revealed")
+    def reveal(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
+        """Take a member's signed opening of the commitment; raise PeerError for another value."""
+        return self._take_message(name, identity, message, now_s, Event.REVEAL, "revealed")
 
-    def _say(
-        self, name: bytes, identity: bytes, said: bytes, now_s: float, event: Event, column: str
+    def _take_message(
+        self, name: bytes, identity: bytes, message: bytes, now_s: float, event: Event, column: str
     ) -> dict[str, Any]:
         with self._db.transaction():
-            phase = self._moved_on(name, now_s)
+            phase = self._advance(name, now_s)
             row = self._db.row(
                 # one of two columns of ours
                 f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608
@@ -176,8 +171,8 @@ class Rounds:
             )
             if row is None or row[1]:
                 raise PeerError("unknown-member", "someone who is not on the frozen roster of this round")
-            again = row[0] is not None and bytes(row[0]) == said
-            return self._request(name, phase, Event.AGAIN if again else event, identity, said, now_s)
+            is_repeated = row[0] is not None and bytes(row[0]) == message
+            return self._request(name, phase, Event.AGAIN if is_repeated else event, identity, message, now_s)
 
     def counts(self) -> dict[str, int]:
         """Count the rounds in each phase."""
@@ -188,23 +183,21 @@ class Rounds:
     # inside a transaction: each step reads the table
 
     def _request(
-        self, name: bytes, phase: Phase, event: Event, identity: bytes, said: bytes, now_s: float
+        self, name: bytes, phase: Phase, event: Event, identity: bytes, message: bytes, now_s: float
     ) -> dict[str, Any]:
-        """What a member asks for, and what it leads to; raises PeerError when the table refuses it."""
         step = TABLE.step(phase, event)
         if step is not None and step.action is not None:
-            self._requests[step.action](name, identity, said)
-            self._moved_on(name, now_s)
+            self._requests[step.action](name, identity, message)
+            self._advance(name, now_s)
         return self._view(name, identity)
 
-    def _moved_on(self, name: bytes, now_s: float) -> Phase:
-        """The phase of a round now, after everything that is due."""
+    def _advance(self, name: bytes, now_s: float) -> Phase:
         while True:
             row = self._db.row("SELECT phase, deadline_s FROM round WHERE name = ?", (name,))
             if row is None:
                 raise PeerError("wrong-session", "no round of this name")
             phase = Phase(row[0])
-            late = now_s > row[1] and (phase not in _KEPT or may_delete(self._db, now_s))
+            late = now_s > row[1] and (phase not in _ENDED or may_delete(self._db, now_s))
             event = self._due(name, phase, late=late)
             if event is None:
                 return phase
@@ -216,9 +209,9 @@ class Rounds:
             return
         if step.action is not None:
             self._changes[step.action](name)
-        if step.state in _KEPT:
+        if step.state in _ENDED:
             self._tokens.give_back(self._number(name))
-        lives_s = LIFETIME_S if step.state in _KEPT else self._terms_of_round(name).phase_limit_s
+        lives_s = LIFETIME_S if step.state in _ENDED else self._terms_of_round(name).phase_limit_s
         self._db.change(
             "UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?",
             (str(step.state), now_s + lives_s, name),
@@ -237,13 +230,12 @@ class Rounds:
         return {Action.RESTART: self._restart, Action.DRAW: self._draw_groups, Action.FORGET: self._forget}
 
     def _due(self, name: bytes, phase: Phase, *, late: bool) -> Event | None:
-        """What the members' words or the time amount to."""
         if phase is Phase.OVER:
             return None
-        if phase in _KEPT:
+        if phase in _ENDED:
             return Event.EXPIRED if late else None
         if phase is Phase.JOINING:
-            joined = self._joined(name)
+            joined = self._count_joined(name)
             enough = late and joined >= self._terms_of_round(name).enough
             return Event.FULL if joined >= self._round_size else Event.ENOUGH if enough else None
         lottery = self._lottery(name)
@@ -251,41 +243,41 @@ class Rounds:
             return Event.ALL_COMMITTED
         if lottery.seed is not None:
             return Event.ALL_REVEALED
-        return self._silence(name, lottery) if late else None
+        return self._event_of_silence(name, lottery) if late else None
 
-    def _silence(self, name: bytes, lottery: Lottery) -> Event:
-        """Whether the lottery can start again without those who kept silent; at most twice."""
+    def _event_of_silence(self, name: bytes, lottery: Lottery) -> Event:
+        """Decide whether the lottery restarts without silent members; at most twice."""
         if lottery.restarts >= MOST_RESTARTS:
             return Event.GIVEN_UP
-        left = len(lottery.without_silent().identities)
-        return Event.SILENT if left >= self._terms_of_round(name).enough else Event.TOO_FEW
+        n_members = len(lottery.without_silent().identities)
+        return Event.SILENT if n_members >= self._terms_of_round(name).enough else Event.TOO_FEW
 
-    def _add(self, name: bytes, identity: bytes, said: bytes) -> None:
-        if self._joined(name) >= MOST_MEMBERS:
+    def _add(self, name: bytes, identity: bytes, message: bytes) -> None:
+        if self._count_joined(name) >= MOST_MEMBERS:
             raise PeerError("too-many", "this round is full; join the next one")
         self._db.change(
             "INSERT INTO ticket (round, identity, signed, token, dropped) VALUES (?, ?, ?, ?, 0)",
-            (self._number(name), identity, said[:SIGNATURE_BYTES], said[SIGNATURE_BYTES:]),
+            (self._number(name), identity, message[:SIGNATURE_BYTES], message[SIGNATURE_BYTES:]),
         )
 
-    def _take_commitment(self, name: bytes, identity: bytes, said: bytes) -> None:
+    def _take_commitment(self, name: bytes, identity: bytes, message: bytes) -> None:
         lottery = self._lottery(name)
-        lottery.commit(identity, read_lot(identity, b"commit", lottery.roster, said))
+        lottery.commit(identity, read_lot(identity, b"commit", lottery.roster, message))
         change = "UPDATE ticket SET committed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (said, self._number(name), identity))
+        self._db.change(change, (message, self._number(name), identity))
 
-    def _take_reveal(self, name: bytes, identity: bytes, said: bytes) -> None:
+    def _take_reveal(self, name: bytes, identity: bytes, message: bytes) -> None:
         lottery = self._lottery(name)
-        lottery.reveal(identity, read_lot(identity, b"reveal", lottery.roster, said))
+        lottery.reveal(identity, read_lot(identity, b"reveal", lottery.roster, message))
         change = "UPDATE ticket SET revealed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (said, self._number(name), identity))
+        self._db.change(change, (message, self._number(name), identity))
 
     def _restart(self, name: bytes) -> None:
         lottery, number = self._lottery(name), self._number(name)
-        again = lottery.without_silent()
-        self._db.change("UPDATE round SET restarts = ? WHERE id = ?", (again.restarts, number))
+        restarted = lottery.without_silent()
+        self._db.change("UPDATE round SET restarts = ? WHERE id = ?", (restarted.restarts, number))
         self._db.change("UPDATE ticket SET committed = NULL, revealed = NULL WHERE round = ?", (number,))
-        for identity in set(lottery.identities) - set(again.identities):
+        for identity in set(lottery.identities) - set(restarted.identities):
             self._db.change(
                 "UPDATE ticket SET dropped = 1 WHERE round = ? AND identity = ?", (number, identity)
             )
@@ -316,13 +308,12 @@ class Rounds:
         self._db.change("DELETE FROM ticket WHERE round = ?", (number,))
 
     def _sweep(self, now_s: float) -> None:
-        """Forget what is too old: rounds that are over, letters that nobody fetched, quotas of other days."""
         if not may_delete(self._db, now_s):
             return
         for (name,) in self._db.rows(
             "SELECT name FROM round WHERE phase IN ('grouped', 'failed') AND deadline_s < ?", (now_s,)
         ):
-            self._moved_on(bytes(name), now_s)
+            self._advance(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
         self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))
         self._db.change("DELETE FROM area WHERE period < ?", (snapshot_day(now_s) // PERIOD_DAYS - 1,))
@@ -338,7 +329,7 @@ class Rounds:
     def _number(self, name: bytes) -> int:
         return int(self._db.rows("SELECT id FROM round WHERE name = ?", (name,))[0][0])
 
-    def _joined(self, name: bytes) -> int:
+    def _count_joined(self, name: bytes) -> int:
         row = self._db.rows("SELECT COUNT(*) FROM ticket WHERE round = ?", (self._number(name),))[0]
         return int(row[0])
 
@@ -349,8 +340,12 @@ class Rounds:
             "identity",
             (number,),
         )
-        commits = {bytes(who): bytes(said)[:LOT_BYTES] for who, said, _ in tickets if said is not None}
-        reveals = {bytes(who): bytes(said)[:LOT_BYTES] for who, _, said in tickets if said is not None}
+        commits = {
+            bytes(who): bytes(message)[:LOT_BYTES] for who, message, _ in tickets if message is not None
+        }
+        reveals = {
+            bytes(who): bytes(message)[:LOT_BYTES] for who, _, message in tickets if message is not None
+        }
         return Lottery(name, tuple(sorted(bytes(row[0]) for row in tickets)), int(restarts), commits, reveals)
 
     def _view(self, name: bytes, identity: bytes | None) -> dict[str, Any]:
@@ -381,6 +376,10 @@ class Rounds:
                 bytes(who).hex(): (bytes(signed) + bytes(token or b"")).hex()
                 for who, signed, token, *_ in tickets
             },
-            "commits": {bytes(one[0]).hex(): bytes(one[3]).hex() for one in tickets if one[3] is not None},
-            "reveals": {bytes(one[0]).hex(): bytes(one[4]).hex() for one in tickets if one[4] is not None},
+            "commits": {
+                bytes(ticket[0]).hex(): bytes(ticket[3]).hex() for ticket in tickets if ticket[3] is not None
+            },
+            "reveals": {
+                bytes(ticket[0]).hex(): bytes(ticket[4]).hex() for ticket in tickets if ticket[4] is not None
+            },
         }

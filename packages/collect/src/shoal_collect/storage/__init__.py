@@ -1,1 +1,1 @@
-"""What a server keeps: SQLite or PostgreSQL behind one set of statements."""
+"""Storage of the servers: SQLite or PostgreSQL with one set of statements."""

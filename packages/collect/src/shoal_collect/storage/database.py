@@ -1,8 +1,8 @@
-"""One database behind one set of statements: a SQLite file, memory, or PostgreSQL.
+"""One database interface with one set of statements: a SQLite file, memory, or PostgreSQL.
 
-Each thread has a connection of its own. Statements are written once, with ? for values. In both databases
-writers take turns, so that nothing changes under a transaction, and a commit is on the disk before it is
-acknowledged (WAL with synchronous = FULL; PostgreSQL's default).
+Each thread has its own connection. Statements use ? for values. Writers take turns in both databases, so that
+nothing changes under a transaction, and a commit is on disk before it is acknowledged (WAL with synchronous =
+FULL; PostgreSQL's default).
 """
 
 import math
@@ -34,8 +34,6 @@ _ALIVE: Final[dict[str, Any]] = {
 
 
 class _Connection(Protocol):
-    """What sqlite3 and psycopg connections have in common."""
-
     def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
 
     def cursor(self) -> Any: ...
@@ -44,29 +42,19 @@ class _Connection(Protocol):
 
 
 class Database:
-    """An open database; an older schema is brought up to date.
+    """An open database; an older schema is migrated.
 
-    Parameters
-    ----------
-    url
-        ``sqlite:///FILE`` (or just a file's name), ``postgresql://...``, or None for memory.
-    steps
-        The schema.
-
-    Raises
-    ------
-    InputError
-        If this is not a database of shoal, or was written by a newer one.
-    MisuseError
-        If the address is of another kind.
+    ``url`` is ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. Raises
+    InputError for a database of another program or of a newer shoal, and MisuseError for another kind of
+    address.
     """
 
     def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
         self._steps = steps
         text = None if url is None else str(url)
         self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
-        known = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
-        if not known or text in ("", "sqlite:///"):
+        is_address = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
+        if not is_address or text in ("", "sqlite:///"):
             raise MisuseError(
                 "an address of another kind; give the database as sqlite:///FILE or "
                 "postgresql://USER@HOST/NAME"
@@ -101,8 +89,8 @@ class Database:
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
-            for _, one in self._all:
-                one.close()
+            for _, opened in self._all:
+                opened.close()
             self._all.clear()
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -111,23 +99,23 @@ class Database:
         return list(cursor.fetchall())
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row, None when there is none."""
-        found: tuple[Any, ...] | None = self._run(statement, values).fetchone()
-        return found
+        """Return the first row, or None."""
+        first: tuple[Any, ...] | None = self._run(statement, values).fetchone()
+        return first
 
     def change(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
 
     def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
-        """Carry out a statement for each of these values, in one go."""
+        """Run a statement once per row of values."""
         if values:
             self._run(statement, values, many=True)
 
     def trouble(self, *, write: bool) -> str:
-        """Say what keeps the database from being read, or written; nothing when all is well.
+        """Return why the database cannot be read, or written; empty when all is well.
 
-        A SQLite file is also looked through for damage when that was last done an hour ago or more.
+        A SQLite file is also checked for damage once an hour.
         """
         try:
             self.row("SELECT 1")
@@ -145,17 +133,14 @@ class Database:
         return "" if self._damage == "ok" else "damaged"
 
     def _is_on_full_disk(self) -> bool:
-        """Whether a request of the greatest length may no longer fit beside a SQLite file.
-
-        A heartbeat fits into pages that the file already has, long after letters do not.
-        """
+        """A small write fits into pages that the file already has, long after letters do not."""
         if self.postgres or self._url is None:
             return False
         return shutil.disk_usage(Path(self._url).absolute().parent).free < _ROOM_BYTES
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Carry out all that is done inside, or nothing; writers take turns."""
+        """Run the block as one transaction, all or nothing; writers take turns."""
         self._run("BEGIN" if self.postgres else "BEGIN IMMEDIATE", ())
         try:
             if self.postgres:
@@ -169,7 +154,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one state of the database in all that is done inside; writers go on meanwhile."""
+        """Read one state of the database in the block; writers go on meanwhile."""
         self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.postgres else "BEGIN", ())
         try:
             yield
@@ -193,24 +178,24 @@ class Database:
             ) from error
 
     def _connection(self) -> _Connection:
-        found: _Connection | None = self._memory or getattr(self._here, "connection", None)
-        if found is None:
-            found = self._open()
-            self._here.connection = found
+        open_connection: _Connection | None = self._memory or getattr(self._here, "connection", None)
+        if open_connection is None:
+            open_connection = self._open()
+            self._here.connection = open_connection
             if self._url is None:
-                self._memory = found
+                self._memory = open_connection
             with self._lock:
-                for thread, one in self._all:
+                for thread, opened in self._all:
                     if not thread.is_alive():  # else a server that runs for long opens more and more
-                        one.close()
-                self._all = [(thread, one) for thread, one in self._all if thread.is_alive()]
-                self._all.append((threading.current_thread(), found))
-        return found
+                        opened.close()
+                self._all = [(thread, opened) for thread, opened in self._all if thread.is_alive()]
+                self._all.append((threading.current_thread(), open_connection))
+        return open_connection
 
     def _forget(self, connection: _Connection) -> None:
         self._here.connection = None
         with self._lock:
-            self._all = [(thread, one) for thread, one in self._all if one is not connection]
+            self._all = [(thread, opened) for thread, opened in self._all if opened is not connection]
 
     def _open(self) -> _Connection:
         if self.postgres:
@@ -241,23 +226,24 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        """Carry out the steps that this database has not seen yet, all or none; servers take turns."""
         with self.transaction():
-            there = self._version()
-            if there > len(self._steps):
-                raise InputError(f"the database was written by a newer shoal (schema {there}); use that one")
-            for step in self._steps[there:]:
+            version = self._version()
+            if version > len(self._steps):
+                raise InputError(
+                    f"the database was written by a newer shoal (schema {version}); use that one"
+                )
+            for step in self._steps[version:]:
                 for statement in step.statements(postgres=self.postgres):
                     self._run(statement, ())
-            if there < len(self._steps):
+            if version < len(self._steps):
                 self._set_version(len(self._steps))
 
     def _version(self) -> int:
         if not self.postgres:
             return int(self._run("PRAGMA user_version", ()).fetchone()[0])
         self._run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ())
-        found = self.row("SELECT version FROM schema_version")
-        return 0 if found is None else int(found[0])
+        version_row = self.row("SELECT version FROM schema_version")
+        return 0 if version_row is None else int(version_row[0])
 
     def _set_version(self, version: int) -> None:
         if not self.postgres:
@@ -272,7 +258,7 @@ class UnavailableError(ShoalError):
 
 
 def _open_postgres(url: str) -> _Connection:
-    """Raises InputError without the password that the address may hold."""
+    """Errors leave out the password that the address may hold."""
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -287,3 +273,25 @@ def _open_postgres(url: str) -> _Connection:
             "and password"
         ) from error
     return connection
+
+
+EVEN_S: Final = 24 * 3600.0  # so long the clock must have gone evenly before anything is deleted
+_LEAP_S: Final = 12 * 3600.0  # a longer pause between two looks may be one, or a clock that was set
+_BACK_S: Final = 300.0
+
+
+def may_delete(database: Database, now_s: float) -> bool:
+    """Return whether the clock has run evenly for a day, by its recorded readings; this one is recorded.
+
+    Expired rows are deleted for good, so a clock that jumped must not delete. Belongs inside a transaction.
+    """
+    row = database.row("SELECT seen_s, even_since_s FROM clock")
+    if row is None:
+        database.change("INSERT INTO clock VALUES (?, ?)", (now_s, now_s))
+        return False
+    seen_s, since_s = float(row[0]), float(row[1])
+    if not -_BACK_S <= now_s - seen_s <= _LEAP_S:
+        since_s = now_s
+    if now_s != seen_s:
+        database.change("UPDATE clock SET seen_s = ?, even_since_s = ?", (now_s, since_s))
+    return now_s - since_s >= EVEN_S

@@ -1,4 +1,4 @@
-"""Closed days in the database: each is closed once, by whoever first needs the state after it."""
+"""Closed days in the database: the first reader of a later state closes the day, once."""
 
 from typing import Any, Final
 
@@ -20,13 +20,7 @@ _LEAF: Final = (
 
 
 class ClosedDays:
-    """The closed days of a collector, or those that a witness has taken over from one.
-
-    Parameters
-    ----------
-    database
-        Where everything lies.
-    """
+    """The closed days of a collector, or a witness's copy."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -41,7 +35,6 @@ class ClosedDays:
         return NO_STATE if row is None else bytes(row[0])
 
     def _close_until(self, day: int) -> None:
-        """Close the days before this one on which anything was stored or taken back."""
         last = self._last()
         after = -1 if last is None else last.day
         rows = self._db.rows(
@@ -64,11 +57,11 @@ class ClosedDays:
                 state = NO_STATE if before is None else before.state
                 self._keep(ClosedDay.after(state, number, added, gone), added, gone)
 
-    def _keep(self, one: ClosedDay, added: list[bytes], gone: list[bytes]) -> None:
-        row = (one.day, one.n, one.added, one.gone, one.state)
+    def _keep(self, closed: ClosedDay, added: list[bytes], gone: list[bytes]) -> None:
+        row = (closed.day, closed.n, closed.added, closed.gone, closed.state)
         self._db.change("INSERT INTO closed_day VALUES (?, ?, ?, ?, ?)", row)
         for kind, leaves in ((_ADDED, added), (_GONE, gone)):
-            rows = [(one.day, kind, digest) for digest in leaves]
+            rows = [(closed.day, kind, digest) for digest in leaves]
             self._db.change_all("INSERT INTO leaf VALUES (?, ?, ?)", rows)
 
     def _last(self) -> ClosedDay | None:
@@ -82,7 +75,7 @@ class ClosedDays:
         return -1 if last is None else last.day
 
     def of(self, day: int) -> ClosedDay:
-        """Return a closed day; raise PeerError for one on which nothing was stored, or that is not closed."""
+        """Return a closed day; raise PeerError for one that is empty or not closed."""
         row = self._db.row("SELECT day, n, added, gone, state FROM closed_day WHERE day = ?", (day,))
         if row is None:
             raise PeerError("wrong-session", "a day that is not closed, or on which nothing was stored")
@@ -97,9 +90,9 @@ class ClosedDays:
         return list(map(_read, rows))
 
     def path_of(self, identifier: str) -> dict[str, Any] | None:
-        """Return where a release stands in its closed day; None while that day is open.
+        """Return the path of a release in its closed day's tree; None while that day is open.
 
-        It says nothing of other releases but how many there were on that day, and digests.
+        Of other releases it reveals only their number on that day, and digests.
         """
         row = self._db.row(
             "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, "
@@ -116,7 +109,7 @@ class ClosedDays:
             "tag": bytes(row[1]).hex(),
             "closed": self.of(int(row[5])).to_json(),
             "at": at,
-            "path": [one.hex() for one in merkle.path(leaves, at)],
+            "path": [digest.hex() for digest in merkle.path(leaves, at)],
         }
 
     def _leaves(self, day: int, kind: int) -> list[bytes]:
@@ -126,15 +119,15 @@ class ClosedDays:
     # what a witness takes over
 
     def batch(self, day: int) -> dict[str, Any]:
-        """Return everything of a closed day, for a witness; what was deleted since then by its digest."""
+        """Return a whole closed day for a witness; deleted releases by their digest."""
         closed = self.of(day)
         scopes = {int(number): bytes(name) for number, name in self._db.rows("SELECT id, name FROM scope")}
         scope_of = {
             record: scopes.get(int(who) >> SCOPE_SHIFT, b"")
             for record, who in self._db.rows("SELECT DISTINCT record, who FROM place WHERE day = ?", (day,))
         }
-        there = list(self._db.rows(_LEAF, (day,)))
-        left = set(self._leaves(day, _ADDED)) - set(map(_leaf_of, there))
+        stored_rows = list(self._db.rows(_LEAF, (day,)))
+        deleted = set(self._leaves(day, _ADDED)) - set(map(_leaf_of, stored_rows))
         gone = self._db.rows("SELECT identifier FROM withdrawal WHERE due = ?", (day + 1,))
         return {
             "closed": closed.to_json(),
@@ -148,24 +141,24 @@ class ClosedDays:
                     "points": bytes(points).hex(),
                     "identifier": identifier,
                 }
-                for name, tag, key, expires, points, record, identifier in there
+                for name, tag, key, expires, points, record, identifier in stored_rows
             ],
-            "deleted": sorted(one.hex() for one in left),
+            "deleted": sorted(digest.hex() for digest in deleted),
             "withdrawn": [row[0] for row in gone],
         }
 
-    def take(self, said: Any) -> None:
-        """Take over the next closed day of another collector; raise PeerError unless it adds up.
+    def take(self, document: Any) -> None:
+        """Copy the next closed day of another collector; raise PeerError unless it is consistent.
 
-        A release that is in the day's tree and no longer stored counts for nobody here, either.
+        A release in the day's tree that is no longer stored does not count here either.
         """
         last = self._last()
         state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
         try:
-            closed = ClosedDay.read(said["closed"])
-            releases = [_read_release(one) for one in said["releases"]]
-            gone = [str(one) for one in said["withdrawn"]]
-            added = [one[0] for one in releases] + [bytes.fromhex(one) for one in said["deleted"]]
+            closed = ClosedDay.read(document["closed"])
+            releases = [_read_release(entry) for entry in document["releases"]]
+            gone = [str(identifier) for identifier in document["withdrawn"]]
+            added = [entry[0] for entry in releases] + [bytes.fromhex(leaf) for leaf in document["deleted"]]
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-frame", "words that do not describe a closed day's releases") from error
         leaves = list(map(identifier_leaf, gone))
@@ -194,11 +187,13 @@ def _read(row: Any) -> ClosedDay:
     return ClosedDay(int(row[0]), int(row[1]), bytes(row[2]), bytes(row[3]), bytes(row[4]))
 
 
-def _read_release(said: Any) -> tuple[bytes, Release, bytes, int | None, str]:
-    """A release's leaf, the release, its scope, when it is deleted, and its identifier."""
-    name, tag, key, points = (bytes.fromhex(said[part]) for part in ("name", "tag", "claim_key", "points"))
-    expires = None if said["expires"] is None else int(said["expires"])
+def _read_release(document: Any) -> tuple[bytes, Release, bytes, int | None, str]:
+    """Return leaf, release, scope, day of deletion and identifier."""
+    name, tag, key, points = (
+        bytes.fromhex(document[part]) for part in ("name", "tag", "claim_key", "points")
+    )
+    expires = None if document["expires"] is None else int(document["expires"])
     release = Release(name, tag or bytes(TAG_BYTES), key or bytes(32), decode_points(points))
-    identifier = "" if said["identifier"] is None else str(said["identifier"])
+    identifier = "" if document["identifier"] is None else str(document["identifier"])
     leaf = release_leaf(name, tag, key or None, expires, points)
-    return leaf, release, bytes.fromhex(said["scope"]), expires, identifier
+    return leaf, release, bytes.fromhex(document["scope"]), expires, identifier

@@ -1,4 +1,4 @@
-"""Groups as they stand in the database once they are drawn: who is in one, and on what terms."""
+"""Groups in the database once they are drawn: their members and terms."""
 
 from functools import lru_cache
 
@@ -12,32 +12,32 @@ from shoal_collect.storage.database import Database
 
 @lru_cache(maxsize=256)
 def stored_terms(text: str) -> Terms:
-    """Read the terms of a round as the database holds them; most rounds have the same."""
+    """Parse the terms of a round (cached: most rounds have the same)."""
     return Terms.model_validate_json(text)
 
 
 class Groups:
-    """Reads groups; only the round's own state machine writes them."""
+    """Reads groups; only the round's state machine writes them."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """Return a member's place in a group, and all members in order; raise PeerError for anybody else."""
+        """Return a member's place in a group, and all members in order; raise PeerError for a non-member."""
         members = self.members(session)
         if identity not in members:
             raise PeerError("not-entitled", "someone who is not in this group")
         return members.index(identity), members
 
     def members(self, session: bytes) -> list[bytes]:
-        """Return all members of a group in order; raise PeerError when there is no such group."""
+        """Return all members of a group in order; raise PeerError for an unknown group."""
         rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
         if not rows:
             raise PeerError("wrong-session", "no group of this name; its round may be over")
         return [bytes(row[0]) for row in rows]
 
     def terms_of(self, session: bytes) -> Terms:
-        """Return the terms of a group's round; raise PeerError when there is no such group."""
+        """Return the terms of a group's round; raise PeerError for an unknown group."""
         row = self._db.row(
             "SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,)
         )
@@ -46,14 +46,14 @@ class Groups:
         return stored_terms(row[0])
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Return how many bytes of records a member may bring; raise PeerError for anybody else."""
+        """Return how many bytes of records a member may send; raise PeerError for a non-member."""
         _, members = self.membership(identity, session)
         terms = self.terms_of(session)
         questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
         return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
 
     def longest_letters(self, identity: bytes) -> int:
-        """Return how many bytes of letters somebody may send at once; raise PeerError without a group."""
+        """Return how many bytes of letters a member may send at once; raise PeerError without a group."""
         rows = self._db.rows(
             "SELECT terms FROM round WHERE id IN "
             "(SELECT round FROM ticket WHERE identity = ? AND session IS NOT NULL)",
@@ -61,5 +61,5 @@ class Groups:
         )
         if not rows:
             raise PeerError("not-entitled", "someone who is in no group")
-        each = [stored_terms(row[0]) for row in rows]
-        return min(BODY_BYTES, max((one.group_size + 1) * (one.letter_bytes + 4) for one in each))
+        all_terms = [stored_terms(row[0]) for row in rows]
+        return min(BODY_BYTES, max((terms.group_size + 1) * (terms.letter_bytes + 4) for terms in all_terms))

@@ -1,7 +1,7 @@
-"""Logins at an institution: which are under way, and which account each person has.
+"""Logins at an institution: those under way, and each person's account.
 
-A person is known by a keyed digest of what her institution calls her. So the database names nobody, and
-whoever has it without the registrar's key cannot try names.
+A person is stored as a keyed digest of the institution's name for her, so the database names no one, and
+names cannot be tried without the registrar's key.
 """
 
 import hashlib
@@ -15,21 +15,15 @@ _TRIES = 3
 
 
 class Logins:
-    """Logins in a database.
-
-    Parameters
-    ----------
-    database
-        Where they stand, with the steps AUTHORITY.
-    """
+    """Logins in a database, with the steps AUTHORITY."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def begin(self, state: bytes, account: bytes, now_s: float) -> float:
-        """Note that an account wants to be admitted by a login; return until when, in seconds since 1970.
+        """Record the login of an account; return its deadline, in seconds since 1970.
 
-        Raises PeerError while too many are under way. An earlier login of the account is given up.
+        Raises PeerError while too many are under way. It replaces an earlier login of the account.
         """
         with self._db.transaction():
             self._db.change("DELETE FROM login WHERE until_s < ? OR account = ?", (now_s - _OPEN_S, account))
@@ -42,7 +36,7 @@ class Logins:
         return now_s + _OPEN_S
 
     def use(self, state: bytes, now_s: float) -> None:
-        """Take what the institution sent back, once; raises PeerError for what is unknown or late."""
+        """Accept the institution's answer, once; raise PeerError for an unknown or late one."""
         with self._db.transaction():
             row = self._db.row("SELECT until_s, used FROM login WHERE state = ?", (_digest(state),))
             if row is None:
@@ -55,19 +49,16 @@ class Logins:
                 raise PeerError("duplicate", "this login was used already; begin it again")
             self._db.change("UPDATE login SET used = 1 WHERE state = ?", (_digest(state),))
 
-    def found(self, state: bytes, person: bytes) -> None:
-        """Note who has logged in; ``person`` is a keyed digest."""
+    def note_person(self, state: bytes, person: bytes) -> None:
+        """Record who has logged in; ``person`` is a keyed digest."""
         with self._db.transaction():
             self._db.change("UPDATE login SET person = ? WHERE state = ?", (person, _digest(state)))
 
-    def confirm(self, state: bytes, number: str, wanted: str, now_s: float) -> None:
-        """Admit the account whose device shows this number, once for each person.
+    def confirm(self, state: bytes, number: str, expected: str, now_s: float) -> None:
+        """Admit the account whose device shows this number, one per person.
 
-        Raises
-        ------
-        PeerError
-            If nobody has logged in, the number is wrong, or the person has another account with a token of a
-            period that is not over.
+        Raises PeerError without a login, for a wrong number, or while the person's other account has a token
+        of a period that is not over.
         """
         with self._db.transaction():
             row = self._db.row(
@@ -79,7 +70,7 @@ class Logins:
                 raise PeerError("too-late", "this login took longer than ten minutes; begin it again")
             if row[2] >= _TRIES:
                 raise PeerError("too-many", "too many wrong numbers; begin the login again")
-            right = number == wanted
+            right = number == expected
             if right:
                 self._admit(bytes(row[1]), bytes(row[0]), int(now_s // 86_400))
                 self._db.change("DELETE FROM login WHERE state = ?", (_digest(state),))
@@ -113,5 +104,5 @@ class Logins:
 
 
 def _digest(state: bytes) -> bytes:
-    """What a login is known by, so that the database holds none that could be gone on with."""
+    """Stored instead of the state, so that the database cannot continue a login."""
     return hashlib.blake2b(state, digest_size=32, person=b"shoal login").digest()

@@ -6,15 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a schema.
-
-    Parameters
-    ----------
-    both
-        Statements that differ only in the names of types.
-    sqlite, postgres
-        Statements for one of the two.
-    """
+    """One step of a schema; statements in ``both`` differ only in the names of types."""
 
     both: str
     sqlite: str = ""

@@ -2,7 +2,7 @@
 
 The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with
 its points, its index entries and its identifier. Places are indexed as boxes around points of the sphere, so
-that poles and the antimeridian are places like any other; every candidate is then checked exactly.
+that poles and the antimeridian need no special case; every candidate is then checked exactly.
 """
 
 import math
@@ -49,20 +49,14 @@ WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
 
 
 class TooManyRowsError(ShoalError):
-    """A count would have to look at more rows than the store allows."""
+    """A count would read more rows than the store allows."""
 
 
 class PhiStore:
     """The collector's releases in a database; use it as a context manager.
 
-    Parameters
-    ----------
-    where
-        An open database, or a file; None for memory.
-    draw_bytes
-        Draws identifiers.
-    most_rows
-        How many stored points a count may look at for each point of its query; None for any number.
+    ``where`` is an open database, a file, or None for memory; ``most_rows`` bounds the stored points that a
+    count may read per point of its query (None: no bound).
     """
 
     def __init__(
@@ -84,10 +78,9 @@ class PhiStore:
         self.database.close()
 
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
-        """Store one release and return its identifier, the same for the same release again.
+        """Store one release and return its identifier; a repeated release keeps its identifier.
 
-        ``scope`` is where its tag counts, empty for tags that last. Raises PeerError when another release has
-        its name.
+        The tag counts within ``scope``, empty for lasting tags. Raises PeerError if the name is taken.
         """
         with self.database.transaction():
             return self._add(release, day, scope)
@@ -95,7 +88,7 @@ class PhiStore:
     def take_over(
         self, release: Release, day: int, scope: bytes, identifier: str, expires: int | None
     ) -> None:
-        """Store another collector's release under its identifier, or its record of nobody.
+        """Store another collector's release under its identifier, or its bootstrap record.
 
         Belongs inside a transaction.
         """
@@ -105,12 +98,12 @@ class PhiStore:
             self._insert(release, NOBODY, day, expires, None, None)
 
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
-        """Store all of these, whose tags last, or none."""
+        """Store all of these releases with lasting tags, or none."""
         with self.database.transaction():
             return [self._add(release, day, b"") for release in releases]
 
     def _add(self, release: Release, day: int, scope: bytes, identifier: str | None = None) -> str:
-        if not self._is_there(release, release.claim_key):
+        if not self._is_stored(release, release.claim_key):
             self._insert(
                 release,
                 self._who(release.contributor) | self._scope(scope) << SCOPE_SHIFT,
@@ -122,20 +115,19 @@ class PhiStore:
         return str(self.identifier(release.name))
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a record of nobody until a day, without identifier, key or tag; it never counts as a person.
+        """Store a bootstrap record until a day, without identifier, key or tag; it never counts as a person.
 
-        Raises PeerError when another release has its name.
+        Raises PeerError if the name is taken.
         """
         with self.database.transaction():
-            if not self._is_there(release, None):
+            if not self._is_stored(release, None):
                 self._insert(release, NOBODY, day, until_day, None, None)
 
-    def _is_there(self, release: Release, claim_key: bytes | None) -> bool:
-        """Whether the same release is stored; raises PeerError when another one has its name."""
-        found = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
-        if found is not None and found != (claim_key, encode_points(release.points)):
+    def _is_stored(self, release: Release, claim_key: bytes | None) -> bool:
+        stored_row = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
+        if stored_row is not None and stored_row != (claim_key, encode_points(release.points)):
             raise PeerError("duplicate", "a release with the name of another one")
-        return found is not None
+        return stored_row is not None
 
     def _insert(
         self,
@@ -192,7 +184,7 @@ class PhiStore:
         without: bytes | None = None,
         enough: int | None = None,
     ) -> Count:
-        """Count who shares a query.
+        """Count the people who share a query, from records stored before ``before_day`` (days since 1970).
 
         Parameters
         ----------
@@ -200,17 +192,15 @@ class PhiStore:
             The query.
         thresholds
             When two uncertain points count as similar.
-        before_day
-            Only what was stored before this day (since 1970) counts.
         without
-            The tag of a contributor who does not count: the asker herself.
+            The tag of a contributor to leave out: the asker herself.
         enough
-            A count of that many people or more need not be complete.
+            A count of at least this many people need not be complete.
 
         Raises
         ------
         TooManyRowsError
-            If more is stored near a point than a count may look at.
+            If more is stored near a point than a count may read.
         """
         left_out, gone = self.number_of(without), self._gone(before_day)
         if self.database.postgres:
@@ -223,21 +213,21 @@ class PhiStore:
                 if some.people >= enough:
                     return some
             return combine_places(self._similar_to_all(points, thresholds, before_day, left_out, gone))
-        found: list[Places] = []
+        matches: list[Places] = []
         for point in points:
-            found.append(
+            matches.append(
                 self.similar_to(
                     point,
                     thresholds,
                     before_day,
                     without=left_out,
-                    among=found[-1] if found else None,
+                    candidates=matches[-1] if matches else None,
                     gone=gone,
                 )
             )
-            if not found[-1]:
+            if not matches[-1]:
                 return Count(0, 0, 0)
-        return combine_places(found)
+        return combine_places(matches)
 
     def _similar_to_all(
         self,
@@ -248,10 +238,7 @@ class PhiStore:
         gone: frozenset[int],
         limit: str = "",
     ) -> list[Places]:
-        """What is similar to each point, in one statement; only records near all of them leave the database.
-
-        limit: how many of these records to look at, any of them.
-        """
+        """Only records near all points leave the database, in one statement; at most ``limit`` of them."""
         bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
             # numbers of ours
@@ -273,7 +260,7 @@ class PhiStore:
             _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
             for point in points
         ]
-        found: list[Places] = [{} for _ in points]
+        matches: list[Places] = [{} for _ in points]
         is_similar = [similarity_test(point, thresholds) for point in points]
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
@@ -282,11 +269,11 @@ class PhiStore:
                 raise TooManyRowsError(f"more than {self._most_rows} rows")
             at = bit.bit_length() - 1
             if who & _CONTRIBUTOR != left_out and record not in gone and is_similar[at](*stored):
-                found[at].setdefault((record, who), []).append(position)
-        return found
+                matches[at].setdefault((record, who), []).append(position)
+        return matches
 
     def number_of(self, tag: bytes | None) -> int | None:
-        """Return the database's own number of a contributor, None for one that it does not know."""
+        """Return the database's number of a contributor, or None."""
         row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
         return None if row is None else int(row[0])
 
@@ -297,45 +284,40 @@ class PhiStore:
         before_day: int,
         *,
         without: int | None = None,
-        among: Places | None = None,
+        candidates: Places | None = None,
         gone: frozenset[int] = frozenset(),
     ) -> Places:
-        """Find all stored points that are similar to one, or only those in the records of ``among``.
-
-        gone: records that no longer count.
-        """
+        """Find stored points similar to one, or those of ``candidates``; records in ``gone`` do not count."""
         places, is_similar = Places(), similarity_test(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who & _CONTRIBUTOR == without or record in gone:
                 continue
-            if among is not None and (record, who) not in among:
+            if candidates is not None and (record, who) not in candidates:
                 continue
             if is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
 
     def _gone(self, before_day: int) -> frozenset[int]:
-        """The records that were taken back, or kept long enough, before a day."""
         rows = self.database.rows(
             "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (before_day,)
         )
         return frozenset(row[0] for row in rows)
 
     def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
-        """Everything that can be similar to a point, by the index."""
         box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
         bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
         if self.database.postgres:
-            found = self.database.rows(_NEAR_POSTGRES + bound, (*_for_postgres(box), before_day))
+            near_rows = self.database.rows(_NEAR_POSTGRES + bound, (*_for_postgres(box), before_day))
         else:
             upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
-            found = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
-        if self._most_rows is not None and len(found) > self._most_rows:
+            near_rows = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+        if self._most_rows is not None and len(near_rows) > self._most_rows:
             raise TooManyRowsError(f"more than {self._most_rows} rows")
-        return found
+        return near_rows
 
     def expire(self, day: int) -> int:
-        """Delete the records of nobody whose time is over; return how many there were."""
+        """Delete expired bootstrap records; return how many."""
         if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
             return 0
         with self.database.transaction():
@@ -345,7 +327,7 @@ class PhiStore:
             return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
 
     def identifier(self, name: bytes) -> str | None:
-        """Return the identifier of the release with this name; None for a record of nobody, too."""
+        """Return the identifier of the release with this name; None for a bootstrap record."""
         row = self.database.row(
             "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
         )
@@ -353,12 +335,12 @@ class PhiStore:
 
     @property
     def n_records(self) -> int:
-        """How many releases are stored, records of nobody included."""
+        """The number of stored releases, bootstrap records included."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
 
     @property
     def n_bootstrap(self) -> int:
-        """How many of them are records of nobody."""
+        """The number of bootstrap records."""
         return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
 
 

@@ -1,8 +1,8 @@
-"""What groups have asked: each once, from one day's state, and only so much about one area and day.
+"""Questions of groups: each answered once, from one day's state, with a limit per area and day.
 
-Answers to many questions about one place add up. So a session brings exactly the agreed questions, and all
-are answered from the state that answered the first. Of one area and day only so many are answered in a
-period. What is beyond that is answered as nobody, which never makes a crowd look larger than it is.
+Answers to many questions about one place add up. So a session asks exactly the agreed questions, all answered
+from the state of the first. Per area and day only a bounded number is answered in a period; beyond that the
+answer is zero people, which never makes a crowd look larger than it is.
 """
 
 import math
@@ -27,17 +27,7 @@ _BATCHES: Final = 2  # of one member: her own, and that of a member for whom she
 
 
 class AskedQuestions:
-    """The batches of questions that sessions have brought.
-
-    Parameters
-    ----------
-    database
-        Where they are noted.
-    quota
-        How many questions one member may ask in a day.
-    elapsed_s
-        A clock that only goes forward, in seconds.
-    """
+    """All sessions' batches of questions. ``quota``: per member and day; ``elapsed_s``: a monotonic clock."""
 
     def __init__(
         self, database: Database, quota: int, elapsed_s: Callable[[], float] = time.monotonic
@@ -54,14 +44,14 @@ class AskedQuestions:
         now_s: float,
         people: Callable[[bytes, int], int],
     ) -> tuple[int, list[int]]:
-        """Answer one batch; the same again is answered the same, and costs nothing.
+        """Answer one batch; a repeated batch gets the same answers at no cost.
 
         Parameters
         ----------
         identity, session
-            Who brings it, and for which group.
+            The member and her group.
         records
-            The questions, which are sound.
+            The validated questions.
         terms
             The terms of the group's round.
         slices
@@ -81,28 +71,28 @@ class AskedQuestions:
         Raises
         ------
         PeerError
-            If these are not the agreed number, or not the session's to ask any more, or beyond the quota.
+            If their number is wrong, the session may not ask them any more, or the quota is used up.
         """
         batch = questions_digest(b"".join(records))
-        noted = self.noted(session, batch)
+        noted = self.find_batch(session, batch)
         if noted is None:
             day = self._begin(identity, session, batch, len(records), terms, slices, now_s)
         else:
             day = noted[0]
         withheld = noted[1] if noted is not None else None
         if withheld is not None:
-            return day, answers_again(records, withheld, lambda record: people(record, day))
-        found, until_s = list[int | None](), self._elapsed_s() + MOST_S
+            return day, repeat_answers(records, withheld, lambda record: people(record, day))
+        counts, until_s = list[int | None](), self._elapsed_s() + MOST_S
         for record in records:
             try:
-                found.append(people(record, day) if self._elapsed_s() < until_s else None)
+                counts.append(people(record, day) if self._elapsed_s() < until_s else None)
             except TooManyRowsError:
-                found.append(None)
-        withheld = self._charge(session, batch, day, records, found, terms)
-        return day, [0 if n is None or mark else n for n, mark in zip(found, withheld, strict=True)]
+                counts.append(None)
+        withheld = self._charge(session, batch, day, records, counts, terms)
+        return day, [0 if n is None or mark else n for n, mark in zip(counts, withheld, strict=True)]
 
-    def noted(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
-        """Return the day that answered a batch, and which answers were withheld; None for a new batch."""
+    def find_batch(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
+        """Return a batch's day and its withheld answers; None for a new batch."""
         row = self._db.row(
             "SELECT day, withheld FROM asked WHERE session = ? AND batch = ?", (session, batch)
         )
@@ -118,7 +108,6 @@ class AskedQuestions:
         slices: Sequence[bytes],
         now_s: float,
     ) -> int:
-        """Note a new batch before it is counted."""
         if n != terms.n_questions:
             raise PeerError("bad-length", f"{n} questions; each member brings exactly {terms.n_questions}")
         with self._db.transaction():
@@ -128,8 +117,8 @@ class AskedQuestions:
                 return day
             if any(bytes(row[0]) not in slices for row in rows):
                 raise PeerError("duplicate", "a second set of questions of one group; it asks one set, once")
-            own = sum(bytes(row[1]) == identity for row in rows)
-            if len(rows) >= len(slices) or own >= _BATCHES:
+            n_batches = sum(bytes(row[1]) == identity for row in rows)
+            if len(rows) >= len(slices) or n_batches >= _BATCHES:
                 raise PeerError("too-many", "this group has asked its questions; take part in another round")
             today = snapshot_day(now_s)
             spent = self._db.rows(
@@ -151,19 +140,19 @@ class AskedQuestions:
         batch: bytes,
         day: int,
         records: Sequence[bytes],
-        found: Sequence[int | None],
+        counts: Sequence[int | None],
         terms: Terms,
     ) -> bytes:
-        """Charge the areas, and note which answers are withheld; an answer of CAP says nothing of anybody."""
+        """Withheld answers are recorded with the charge; an answer of CAP reveals nothing and is free."""
         areas = [
             areas_of(decode_query(record).points, terms) if n is not None and n < CAP else set[str]()
-            for record, n in zip(records, found, strict=True)
+            for record, n in zip(records, counts, strict=True)
         ]
         period, marks = day // PERIOD_DAYS, bytearray(len(records))
         with self._db.transaction():
-            there = self.noted(session, batch)
-            if there is not None and there[1] is not None:
-                return there[1]
+            entry = self.find_batch(session, batch)
+            if entry is not None and entry[1] is not None:
+                return entry[1]
             spent = dict.fromkeys(sorted(set[str]().union(*areas)), 0)
             several = ", ".join("?" * len(spent)) or "''"
             for area, n in self._db.rows(
@@ -173,7 +162,7 @@ class AskedQuestions:
                 spent[area] = int(n)
             before = dict(spent)
             for place, touched in enumerate(areas):
-                if found[place] is None or any(spent[area] >= terms.area_questions for area in touched):
+                if counts[place] is None or any(spent[area] >= terms.area_questions for area in touched):
                     marks[place] = 1
                 else:
                     for area in touched:
@@ -189,7 +178,7 @@ class AskedQuestions:
         return bytes(marks)
 
 
-def asked_by(database: Database, session: bytes) -> list[dict[str, Any]]:
+def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
     """Return the batches of a session, for a witness."""
     rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
     return [
@@ -203,29 +192,29 @@ def asked_by(database: Database, session: bytes) -> list[dict[str, Any]]:
     ]
 
 
-def answers_again(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
-    """Count a batch again, with nobody where an answer was withheld."""
+def repeat_answers(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
+    """Count a batch again, with zero where an answer was withheld."""
     return [0 if mark else people(record) for record, mark in zip(records, withheld, strict=True)]
 
 
 def areas_of(points: Sequence[Cylinder], terms: Terms) -> set[str]:
-    """Name the areas and days that an answer may say something of: all within reach of one of its points.
+    """Name the areas and days that an answer may reveal: all within reach of one of its points.
 
     An area is twice as wide as the longest reach (radius and theta), and its day at least 24 hours.
     """
     wide_m = 2 * (terms.theta_m + terms.most_radius_m)
     long_min = max(_DAY_MIN, 2 * (terms.theta_min + terms.most_gap_min))
-    found: set[str] = set()
+    areas: set[str] = set()
     for point in points:
         reach_m = point.radius_m + terms.theta_m
         for row, column in _cells(point.lat_udeg / MICRO, point.lon_udeg / MICRO, reach_m, wide_m):
             for minute in (point.start_min - terms.theta_min, point.end_min + terms.theta_min):
-                found.add(f"{wide_m:.0f} {row} {column} {long_min:.0f} {math.floor(minute / long_min)}")
-    return found
+                areas.add(f"{wide_m:.0f} {row} {column} {long_min:.0f} {math.floor(minute / long_min)}")
+    return areas
 
 
 def _cells(lat_deg: float, lon_deg: float, reach_m: float, wide_m: float) -> set[tuple[int, int]]:
-    """The cells of a grid that a box touches which is no wider than one of them."""
+    """The box may be no wider than one cell."""
     degree_m = math.radians(1) * EARTH_M
     height = wide_m / degree_m
     aside = min(180.0, reach_m / degree_m / max(1e-9, math.cos(math.radians(min(90.0, abs(lat_deg))))))

@@ -1,4 +1,4 @@
-"""The registrar's book: who is admitted, which invitations are open, who has a token of a period."""
+"""The registrar's register: admitted accounts, open invitations, tokens of periods."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,13 +7,7 @@ from shoal_collect.storage.database import Database
 
 
 class RegisterBook:
-    """A register in a database.
-
-    Parameters
-    ----------
-    database
-        Where it stands, with the steps AUTHORITY.
-    """
+    """A register in a database, with the steps AUTHORITY."""
 
     def __init__(self, database: Database) -> None:
         self.database = self._db = database
@@ -30,7 +24,7 @@ class RegisterBook:
             return sum(self._add(person) for person in persons)
 
     def admit(self, code: bytes, person: bytes) -> bool:
-        """Use an invitation; say whether this person has used it now or before."""
+        """Use an invitation; return whether this person has used it now or before."""
         with self._db.transaction():
             row = self._db.row("SELECT account FROM invitation WHERE digest = ?", (code,))
             if row is None or (row[0] is not None and bytes(row[0]) != person):
@@ -41,11 +35,11 @@ class RegisterBook:
             return True
 
     def knows(self, person: bytes) -> bool:
-        """Say whether a person is admitted."""
+        """Return whether a person is admitted."""
         return self._db.row("SELECT 1 FROM person WHERE account = ?", (person,)) is not None
 
     def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
-        """Note a request for the one token of a person and purpose; say whether no other one was noted."""
+        """Record the one token request of a person and purpose; return False if another was recorded."""
         with self._db.transaction():
             if not self.knows(person):  # put out meanwhile, by a login with another account
                 return False
@@ -61,16 +55,16 @@ class RegisterBook:
             return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest
 
     def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Say whether this very request was noted."""
+        """Return whether this very request was recorded."""
         row = self._db.row(
             "SELECT digest FROM issued WHERE purpose = ? AND account = ?", (purpose.text, person)
         )
         return row is not None and bytes(row[0]) == digest
 
     def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
-        """Return the earlier periods of a person's tokens that were over then and are not cleared.
+        """Return the earlier periods of a person's tokens that are over and not cleared.
 
-        Those of another key of the registrar cannot be cleared any more, and need not be.
+        Those of another key of the registrar can no longer be cleared, and need not be.
         """
         first = purpose.first_day - EXCLUDED_DAYS
         rows = self._db.rows(
@@ -78,30 +72,32 @@ class RegisterBook:
             "AND over_day > ? AND registrar = ?",
             (person, settled_day, first, registrar),
         )
-        found = (Purpose.read(bytes(row[0])) for row in rows)
+        purposes = (Purpose.read(bytes(row[0])) for row in rows)
         of_this = (purpose.collector_key, purpose.days)
-        return sorted(one.period for one in found if (one.collector_key, one.days) == of_this)
+        return sorted(
+            earlier.period for earlier in purposes if (earlier.collector_key, earlier.days) == of_this
+        )
 
     def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
-        """Note that a person has shown clearances of these."""
+        """Record that a person has shown clearances of these."""
         with self._db.transaction():
-            for one in purposes:
+            for purpose in purposes:
                 self._db.change(
-                    "UPDATE issued SET cleared = 1 WHERE purpose = ? AND account = ?", (one.text, person)
+                    "UPDATE issued SET cleared = 1 WHERE purpose = ? AND account = ?", (purpose.text, person)
                 )
 
     def blame(self, identity: bytes, purpose: Purpose) -> bool:
-        """Note a key that a proof of blame stands against; say whether it is the first one."""
+        """Record a key with a proof of blame against it; return whether it is the first proof."""
         with self._db.transaction():
             row = (identity, purpose.end_day)
             return self._db.change("INSERT INTO blamed VALUES (?, ?) ON CONFLICT DO NOTHING", row) > 0
 
     def is_blamed(self, identity: bytes) -> bool:
-        """Say whether a proof of blame stands against a key."""
+        """Return whether a proof of blame stands against a key."""
         return self._db.row("SELECT 1 FROM blamed WHERE identity = ?", (identity,)) is not None
 
     def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
-        """Note a request for the one clearance of a key; say whether no other one was noted."""
+        """Record the one clearance request of a key; return False if another was recorded."""
         with self._db.transaction():
             row = (identity, digest, purpose.end_day)
             self._db.change("INSERT INTO clearance VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
@@ -109,7 +105,7 @@ class RegisterBook:
             return bytes(noted[0][0]) == digest
 
     def counts(self) -> dict[str, float]:
-        """Count persons, open invitations, tokens, and keys that a proof of blame stands against."""
+        """Count persons, open invitations, tokens, and keys with a proof of blame."""
         (persons,), (open_invitations,), (tokens,), (blamed,) = (
             self._db.rows(f"SELECT COUNT(*) FROM {what}")[0]  # noqa: S608  (tables of ours)
             for what in ("person", "invitation WHERE account IS NULL", "issued", "blamed")

@@ -1,4 +1,4 @@
-"""Spent tokens at the collector: one row for each key that a token admits, whoever asks and however often."""
+"""Spent tokens at the collector: one row for each key that a token admits."""
 
 from shoal_collect.faults import PeerError
 from shoal_collect.storage.database import Database
@@ -16,7 +16,7 @@ class Tokens:
         return b"" if row is None else bytes(row[0])
 
     def keep_statement(self, period: int, statement: bytes) -> None:
-        """Note the registrar's key of a period; raise PeerError when it stated another one before."""
+        """Record the registrar's key of a period; raise PeerError if it stated another one before."""
         self._db.change("INSERT INTO token_key VALUES (?, ?) ON CONFLICT DO NOTHING", (period, statement))
         if self.statement(period) != statement:
             raise PeerError(
@@ -25,7 +25,7 @@ class Tokens:
             )
 
     def spend(self, identity: bytes, number: int, period: int) -> None:
-        """Spend the token of an identity for a round; raise PeerError when it was spent for another one."""
+        """Spend the token of an identity for a round; raise PeerError if it was spent for another one."""
         row = (identity, number, period)
         self._db.change("INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
         if self._db.rows("SELECT round FROM spent WHERE identity = ?", (identity,))[0][0] != number:
@@ -34,7 +34,7 @@ class Tokens:
             )
 
     def give_back(self, number: int) -> None:
-        """Let whoever got no group in a round use her token again, and those of a round that failed."""
+        """Free the tokens of members without a group, and all of a failed round."""
         self._db.change(
             "DELETE FROM spent WHERE round = ? AND identity NOT IN "
             "(SELECT identity FROM ticket WHERE round = ? AND session IS NOT NULL)",
@@ -42,10 +42,10 @@ class Tokens:
         )
 
     def give_back_one(self, number: int, identity: bytes) -> None:
-        """Let somebody use her token again whom a restart of the lottery left out."""
+        """Free the token of a member whom a restart of the lottery left out."""
         self._db.change("DELETE FROM spent WHERE round = ? AND identity = ?", (number, identity))
 
     def forget(self, before_period: int) -> None:
-        """Forget periods that are over; their tokens admit nobody any more."""
+        """Delete periods that are over; their tokens no longer admit."""
         self._db.change("DELETE FROM spent WHERE period < ?", (before_period,))
         self._db.change("DELETE FROM token_key WHERE period < ?", (before_period,))
