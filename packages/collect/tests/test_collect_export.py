@@ -20,7 +20,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, cylinder_for, distance_m
 from shoal_collect.matching.records import Release
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import StoredRelease, StoredReleases
+from shoal_collect.storage.stored import ReleaseRow, StoredReleases
 
 DAY = 18_000
 START_MIN = (DAY - 1) * 1440
@@ -221,7 +221,7 @@ def test_an_export_that_exists_is_left_alone(lab: Path, tmp_path: Path) -> None:
 def test_every_record_gets_a_name_that_says_nothing_of_its_order(lab: Path, tmp_path: Path) -> None:
     points = (Cylinder(1000, 30, 45 * MICRO, 4 * MICRO, 500),)
     names = iter(["c", "a", "b"])
-    stored = [StoredRelease(f"{number:032x}", DAY, points) for number in range(3)]
+    stored = [ReleaseRow(f"{number:032x}", DAY, points) for number in range(3)]
     export(stored, [], tmp_path / "out", Grid(zone_m=2000, slot_min=60), lambda: next(names))
     for table in ("circles", "points", "boxes/release"):
         assert pq.read_table(tmp_path / "out" / f"{table}.parquet")["trajectory_id"].to_pylist() == [

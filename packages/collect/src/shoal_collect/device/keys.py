@@ -72,7 +72,9 @@ def _path_to(
     now_s: float,
 ) -> list[Successor]:
     try:
-        return follow_succession(role, known_key, bytes.fromhex(stated_key), successors, device.followed, now_s)
+        return follow_succession(
+            role, known_key, bytes.fromhex(stated_key), successors, device.followed, now_s
+        )
     except PeerError as error:
         raise _other_key(str(error)) from error
 

@@ -13,8 +13,8 @@ from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
 from shoal_collect.roles.collector import ANSWER_BYTES
-from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.requests import body_digest
+from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.succession import Successor, find_succession
 from shoal_collect.roles.terms import PublicPlaces, Terms
 from shoal_collect.roles.wire import DAY_S, snapshot_day

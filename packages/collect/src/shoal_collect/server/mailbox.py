@@ -136,7 +136,8 @@ class Mailbox:
         )
         state = self._days.state_before(day)
         return b"".join(
-            collector.sign_answer(question, n, day, state) for question, n in zip(records, people, strict=True)
+            collector.sign_answer(question, n, day, state)
+            for question, n in zip(records, people, strict=True)
         )
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:

@@ -33,9 +33,7 @@ class StoredReleases:
     def __init__(self, database: Database) -> None:
         self._db = self.database = database
 
-    def all(
-        self, *, day: int | None = None, identifiers: Collection[str] | None = None
-    ) -> list[ReleaseRow]:
+    def all(self, *, day: int | None = None, identifiers: Collection[str] | None = None) -> list[ReleaseRow]:
         """Return the releases that are not withdrawn, optionally of one day or with these identifiers."""
         releases = []
         for identifier, stored_on, points in self._db.rows(
