@@ -99,18 +99,16 @@ def assert_same(back: Trajectories, people: Trajectories) -> None:
 
 
 def test_raw_data_there_and_back(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.formats.ecosystem import from_geopandas
-
     people = released[0]
     columns = to_scikit_mobility(people)
     assert list(columns) == ["uid", "datetime", "lat", "lng"]
     assert_same(read(columns, working_crs=LAEA), people)
     fixes = to_positionfixes(people)
     assert list(fixes) == ["user_id", "tracked_at", "geom"]
-    assert_same(from_geopandas(fixes, working_crs=LAEA), people)
+    assert_same(read(fixes, working_crs=LAEA), people)
     indexed = fixes.set_index("tracked_at").rename_axis("t")  # as MovingPandas keeps its times
-    assert_same(from_geopandas(indexed, working_crs=LAEA), people)
-    assert_same(from_geopandas(fixes.to_crs("EPSG:32650"), working_crs=LAEA), people)
+    assert_same(read(indexed, working_crs=LAEA), people)
+    assert_same(read(fixes.to_crs("EPSG:32650"), working_crs=LAEA), people)
 
 
 def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> None:
@@ -180,13 +178,13 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # MovingPandas is behind pandas
 def test_movingpandas_holds_the_same_points(released: tuple[Trajectories, Release, Linkage]) -> None:
     pytest.importorskip("movingpandas", reason="MovingPandas is not installed (the extra geo)")
-    from shoal.io.formats.ecosystem import from_geopandas, to_movingpandas
+    from shoal.io.formats.ecosystem import to_movingpandas
 
     people, release, _ = released
     collection = to_movingpandas(people)
     assert len(collection.trajectories) == people.n_subjects
     back = collection.to_point_gdf()
-    assert_same(from_geopandas(back.rename_axis("t"), working_crs=LAEA, id="trajectory_id"), people)
+    assert_same(read(back.rename_axis("t"), working_crs=LAEA, id="trajectory_id"), people)
     with pytest.raises(MisuseError, match="say how"):
         to_movingpandas(release)
     several = [

@@ -104,7 +104,7 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     counts = np.bincount(row * across + column, minlength=across * down).reshape(down, across)
     shade = np.log1p(counts) / np.log1p(counts.max())
     letter = np.ceil(shade * (len(_LETTERS) - 1)).astype(np.int64)
-    return tuple("".join(_LETTERS[one] for one in line).rstrip() for line in letter[::-1].tolist())
+    return tuple("".join(_LETTERS[shade_of] for shade_of in line).rstrip() for line in letter[::-1].tolist())
 
 
 def letter_width(x: Numbers, y: Numbers) -> float:

@@ -247,15 +247,15 @@ def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
     if not codes:
         raise InputError(f"the table of cells {name} holds no rows")
     code = np.concatenate(codes)
-    every = Places(**{role: np.concatenate([getattr(one, role) for one in places]) for role in _COLUMNS})
+    every = Places(**{role: np.concatenate([getattr(cell, role) for cell in places]) for role in _COLUMNS})
     sound = np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0)
     if not sound.any():
         raise InputError(f"no row of the table of cells {name} tells where its cell is")
-    row_of = {names.texts[one]: row for row, one in enumerate(code.tolist()) if sound[row]}
+    row_of = {names.texts[cell]: row for row, cell in enumerate(code.tolist()) if sound[row]}
     moved = [
         row
-        for row, one in enumerate(code.tolist())
-        if sound[row] and not _same(every, row, row_of[names.texts[one]])
+        for row, cell in enumerate(code.tolist())
+        if sound[row] and not _same(every, row, row_of[names.texts[cell]])
     ]
     if moved:
         raise InputError(

@@ -60,7 +60,7 @@ def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
         if any(role in chosen.by_role for role in kinds) and not all(
             role in chosen.by_role for role in kinds
         ):
-            for role in (*kinds, *(f"{one}-max" for one in kinds)):
+            for role in (*kinds, *(f"{axis}-max" for axis in kinds)):
                 chosen.by_role.pop(role, None)
     ways: list[tuple[str, ...]] = [("cell",)] if "cell" in requested else []
     ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
@@ -73,7 +73,7 @@ def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
         )
     for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
         if role not in way and role in chosen.by_role:
-            chosen.notes.append(f"places are read from {' and '.join(chosen.by_role[one] for one in way)}; "
+            chosen.notes.append(f"places are read from {' and '.join(chosen.by_role[axis] for axis in way)}; "
                                f"'{chosen.by_role[role]}' tells places, too, and was left aside")  # fmt: skip
             chosen.by_role.pop(role)
             chosen.by_role.pop(f"{role}-max", None)

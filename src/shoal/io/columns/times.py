@@ -133,8 +133,10 @@ class Times:
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
         try:
             first, last = (
-                pc.assume_timezone(local, self._zone, ambiguous=one, nonexistent=other).cast(pa.int64())
-                for one, other in (("earliest", "latest"), ("latest", "latest"))
+                pc.assume_timezone(local, self._zone, ambiguous=ambiguous, nonexistent=nonexistent).cast(
+                    pa.int64()
+                )
+                for ambiguous, nonexistent in (("earliest", "latest"), ("latest", "latest"))
             )
             before = pc.assume_timezone(local, self._zone, ambiguous="earliest", nonexistent="earliest")
         except pa.ArrowInvalid as error:

@@ -60,7 +60,11 @@ def number_ranges(column: pa.Array, where: str) -> Ranges:
     def read(ends: Sequence[str | None]) -> tuple[Floats, Flags]:
         return numbers(pa.array(ends, pa.string()), where)
 
-    return _spread(coded, ranges, *(read([getattr(one, side) for one in ranges]) for side in ("low", "high")))
+    return _spread(
+        coded,
+        ranges,
+        *(read([getattr(text_range, side) for text_range in ranges]) for side in ("low", "high")),
+    )
 
 
 def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
@@ -71,7 +75,7 @@ def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
         return _of_singles(ticks / SECOND, readable, column)
     coded = column.dictionary_encode()
     ranges = [_coarse_date(text) or parse_range(text) for text in _texts(coded)]
-    ends = [getattr(one, side) for side in ("low", "high") for one in ranges]
+    ends = [getattr(text_range, side) for side in ("low", "high") for text_range in ranges]
     ticks, readable = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
     seconds, half = ticks / SECOND, len(ranges)
     return _spread(coded, ranges, (seconds[:half], readable[:half]), (seconds[half:], readable[half:]))
@@ -180,13 +184,13 @@ def _spread(
         for flags in zip(
             *(
                 (
-                    one.low is not None,
-                    one.high is not None,
-                    one.open_low,
-                    one.closed_high,
-                    one.low is not None and one.low == one.high,
+                    text_range.low is not None,
+                    text_range.high is not None,
+                    text_range.open_low,
+                    text_range.closed_high,
+                    text_range.low is not None and text_range.low == text_range.high,
                 )
-                for one in ranges
+                for text_range in ranges
             ),
             strict=True,
         )

@@ -63,7 +63,7 @@ def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
     try:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
-        tasks = [SumTask(folder / SAMPLES_FILE, *one) for one in sums["samples"]]
+        tasks = [SumTask(folder / SAMPLES_FILE, *sum_task) for sum_task in sums["samples"]]
         return sound and all(run_tasks(has_right_sum, tasks, engine, run, "looking at people on disk"))
     except (OSError, ValueError, KeyError, TypeError):
         return False

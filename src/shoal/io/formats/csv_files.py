@@ -174,15 +174,15 @@ def _without_header(
 
 def _split_names(text: str) -> list[str]:
     """The names between commas; columns called _ get different names."""
-    names = [one.strip() for one in text.split(",")]
-    named = [one for one in names if one not in {"", "_"}]
-    twice = next((one for one in named if named.count(one) > 1), None)
+    names = [name.strip() for name in text.split(",")]
+    named = [name for name in names if name not in {"", "_"}]
+    twice = next((name for name in named if named.count(name) > 1), None)
     if twice is not None or not named:
         raise MisuseError(
             f"columns = '{text}' names {'nothing' if twice is None else f'{twice} twice'}; give each column "
             "its name, and _ to those that are not needed"
         )
-    return [one if one not in {"", "_"} else f"_{place}" for place, one in enumerate(names)]
+    return [name if name not in {"", "_"} else f"_{place}" for place, name in enumerate(names)]
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:

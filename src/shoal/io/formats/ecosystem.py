@@ -1,4 +1,4 @@
-"""To the frames of other libraries, and from them when plain reading is not enough.
+"""To the frames of other libraries.
 
 This is the only file that imports GeoPandas and MovingPandas. A release holds areas and intervals. For
 formats of points, the caller must say how a box becomes a point.
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MissingExtraError, MisuseError
-from shoal.io.reading import read
 from shoal.measures.query import boxes_of
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 BoxAs = Literal["center", "first-corner"]
 
 _BOX_AS: Final = get_args(BoxAs)
-
-
-def from_geopandas(frame: "GeoDataFrame", **settings: Any) -> Trajectories:
-    """Trajectories from a frame of points, such as trackintel's positionfixes; same as ``shoal.read``."""
-    return read(frame, **settings)
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":

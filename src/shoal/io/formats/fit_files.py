@@ -39,9 +39,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                 if not content:  # the decoder takes nothing for a file without records
                     raise InputError(f"{path.name} is empty")
                 fit = fitdecode.FitReader(
-                    content,
-                    check_crc=fitdecode.CrcCheck.RAISE,
-                    error_handling=fitdecode.ErrorHandling.RAISE,
+                    content, check_crc=fitdecode.CrcCheck.RAISE, error_handling=fitdecode.ErrorHandling.RAISE
                 )
             with fit:
                 for frame in fit:

@@ -41,10 +41,10 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
     points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
     for feature in features:
-        one = feature if isinstance(feature, dict) else {}
-        shape = one.get("geometry")
+        entry = feature if isinstance(feature, dict) else {}
+        shape = entry.get("geometry")
         geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
-        properties = flat(one["properties"]) if isinstance(one.get("properties"), dict) else {}
+        properties = flat(entry["properties"]) if isinstance(entry.get("properties"), dict) else {}
         kind, places = geometry.get("type"), geometry.get("coordinates")
         if kind == "Point" or not geometry:
             lon, lat = _pair(places)
@@ -118,7 +118,7 @@ def _pair(place: Any) -> tuple[Any, Any]:
     if (
         isinstance(place, list)
         and len(place) >= 2
-        and not any(isinstance(one, list | dict) for one in place[:2])
+        and not any(isinstance(number, list | dict) for number in place[:2])
     ):
         return place[0], place[1]
     return None, None

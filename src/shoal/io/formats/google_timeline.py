@@ -27,8 +27,8 @@ def holds(content: Any) -> bool:
     return (
         isinstance(content, list)
         and bool(content)
-        and all(isinstance(one, dict) and "startTime" in one for one in content)
-        and any(part in one for one in content for part in _PHONE_PARTS)
+        and all(isinstance(segment, dict) and "startTime" in segment for segment in content)
+        and any(part in segment for segment in content for part in _PHONE_PARTS)
     )
 
 
@@ -38,32 +38,32 @@ def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], lis
         phone_rows = [row for segment in content for row in _segment(segment)]
         return COLUMNS, list(phone_rows), []
     if "locations" in content:
-        return COLUMNS, [_record(one) for one in content["locations"]], []
+        return COLUMNS, [_record(entry) for entry in content["locations"]], []
     if "timelineObjects" in content:
-        return COLUMNS, [row for one in content["timelineObjects"] for row in _object(one)], []
+        return COLUMNS, [row for entry in content["timelineObjects"] for row in _object(entry)], []
     segments = [row for segment in content["semanticSegments"] for row in _segment(segment)]
     signals = [
-        (_text(one["position"].get("timestamp")), *_place(one["position"].get("LatLng")))
-        for one in content.get("rawSignals", ())
-        if isinstance(one, dict) and isinstance(one.get("position"), dict)
+        (_text(entry["position"].get("timestamp")), *_place(entry["position"].get("LatLng")))
+        for entry in content.get("rawSignals", ())
+        if isinstance(entry, dict) and isinstance(entry.get("position"), dict)
     ]
     return COLUMNS, [*segments, *signals], []
 
 
-def _record(one: Any) -> Row:
+def _record(entry: Any) -> Row:
     """One entry of Records.json; its time is text, or milliseconds in the older form."""
-    if not isinstance(one, dict):
+    if not isinstance(entry, dict):
         return None, None, None
-    time = one.get("timestamp")
-    if time is None and str(one.get("timestampMs", "")).lstrip("-").isdigit():
-        time = _moment(int(one["timestampMs"]))
-    return (_text(time), *_e7(one, "latitudeE7", "longitudeE7"))
+    time = entry.get("timestamp")
+    if time is None and str(entry.get("timestampMs", "")).lstrip("-").isdigit():
+        time = _moment(int(entry["timestampMs"]))
+    return (_text(time), *_e7(entry, "latitudeE7", "longitudeE7"))
 
 
-def _object(one: Any) -> Iterator[Row]:
+def _object(entry: Any) -> Iterator[Row]:
     visit, way = (
-        (one.get(name) for name in ("placeVisit", "activitySegment"))
-        if isinstance(one, dict)
+        (entry.get(name) for name in ("placeVisit", "activitySegment"))
+        if isinstance(entry, dict)
         else (None, None)
     )
     if isinstance(visit, dict):

@@ -46,12 +46,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
             ) from error
         snapshot_s = feed.header.timestamp if feed.header.HasField("timestamp") else 0
         vehicles = [entity.vehicle for entity in feed.entity if entity.HasField("vehicle")]
-        untimed = sum(not one.timestamp for one in vehicles)
+        untimed = sum(not vehicle.timestamp for vehicle in vehicles)
         if len(vehicles) < len(feed.entity):
             notes.append("trip updates and alerts tell no position, and were left out")
         if untimed and snapshot_s:
             repaired[TIME_OF_SNAPSHOT] = untimed
-        yield 1.0, text_batch([_row(one, snapshot_s) for one in vehicles], COLUMNS, columns)
+        yield 1.0, text_batch([_row(vehicle, snapshot_s) for vehicle in vehicles], COLUMNS, columns)
 
     return Table(
         name=path.name,

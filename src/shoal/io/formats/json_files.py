@@ -51,18 +51,18 @@ def _is_plain(first: list[Any]) -> bool:
 def _streamed(path: Path) -> Table:
     """A list of objects: one pass for the names, and one for the rows."""
     names: dict[str, None] = {}
-    for one in json_values.objects(path):
-        if not isinstance(one, dict):
+    for item in json_values.objects(path):
+        if not isinstance(item, dict):
             raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
-        names.update(dict.fromkeys(flat(one)))
+        names.update(dict.fromkeys(flat(item)))
     owner = (stem_of(path.name), path.resolve().parent.name)
     added = _added(names)
     columns = (*added, *(name for name in names if name not in added))
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         members = json_values.objects(path)
-        while some := [flat(one) for one in islice(members, OBJECTS)]:
-            rows = [(*owner[: len(added)], *(text_of(one.get(name)) for name in names)) for one in some]
+        while some := [flat(item) for item in islice(members, OBJECTS)]:
+            rows = [(*owner[: len(added)], *(text_of(item.get(name)) for name in names)) for item in some]
             yield 0.0, text_batch(rows, (*added, *names), requested)
 
     return Table(
@@ -109,18 +109,18 @@ def _own_table(
 
 
 def _is_objects(content: Any) -> bool:
-    return isinstance(content, list) and bool(content) and all(isinstance(one, dict) for one in content)
+    return isinstance(content, list) and bool(content) and all(isinstance(item, dict) for item in content)
 
 
 def _objects(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    values = [flat(one) for one in content]
-    names = list(dict.fromkeys(name for one in values for name in one))
-    return names, [tuple(text_of(one.get(name)) for name in names) for one in values], []
+    values = [flat(value) for value in content]
+    names = list(dict.fromkeys(name for value in values for name in value))
+    return names, [tuple(text_of(value.get(name)) for name in names) for value in values], []
 
 
 def _is_owntracks(content: Any) -> bool:
     messages = _messages(content)
-    return bool(messages) and all(isinstance(one, dict) and "_type" in one for one in messages)
+    return bool(messages) and all(isinstance(message, dict) and "_type" in message for message in messages)
 
 
 def _messages(content: Any) -> list[Any]:
@@ -130,29 +130,29 @@ def _messages(content: Any) -> list[Any]:
 
 
 def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    positions = [one for one in _messages(content) if one["_type"] == "location"]
+    positions = [message for message in _messages(content) if message["_type"] == "location"]
     others = len(_messages(content)) - len(positions)
     return (
         ("tid", "t", "lat", "lon"),
-        [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in positions],
+        [(text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions],
         [f"{others:,} messages tell no position and were left out"] if others else [],
     )
 
 
 def _is_dawarich(content: Any) -> bool:
     points = content.get("points") if isinstance(content, dict) and "counts" in content else None
-    return isinstance(points, list) and all(isinstance(one, dict) for one in points)
+    return isinstance(points, list) and all(isinstance(point, dict) for point in points)
 
 
 def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     """The points of an account; newer versions give the position as text alone: POINT (2.35 48.85)."""
     rows: list[tuple[str | None, ...]] = []
-    for one in content["points"]:
-        lon, lat = one.get("longitude"), one.get("latitude")
+    for point in content["points"]:
+        lon, lat = point.get("longitude"), point.get("latitude")
         if lon is None or lat is None:
-            pair = str(one.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
+            pair = str(point.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
             lon, lat = pair if len(pair) == 2 else (None, None)
-        rows.append((text_of(one.get("timestamp")), text_of(lat), text_of(lon)))
+        rows.append((text_of(point.get("timestamp")), text_of(lat), text_of(lon)))
     return ("t", "lat", "lon"), rows, []
 
 
@@ -164,7 +164,7 @@ def _mds(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     """A row for each point of a route, or of telemetry (versions 1 and 2); the person is the vehicle."""
     return (
         ("device_id", "trip", "t", "lat", "lon"),
-        [row for one in _mds_records(content) or () for row in _mds_rows(one)],
+        [row for record in _mds_records(content) or () for row in _mds_rows(record)],
         [],
     )
 
@@ -175,14 +175,16 @@ def _mds_records(content: Any) -> list[Any] | None:
     data = content.get("data") if isinstance(content.get("data"), dict) else content
     for name in ("trips", "telemetry"):
         records = data.get(name) if isinstance(data, dict) else None
-        if isinstance(records, list) and all(isinstance(one, dict) and "device_id" in one for one in records):
+        if isinstance(records, list) and all(
+            isinstance(record, dict) and "device_id" in record for record in records
+        ):
             return records
     return None
 
 
-def _mds_rows(one: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
-    who, trip = text_of(one.get("device_id")), text_of(one.get("trip_id"))
-    route = one.get("route")
+def _mds_rows(record: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
+    who, trip = text_of(record.get("device_id")), text_of(record.get("trip_id"))
+    route = record.get("route")
     if isinstance(route, dict):
         for feature in route.get("features") or ():
             place = (feature.get("geometry") or {}).get("coordinates") or (None, None)
@@ -195,14 +197,14 @@ def _mds_rows(one: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
             )
         return
     at: dict[str, Any] = next(
-        (one[name] for name in ("location", "gps") if isinstance(one.get(name), dict)), {}
+        (record[name] for name in ("location", "gps") if isinstance(record.get(name), dict)), {}
     )
     lat, lon = at.get("lat", at.get("latitude")), at.get("lng", at.get("longitude"))
-    yield who, trip, text_of(one.get("timestamp")), text_of(lat), text_of(lon)
-    if "start_location" in one and "end_location" in one:
+    yield who, trip, text_of(record.get("timestamp")), text_of(lat), text_of(lon)
+    if "start_location" in record and "end_location" in record:
         for place, time in (("start_location", "start_time"), ("end_location", "end_time")):
-            ends = one.get(place) or {}
-            yield who, trip, text_of(one.get(time)), text_of(ends.get("lat")), text_of(ends.get("lng"))
+            ends = record.get(place) or {}
+            yield who, trip, text_of(record.get(time)), text_of(ends.get("lat")), text_of(ends.get("lng"))
 
 
 _KINDS: Final[

@@ -23,26 +23,27 @@ _LOOKED_AT: Final = 1000
 def open_table(path: Path, _reading: Reading) -> Table:
     """Objects of one file; the first thousand decide the columns. Lines without an object are counted."""
     unreadable: dict[str, int] = {}
-    first = [one for one in islice(_objects(path), _LOOKED_AT) if one is not None]
+    first = [value for value in islice(_objects(path), _LOOKED_AT) if value is not None]
     if not first:
         raise InputError(f"{path.name} is empty, or no line of it is a JSON object")
-    if all(one.get("type") == "Feature" for one in first):
+    if all(value.get("type") == "Feature" for value in first):
         features = list(_objects(path))
         broken = features.count(None)
         table = json_files.table_of(
-            path, {"type": "FeatureCollection", "features": [one for one in features if one is not None]}
+            path,
+            {"type": "FeatureCollection", "features": [value for value in features if value is not None]},
         )
         table.unreadable.update({BROKEN: broken} if broken else {})
         return table
-    names = list(dict.fromkeys(name for one in first for name in flat(one)))
+    names = list(dict.fromkeys(name for value in first for name in flat(value)))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         objects = _objects(path)
         while lines := list(islice(objects, _LINES)):
-            values = [flat(one) for one in lines if one is not None]
+            values = [flat(value) for value in lines if value is not None]
             if len(values) < len(lines):
                 unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(values)
-            rows = [tuple(text_of(one.get(name)) for name in columns) for one in values]
+            rows = [tuple(text_of(value.get(name)) for name in columns) for value in values]
             yield 0.0, text_batch(rows, columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)

@@ -42,12 +42,7 @@ def open_table(source: str) -> Table:
             for batch in cursor.fetch_record_batch():
                 yield 0.0, batch.select(list(columns))
 
-    return Table(
-        name=NAME,
-        columns=tuple(schema.names),
-        batches=batches,
-        geometry=geometry_of(NAME, schema),
-    )
+    return Table(name=NAME, columns=tuple(schema.names), batches=batches, geometry=geometry_of(NAME, schema))
 
 
 def _schema(address: str, query: str) -> pa.Schema:

@@ -46,8 +46,8 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            inside = [one for one in archive.infolist() if not one.is_dir()]
-            names = [one.filename for one in inside]
+            inside = [member for member in archive.infolist() if not member.is_dir()]
+            names = [member.filename for member in inside]
             dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
         raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
@@ -70,9 +70,9 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
         )
     if not selected:
         raise InputError(f"{path.name} holds no file that shoal reads")
-    sizes = {one.filename: one.file_size for one in inside}
+    sizes = {member.filename: member.file_size for member in inside}
     if len(set(selected)) < len(selected):
-        twice = next(one for one, later in pairwise(selected) if one == later)  # they are sorted
+        twice = next(member for member, later in pairwise(selected) if member == later)  # they are sorted
         raise InputError(
             f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
             "pack it anew"
