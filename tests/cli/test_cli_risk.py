@@ -34,12 +34,12 @@ def test_a_release_is_told_with_the_strongest_attack_of_its_report(
     told = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "out", *how).out
     (line,) = [line for line in told.splitlines() if line.startswith("strongest attack")]
     page = unescape(re.sub(r"<[^>]*>", "", (tmp_path / "out/report.html").read_text()))
-    first = " ".join(page[page.index("The strongest attack of those that were tried: ") :][:1000].split())
+    first = " ".join(page[page.index("The strongest attack among those tested: ") :][:1000].split())
     said, _, terms = line.partition("tried: ")[2].partition(" [")
     assert said.startswith("Somebody ")
     assert "; guessing would give " in said
     assert first.startswith(
-        f"The strongest attack of those that were tried: {said}. (In the terms of this page: {terms[:-1]}; "
+        f"The strongest attack among those tested: {said}. (In the terms of this page: {terms[:-1]}; "
     )
     alone = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "alone", "--risk-tries", 0, *how).out
     assert "strongest attack: none was measured" in alone

@@ -54,12 +54,12 @@ def test_the_strongest_attack_stands_before_the_verdict(name: str) -> None:
     row = ATTACKS[str(first.asked).partition(":")[0]]
     before, after = row.wins[first.name].split("{rate}")
     told = text.index(
-        "The strongest attack of those that were tried: "
+        "The strongest attack among those tested: "
         f"Somebody {row.sentence[0].lower()}{row.sentence[1:]} They {before}{percent(first.rate)} "
         f"({percent(first.low)} to {percent(first.high)}){after}; guessing would give "
         f"{percent(first.baseline)}. (In the terms of this page: {first.name}, {first.knowledge}; "
         "see all attacks.)"
     )
-    assert told < text.index("The claim holds") < text.index("What it does not promise")
+    assert told < text.index("The claim holds") < text.index("Limits of the promise")
     assert first.attacker in page.quotes["attacker[]"]
     assert np.isfinite(first.gain)

@@ -20,7 +20,7 @@ from shoal_desk import work
 from shoal_desk.commands import Command, Plan
 from shoal_desk.desk import Work
 from shoal_desk.jobs import Job, Jobs
-from shoal_desk.work import LOCK_FILE, STATUS_FILE, held, result_file
+from shoal_desk.work import LOCK_FILE, STATUS_FILE, hold_lock, result_file
 
 
 def data_job(visitor: Visitor) -> Job:
@@ -134,7 +134,7 @@ def test_work_that_ends_while_its_page_is_made_is_asked_for_again(
     newcomer: Visitor, desk_city: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newcomer.send("data", f"seen=0&do=start:data&source={desk_city}".encode())
-    folder, found = data_job(newcomer).folder, Work.found
+    folder, found = data_job(newcomer).folder, Work.result
     begun = (folder / STATUS_FILE).read_bytes()
     newcomer.work()
     ended = (folder / STATUS_FILE).read_bytes()
@@ -149,7 +149,7 @@ def test_work_that_ends_while_its_page_is_made_is_asked_for_again(
         return result
 
     with monkeypatch.context() as patched:
-        patched.setattr(Work, "found", found_before_the_end)
+        patched.setattr(Work, "result", found_before_the_end)
         html = newcomer.get("data").html
     assert ('id="found"' in html, "data-progress=" in html) == (False, True)
     html = newcomer.get("data").html
@@ -218,7 +218,7 @@ def test_work_that_died_says_so_and_goes_on_where_it_was(tmp_path: Path, desk_ci
 
 def test_a_second_worker_leaves_the_first_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "_TRIES", 1)
-    with held(tmp_path / LOCK_FILE) as lock:
+    with hold_lock(tmp_path / LOCK_FILE) as lock:
         assert lock is not None
         WorkerHere(tmp_path).run()  # without the lock it would miss its plan
     assert list(tmp_path.iterdir()) == [tmp_path / LOCK_FILE]

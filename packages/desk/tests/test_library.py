@@ -30,10 +30,9 @@ from shoal.model.claims import (
 )
 from shoal.model.intake import OUT_OF_ORDER
 from shoal.utility import METRICS
-from shoal_desk.library import library_sentences, translated
 from shoal_desk.steps import STEPS
 from shoal_desk.steps.data import warnings_of
-from shoal_desk.words import LANGUAGES
+from shoal_desk.words import LANGUAGES, library_sentences, translate
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 WAITING_AT_MOST = 8
@@ -70,8 +69,8 @@ def test_every_sentence_of_a_claim_is_said_in_every_language(language: str) -> N
         if text
     }
     assert len(texts) > 60
-    assert sorted(text for text in texts if translated(text, language) is None) == []
-    assert sorted(text for text in texts if translated(text, language) == text) == []
+    assert sorted(text for text in texts if translate(text, language) is None) == []
+    assert sorted(text for text in texts if translate(text, language) == text) == []
 
 
 def test_limits_say_all_that_is_cautioned() -> None:
@@ -81,21 +80,21 @@ def test_limits_say_all_that_is_cautioned() -> None:
 
 def test_numbers_come_through() -> None:
     promise = KteAnonymity(k=3, tau_s=5400, epsilon_s=1800).promise
-    said = translated(promise, "de")
+    said = translate(promise, "de")
     assert said is not None
     assert "1,5 h lang" in said
     assert "mindestens 3 passende" in said
     assert said.endswith("alle 30 min.")
-    box = translated(KAnonymity(k=5, hull="grid:1500m").promise, "fr")
+    box = translate(KAnonymity(k=5, hull="grid:1500m").promise, "fr")
     assert box is not None
     assert "1,5 km." in box
 
 
 def test_what_nobody_translated_stays_english_and_is_marked() -> None:
-    assert translated("Nobody said this.", "de") is None
+    assert translate("Nobody said this.", "de") is None
     known = "Sets of two."
-    assert translated(f"{known} Nobody said this.", "de") is None
-    assert translated(f"{known} Nobody said this.", "en") == f"{known} Nobody said this."
+    assert translate(f"{known} Nobody said this.", "de") is None
+    assert translate(f"{known} Nobody said this.", "en") == f"{known} Nobody said this."
 
 
 def test_every_row_of_the_file_has_every_language_and_its_values() -> None:
@@ -125,7 +124,7 @@ def test_the_words_of_rows_are_said_in_every_language(language: str) -> None:
         *(row.sentence for row in ATTACKS.values()),
     }
     assert len(texts) > 90
-    assert len([text for text in texts if translated(text, language) is None]) <= WAITING_AT_MOST
+    assert len([text for text in texts if translate(text, language) is None]) <= WAITING_AT_MOST
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -135,8 +134,8 @@ def test_every_reason_of_a_lost_row_is_said_in_every_language(language: str) -> 
     told = {reason for reason in reasons if isinstance(reason, str)}
     assert len(told) > 15
     lines = [f"1,234 rows {what}: {reason}" for reason in told for what in ("dropped", "repaired")]
-    assert sorted(line for line in lines if translated(line, language) is None) == []
-    assert translated("3 rows dropped: something new", language) is None
+    assert sorted(line for line in lines if translate(line, language) is None) == []
+    assert translate("3 rows dropped: something new", language) is None
 
 
 def test_what_reading_a_sloppy_file_notes_is_said_in_every_language(tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_what_reading_a_sloppy_file_notes_is_said_in_every_language(tmp_path: Pa
     told = [*warnings_of(found), found["unit_of_protection"]]
     assert len(told) >= 7
     assert [one for one in told if "taken as UTC" in one] == [TAKEN_AS_UTC]  # asked once, not twice
-    unsaid = [(one, language) for one in told for language in OTHERS if translated(one, language) is None]
+    unsaid = [(one, language) for one in told for language in OTHERS if translate(one, language) is None]
     assert unsaid == []
 
 

@@ -41,7 +41,7 @@ def test_the_settings_file_says_what_the_command_says(released: Visitor, work: W
     by_file = anonymize.make_context("anonymize", [*command.words, "--config", str(file)]).params
     assert by_flags == by_file
     assert by_flags["k"] == 4
-    assert shlex.split(command.shown())[2] == str(work.choices.source)
+    assert shlex.split(command.shell_line())[2] == str(work.choices.source)
 
 
 def test_the_script_is_one_that_a_shell_takes_and_holds_every_command(
@@ -63,7 +63,7 @@ def test_the_script_is_one_that_a_shell_takes_and_holds_every_command(
 
 def test_the_page_shows_the_strongest_first_and_every_recipient(released: Visitor, work: Work) -> None:
     html = released.get("release").html
-    rates = work.found(work.release, 2)["attacks"]
+    rates = work.result(work.release, 2)["attacks"]
     strongest = strongest_first(rates, "boxes")[0]
     assert (
         f"{100 * strongest['rate']:.1f}".rstrip("0").rstrip(".") in html.partition('id="strongest"')[2][:200]
@@ -104,7 +104,7 @@ def test_a_result_that_was_cut_is_said(released: Visitor, work: Work) -> None:
 
 
 def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
-    rates = work.found(work.release, 2)["attacks"]
+    rates = work.result(work.release, 2)["attacks"]
     (one,) = risks_of({"public": ("points:4", "downcoding", "insider")}, rates, "boxes")
     assert (one.played, one.adversaries) == (2, 3)
 
@@ -216,7 +216,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_attacks_on_something_else_are_refused(name: str, work: Work, tmp_path: Path) -> None:
-    found = work.found(work.release, 2)
+    found = work.result(work.release, 2)
     file = tmp_path / "attacks.json"
     file.write_text(json.dumps(WRONG[name](found)))
     with pytest.raises(InputError, match=r"attacks\.json"):

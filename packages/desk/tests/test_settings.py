@@ -101,7 +101,7 @@ def keys_of(method: str) -> set[str]:
 
 def test_the_slot_of_the_reading_does_not_become_a_coarse_slot() -> None:
     choices = Choices(source="c.csv", method="static", k=3, output="o", linkage="l", reading={"slot": "5min"})
-    words = shlex.split(anonymize_command(choices, Path("case")).shown())
+    words = shlex.split(anonymize_command(choices, Path("case")).shell_line())
     assert words[words.index("--reading-slot") + 1] == "5min"
     assert "--slot" not in words
     assert options_of("glove", {"refine": "off"}) == {"refine": False}
@@ -170,7 +170,7 @@ def test_settings_are_kept_and_shown_until_the_method_changes(visitor: Visitor) 
     assert (choices.k, choices.settings) == (3, {"suppress-space": "15km"})
     job = visitor.desk.work(choices).release
     assert job is not None
-    assert "--suppress-space 15km" in job.plan.commands[0].shown()
+    assert "--suppress-space 15km" in job.plan.commands[0].shell_line()
     assert 'suppress-space = "15km"' in visitor.get("kept/release.toml").html
     (visitor.folder / "out").mkdir()
     (visitor.folder / "l.parquet").touch()

@@ -17,7 +17,6 @@ import click
 
 from shoal.cli import check as cli_check
 from shoal.cli import comparison as cli_comparison
-from shoal.cli import convert as cli_convert
 from shoal.cli import data as cli_data
 from shoal.cli import demo as cli_demo
 from shoal.cli import publish as cli_publish
@@ -63,7 +62,7 @@ shoal.add_section(
 )
 shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
-shoal.add_section("Exchange with other tools", cli_check.check, cli_convert.convert, cli_publish.schema)
+shoal.add_section("Exchange with other tools", cli_check.check, cli_publish.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")
 shoal.add_section("Reproduce the papers", "reproduce")
 shoal.add_section("Share one track, collect from many", cli_share.share, "collect")

@@ -166,7 +166,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         if before and set(knowledge) != {"series"}:
             issued = read_issued_releases(raw, folder, linkage, before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
-            joint = attack_together([(one.original, one.release, one.linkage) for one in issued])
+            joint = attack_together([(entry.original, entry.release, entry.linkage) for entry in issued])
             result = replace(result, rates=(*result.rates, *joint))
         digest = sha256_of(folder / RELEASE_FILE)
     document = {**result.to_json(), "release_sha256": digest}

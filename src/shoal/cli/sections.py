@@ -97,7 +97,7 @@ class Program(click.Group):
     def add_section(self, title: str, *commands: click.Command | str) -> None:
         """Add commands under a title; those of other packages by their names."""
         self.sections[title] = [name if isinstance(name, str) else str(name.name) for name in commands]
-        self._commands |= {str(one.name): one for one in commands if not isinstance(one, str)}
+        self._commands |= {str(command.name): command for command in commands if not isinstance(command, str)}
 
     @property
     def commands(self) -> MutableMapping[str, click.Command]:

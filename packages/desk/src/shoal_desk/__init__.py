@@ -1,5 +1,4 @@
-"""The desk: all steps from a file to a signed record, on pages of one's own machine.
+"""The desk: all steps from a file to a signed record, on local pages.
 
-The desk computes nothing. Every result on its pages is what a command of shoal printed, the command stands
-beside it, and the pages only choose its arguments.
+The desk computes nothing. Every result comes from a command of shoal, which the page shows.
 """

@@ -1,30 +1,33 @@
-"""The web application of the desk: pages, forms, and how far work has come."""
+"""The web application of the desk: pages, forms, and progress."""
 
 import json
 import os
 import traceback
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, OutputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, form_of, redirect, whole_number
-from shoal.local_pages.guard import Guard, Keys
+from shoal.local_pages.guard import HOST, Guard, Keys
+from shoal.local_pages.serving import open_page, open_server
 from shoal.release_folder.manifest import REPORT_FILE
 from shoal_desk.case import Choices, OvertakenError
 from shoal_desk.commands import script
 from shoal_desk.desk import Desk, Work
+from shoal_desk.entries import folder_at
 from shoal_desk.jobs import Job
 from shoal_desk.pages import render
-from shoal_desk.places import folder_at
 from shoal_desk.steps import STEPS, Step
 from shoal_desk.steps.record import free_name
 from shoal_desk.steps.release import find
 from shoal_desk.words import LANGUAGES, Words, preferred
+from shoal_desk.work import hold_lock
 
 _STATIC: Final = {"desk.css": "text/css", "desk.js": "text/javascript"}
 _SHOWN: Final = {  # a page of a release has a stricter policy of its own, and meets nothing of the desk
@@ -61,8 +64,8 @@ def desk_application(desk: Desk, keys: Keys) -> Guard:
         return pages.browse(request, at)
 
     @app.get("/kept/{name}")
-    def kept(request: Request, name: str) -> Response:
-        return pages.kept(request, name)
+    def file(request: Request, name: str) -> Response:
+        return pages.file(request, name)
 
     @app.get("/{step}")
     def show(request: Request, step: str) -> Response:
@@ -74,18 +77,18 @@ def desk_application(desk: Desk, keys: Keys) -> Guard:
 
     @app.post("/{step}")
     async def take(request: Request, step: str) -> Response:
-        found = step_named(step)
+        page_step = step_named(step)
         try:
             form = await form_of(request)
         except RefusedError as error:
-            return await run_in_threadpool(pages.show, request, found, error)
-        return await run_in_threadpool(pages.take, request, found, form)
+            return await run_in_threadpool(pages.show, request, page_step, error)
+        return await run_in_threadpool(pages.take, request, page_step, form)
 
     return Guard(app, keys)
 
 
 def _answer_errors(app: FastAPI, pages: "Pages") -> None:
-    """Let every error end in a sentence on a page."""
+    """Answer every error with a sentence on a page."""
 
     @app.exception_handler(HTTPException)
     async def absent(request: Request, error: HTTPException) -> Response:
@@ -104,20 +107,14 @@ def _answer_errors(app: FastAPI, pages: "Pages") -> None:
 
 
 def step_named(name: str) -> Step:
-    """The step of an address; an address that no page has is not found."""
+    """The step of an address; 404 for an unknown one."""
     if name not in STEPS:
         raise HTTPException(404)
     return STEPS[name]
 
 
 class Pages:
-    """What each address answers.
-
-    Parameters
-    ----------
-    desk
-        Whose pages.
-    """
+    """The answers to all addresses."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -125,7 +122,7 @@ class Pages:
     def start(self, request: Request) -> Response:
         """Move on to the first step that is not done."""
         work = self._work(request)
-        step = next((one for one in STEPS.values() if not one.done(work)), STEPS["record"])
+        step = next((candidate for candidate in STEPS.values() if not candidate.done(work)), STEPS["record"])
         return redirect(request, step.name)
 
     def show(
@@ -136,13 +133,13 @@ class Pages:
         entered: Form | None = None,
         **more: Any,
     ) -> Response:
-        """The page of a step. entered: what stood in a form that was refused."""
+        """The page of a step. entered: the form, if it was refused."""
         work = self._work(request)
         # before what they found: work that ends in between leaves no page with neither it nor its result
         jobs = {name: job_facts(getattr(work, name)) for name in step.jobs}
         words = Words(work.choices.language)
         earlier = list(STEPS.values())[: list(STEPS).index(step.name)]
-        waits_for = next((one for one in earlier if not one.done(work)), None)
+        waits_for = next((other for other in earlier if not other.done(work)), None)
         content = {} if waits_for is not None else step.content(self._desk, work, words)
         html = render(
             f"{step.name}.html.j2",
@@ -150,8 +147,8 @@ class Pages:
             root=request.scope["root_path"],
             steps=list(STEPS),
             step=step.name,
-            done={one.name: one.done(work) for one in STEPS.values()},
-            summaries={one.name: one.summary(work, words) for one in STEPS.values()},
+            done={other.name: other.done(work) for other in STEPS.values()},
+            summaries={other.name: other.summary(work, words) for other in STEPS.values()},
             waits_for=None if waits_for is None else waits_for.name,
             choices=work.choices,
             folder=str(self._desk.folder),
@@ -164,7 +161,7 @@ class Pages:
         return Response(html, 200 if refused is None else 422, media_type="text/html")
 
     def take(self, request: Request, step: Step, form: Form) -> Response:
-        """Keep what a form says, start or cancel work, and show the page again."""
+        """Store the entries of a form, start or cancel work, and show the page again."""
         work = self._work(request)
         action, _, name = form.one("do").partition(":")
         try:
@@ -190,7 +187,7 @@ class Pages:
             return self.show(request, step, error, form)
 
     def progress(self, request: Request, step: Step, name: str) -> Response:
-        """How far work has come, for the page's own script."""
+        """The progress of a job, for the script of the page."""
         job = self._job(self._work(request), step, name)
         return Response(json.dumps(job_facts(job)), media_type="application/json")
 
@@ -212,19 +209,19 @@ class Pages:
         )
         return Response(html, 200 if refused is None else 422, media_type="text/html")
 
-    def kept(self, request: Request, name: str) -> Response:
-        """A file that the desk wrote, or had written: reports, records, settings, the script."""
+    def file(self, request: Request, name: str) -> Response:
+        """A file of the case: reports, records, settings, the script."""
         work = self._work(request)
         if name in ("release.toml", "steps.sh"):
             return Response(self._texts(work)[name], media_type="text/plain")
         records = (*self._desk.folder.glob("record*.html"), *self._desk.folder.glob("record*.pdf"))
-        known: dict[str, Path] = {path.name: path for path in records}
+        files_by_name: dict[str, Path] = {path.name: path for path in records}
         if work.choices.output:
-            known[REPORT_FILE] = Path(work.choices.output) / REPORT_FILE
+            files_by_name[REPORT_FILE] = Path(work.choices.output) / REPORT_FILE
         if work.choices.private_report:
-            known["private-report.html"] = Path(work.choices.private_report)
+            files_by_name["private-report.html"] = Path(work.choices.private_report)
         try:
-            text = known[name].read_bytes()
+            text = files_by_name[name].read_bytes()
         except (KeyError, OSError) as error:
             raise HTTPException(404) from error
         if name.endswith(".pdf"):
@@ -232,10 +229,10 @@ class Pages:
         return Response(text, media_type="text/html", headers=_SHOWN)
 
     def language(self, request: Request, form: Form) -> Response:
-        """Speak another language from now on."""
-        wanted, step = form.one("language"), form.one("step")
-        if wanted in LANGUAGES:
-            self._desk.case.change(self._desk.case.choices().version, language=wanted)
+        """Switch the language."""
+        chosen, step = form.one("language"), form.one("step")
+        if chosen in LANGUAGES:
+            self._desk.case.change(self._desk.case.choices().version, language=chosen)
         return redirect(request, step if step in STEPS else "")
 
     def sentence(self, request: Request, key: str, status: int, **values: Any) -> Response:
@@ -255,7 +252,7 @@ class Pages:
         return Response(html, status, media_type="text/html")
 
     def _texts(self, work: Work) -> dict[str, str]:
-        """The whole as settings and as a script, as far as it was chosen."""
+        """The choices so far as settings and as a script."""
         jobs = [
             job for job in (work.unit or work.data, work.study, work.release, work.record) if job is not None
         ]
@@ -296,13 +293,13 @@ class Pages:
 
 
 def job_facts(job: Job | None) -> dict[str, Any]:
-    """What a page says of a piece of work."""
+    """The facts of a job on a page."""
     if job is None:
         return {"state": "absent", "commands": [], "files": {}, "message": "", "command": 0, "progress": None}
     state, progress = job.state, job.progress
     return {
         "state": state,
-        "commands": [command.shown() for command in job.plan.commands],
+        "commands": [command.shell_line() for command in job.plan.commands],
         "files": {str(path): text for path, text in job.plan.files.items()},
         "message": job.message,
         "command": job.command,
@@ -315,3 +312,33 @@ def job_facts(job: Job | None) -> dict[str, Any]:
             "left_s": None if progress.left_s is None else round(progress.left_s),
         },
     }
+
+
+LOCK_FILE: Final = "desk.lock"
+OPEN_FILE: Final = "open.html"
+
+
+def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_browser: bool) -> None:
+    """Serve the desk until interrupted. port: 0 takes a free one.
+
+    ready: called with the address and its token.
+
+    Raises InputError when the port is not available or the folder holds something else, OutputError when
+    another desk works in the folder or it cannot be written.
+    """
+    desk = Desk(folder)
+    desk.case.choices()  # a folder that cannot be used is refused before anything listens
+    keys = Keys.of(desk.folder)
+    with hold_lock(desk.folder / LOCK_FILE) as lock:
+        if lock is None:
+            raise OutputError(f"another desk works in {folder}; end it, or name another --folder")
+        try:
+            server, listening, address = open_server(cast("Any", desk_application(desk, keys)), HOST, port)
+        except InputError as error:
+            raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
+        with listening:
+            entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
+            ready(entry)
+            if open_browser:
+                open_page(desk.folder / OPEN_FILE, entry)
+            server.run(sockets=[listening])

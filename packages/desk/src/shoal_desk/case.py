@@ -1,7 +1,7 @@
-"""What somebody chose at the desk, in the folder of the case: complete at every moment, for its owner alone.
+"""The choices of a case, in its folder: complete at every moment, for its owner alone.
 
-Two windows may work on one case. Each form says which version it was filled in from; a form that another
-window has overtaken is refused, and nothing is overwritten.
+Two windows may work on one case. Each form names the version that it was filled in from; an outdated form is
+refused, and nothing is overwritten.
 """
 
 import json
@@ -19,11 +19,11 @@ Unit = Literal["", "person", "device", "vehicle", "other"]
 
 
 class Choices(BaseModel):
-    """Everything that was chosen so far; empty means not yet.
+    """All choices so far; empty means not chosen.
 
-    reading, streets, settings: options of the command line by name, as typed: how to read the data, the
-    street graph, and those parameters of the method that have not their default. confirmed: warnings that
-    were answered. recipients: the knowledge of the adversaries of each. sample: people of the study, at most.
+    reading, streets, settings: options of the command line by name, as typed: for reading the data, for the
+    street graph, and for the parameters of the method that differ from their defaults. confirmed: answered
+    warnings. recipients: the knowledge of the adversaries of each. sample: most people of the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,7 +56,7 @@ class Choices(BaseModel):
 
     @property
     def knowledge(self) -> tuple[str, ...]:
-        """What any adversary of any recipient knows, once each."""
+        """The knowledge of all adversaries of all recipients, without duplicates."""
         return tuple(dict.fromkeys(text for texts in self.recipients.values() for text in texts))
 
 
@@ -65,13 +65,7 @@ class OvertakenError(Exception):
 
 
 class Case:
-    """The choices in a folder.
-
-    Parameters
-    ----------
-    folder
-        Where everything of the case lies; made when absent, readable by its owner alone.
-    """
+    """The choices in a folder, which is made when absent, readable by its owner alone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,7 +75,7 @@ class Case:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def choices(self) -> Choices:
-        """What was chosen; raises InputError for a file that is none of a case."""
+        """The choices so far; raises InputError for a damaged file."""
         try:
             return Choices.model_validate_json(self._file.read_bytes())
         except FileNotFoundError:
@@ -102,14 +96,14 @@ class Case:
             ) from error
 
     def change(self, seen: int, **changes: Any) -> Choices:
-        """Keep changes by somebody who saw this version; OvertakenError when a later one says otherwise."""
+        """Store changes to the version ``seen``; raises OvertakenError if a later one conflicts."""
         with self._lock:
             before = self.choices()
-            wanted = Choices.model_validate(before.model_dump() | changes)
-            if wanted == before:  # also when the same form comes twice, as of a double click
+            updated = Choices.model_validate(before.model_dump() | changes)
+            if updated == before:  # also when the same form comes twice, as of a double click
                 return before
             if before.version != seen:
                 raise OvertakenError
-            after = wanted.model_copy(update={"version": before.version + 1})
+            after = updated.model_copy(update={"version": before.version + 1})
             write_private(self._file, json.dumps(after.model_dump(mode="json"), indent=2) + "\n")
             return after

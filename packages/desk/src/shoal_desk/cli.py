@@ -1,15 +1,16 @@
-"""The commands for people who do not program: the desk, the record to sign, and to try to find oneself."""
+"""The commands of the desk: desk, record, find."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.options import (
     PATH,
     RELEASE,
+    OutputOptions,
     ground_options,
     input_options,
     needs_extra,
@@ -22,12 +23,15 @@ from shoal.cli.sections import ExampleCommand
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
+if TYPE_CHECKING:
+    from shoal_desk.record import RecordOptions
+
 
 @click.command(
     cls=ExampleCommand,
     examples=(
-        ("shoal desk", "your browser opens; what you do there is kept in ./shoal-desk"),
-        ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at a free port that is printed"),
+        ("shoal desk", "opens your browser; the case is stored in ./shoal-desk"),
+        ("shoal desk --folder case-7 --port 0 --no-browser", "another case, at any free port"),
     ),
 )
 @click.option(
@@ -36,16 +40,16 @@ from shoal.units import counted
     default=Path("shoal-desk"),
     show_default=True,
     metavar="DIR",
-    help="Where everything of this case lies (secret); the desk goes on where it was.",
+    help="Folder of the case (secret); the desk continues an existing one.",
 )
 @page_in_a_browser(8450)
 def desk(folder: Path, port: int, no_browser: bool) -> int:
-    """Do all steps on pages in a browser: from a file to a record to sign.
+    """Lead from a file to a record to sign, on pages in a browser.
 
-    The pages are for this machine and for you alone: nothing is uploaded, and no request goes anywhere else.
+    The pages are for you alone, on this machine: nothing is uploaded, and no request goes elsewhere.
     """
     with needs_extra("shoal-desk"):
-        from shoal_desk.serving import serve_desk
+        from shoal_desk.app import serve_desk
 
     def ready(address: str) -> None:
         click.echo(f"desk at {address}")
@@ -62,7 +66,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
         (
             "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --output "
             "record.html",
-            "a page to sign, for a release to the public",
+            "a page to sign, for a public release",
         ),
         (
             "shoal record calls.csv release --linkage linkage.parquet --attacks attacks.json --recipient "
@@ -73,21 +77,21 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
 )
 @click.argument("raw", metavar="RAW")
 @click.argument("release", type=PATH, metavar="RELEASE")
-@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="Who became which record.")
+@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="The person behind each record.")
 @click.option(
     "--attacks",
     type=PATH,
     required=True,
     metavar="FILE.json",
-    help="What `shoal attack --json` printed of RELEASE.",
+    help="The output of `shoal attack --json` on RELEASE.",
 )
 @click.option(
     "--recipient",
     "recipients",
     multiple=True,
     metavar="NAME[=KNOWLEDGE,...]",
-    help="Who receives it: public, research, processor or inside, each with its adversaries, or with those "
-    "named. May be repeated. [default: public]",
+    help="A recipient: public, research, processor or inside, with its usual adversaries or those given. "
+    "May be repeated. [default: public]",
 )
 @click.option(
     "--statement", type=PATH, metavar="FILE.toml", help="Data set, version, purpose, next review and so on."
@@ -107,64 +111,67 @@ def record(
     release: Path,
     linkage: Path,
     attacks: Path,
-    recipients: tuple[str, ...],
-    statement: Path | None,
-    language: str,
     output: Path,
-    pdf: Path | None,
-    as_json: bool,
-    quiet: bool,
     **options: Any,
 ) -> int:
     """Write the record to sign of the folder RELEASE, made from RAW.
 
-    It is verified once more. The page names data and release by their digests and shows the strongest attack
-    first, for each recipient. It stays with you: it is no part of the release.
+    The release is verified again. The page names data and release by their digests and shows the strongest
+    attack for each recipient. Keep it: it is no part of the release.
     """
-    from shoal.release_folder.statement import NOTHING_STATED, read_statement
     from shoal.report.words.attacks import strongest_in_words
     from shoal.runtime.run import Run
     from shoal_desk.record import sign_off
 
-    ground = take_ground(options)
-    with Bars(quiet=quiet) as bars:
+    printing, content = OutputOptions.take(options), _take_record_options(options)
+    with Bars(quiet=printing.quiet) as bars:
         signed = sign_off(
             raw,
             release,
             linkage,
             output,
             attacks_file=attacks,
-            recipients=take_recipients(recipients),
-            statement=NOTHING_STATED if statement is None else read_statement(statement),
-            language=language,
-            ground=ground,
-            pdf=pdf,
+            options=content,
             run=Run(progress=bars),
             **take_reading(options),
         )
     lines = [
         f"record: {output}",
-        *([] if pdf is None else [f"PDF: {pdf}"]),
+        *([] if content.pdf is None else [f"PDF: {content.pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
         strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",
     ]
-    print_result(as_json, signed.to_json(), lines, well=signed.holds)
+    print_result(printing.as_json, signed.to_json(), lines, well=signed.holds)
     return 0 if signed.holds else 1
 
 
+def _take_record_options(options: dict[str, Any]) -> "RecordOptions":
+    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal_desk.record import RecordOptions
+
+    statement = options.pop("statement")
+    return RecordOptions(
+        recipients=take_recipients(options.pop("recipients")),
+        statement=NOTHING_STATED if statement is None else read_statement(statement),
+        language=options.pop("language"),
+        ground=take_ground(options),
+        pdf=options.pop("pdf"),
+    )
+
+
 def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Recipients with the knowledge of their adversaries; a usage error for one that is not known."""
+    """Recipients with the knowledge of their adversaries; a usage error for an unknown one."""
     from shoal_desk.recipients import RECIPIENTS, knowledge_of
 
-    found = {}
+    chosen = {}
     for text in texts or ("public",):
-        name, equals, listed = text.partition("=")
+        name, equals, knowledge_words = text.partition("=")
         if name not in RECIPIENTS:
             raise click.UsageError(f"'{name}' is no recipient; choose from {', '.join(RECIPIENTS)}")
-        found[name] = knowledge_of(listed.split(",")) if equals else RECIPIENTS[name].knowledge
-    return found
+        chosen[name] = knowledge_of(knowledge_words.split(",")) if equals else RECIPIENTS[name].knowledge
+    return chosen
 
 
 @click.command(
@@ -172,11 +179,11 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     examples=(
         (
             "shoal find release --at 2026-03-02T08:10,48.85,2.35 --at 2026-03-02T18:40,48.86,2.37",
-            "which records fit where you were in the morning and in the evening?",
+            "records that match your places in the morning and in the evening",
         ),
     ),
-    epilog="Places are degrees, or meters x,y with --planar. Of areas a record fits that holds place and "
-    "time; of points, one within 200 m and 10 min.",
+    epilog="Places are degrees, or meters x,y with --planar. A record of areas matches if it holds place and "
+    "time, one of points within 200 m and 10 min.",
 )
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
@@ -185,12 +192,12 @@ def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     multiple=True,
     required=True,
     metavar="TIME,LAT,LON",
-    help="When and where somebody was, e.g. 2026-03-02T08:10,48.85,2.35 (UTC). May be repeated.",
+    help="A time and a place of a person, e.g. 2026-03-02T08:10,48.85,2.35 (UTC). May be repeated.",
 )
 @click.option("--planar", is_flag=True, help="Places are x,y in meters of the release's plane.")
 @output_options
 def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json: bool, quiet: bool) -> int:
-    """Try to find yourself: how many records of RELEASE fit a few times and places."""
+    """Find yourself: count the records of RELEASE that match a few times and places."""
     from dataclasses import asdict
 
     from shoal.publishing.opening import open_release
@@ -199,8 +206,8 @@ def find(release: Path | str, sightings: tuple[str, ...], planar: bool, as_json:
 
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
         bars("reading the release", 0, 1)
-        known = [Sighting.parse(text, planar=planar) for text in sightings]
-        fit = records_that_fit(read_release(opened.folder), known)
+        parsed = [Sighting.parse(text, planar=planar) for text in sightings]
+        fit = records_that_fit(read_release(opened.folder), parsed)
     lines = [
         *(
             f"{text}: {count:,} of {counted(fit.records, 'record')} {'fits' if count == 1 else 'fit'}"

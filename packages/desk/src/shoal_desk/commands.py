@@ -1,4 +1,4 @@
-"""From choices to commands: the words of each, as a TOML file, and all of them as a script."""
+"""From choices to commands: their arguments, a TOML file, and a script of all."""
 
 import json
 import shlex
@@ -26,66 +26,55 @@ _BUDGET: Final = "points:4"
 class Command:
     """One command of shoal.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    words
-        What stands before its options.
-    options
-        Its options by name, without dashes; a list is an option that is repeated, True one without a value,
-        False the same with no- in front.
-    kept
-        The file that takes its standard output, where a later command reads it.
+    words: arguments before the options. options: by name, without dashes; a list repeats the option, True is
+    one without a value, False the same with no- in front. output_file: takes standard output, for a later
+    command.
     """
 
     name: str
     words: tuple[str, ...]
     options: Mapping[str, Value] = field(default_factory=dict)
-    kept: Path | None = None
+    output_file: Path | None = None
 
     def arguments(self) -> list[str]:
-        """As a process takes them."""
-        found = [self.name, *self.words]
+        """The arguments of a process."""
+        parts = [self.name, *self.words]
         for option, value in self.options.items():
             if isinstance(value, bool):
-                found += [f"--{option}" if value else f"--no-{option}"]
+                parts += [f"--{option}" if value else f"--no-{option}"]
             elif isinstance(value, str | int):
-                found += [f"--{option}", str(value)]
+                parts += [f"--{option}", str(value)]
             else:
-                for one in value:
-                    found += [f"--{option}", one]
-        return found
+                for item in value:
+                    parts += [f"--{option}", item]
+        return parts
 
-    def shown(self) -> str:
-        """As somebody would type it in a shell."""
+    def shell_line(self) -> str:
+        """The command as typed in a shell."""
         line = shlex.join(["shoal", *self.arguments()])
-        return line if self.kept is None else f"{line} --json > {shlex.quote(str(self.kept))}"
+        return line if self.output_file is None else f"{line} --json > {shlex.quote(str(self.output_file))}"
 
     def toml(self) -> str:
-        """Its options as a file for ``--config``."""
+        """The options as a file for ``--config``."""
         return "".join(f"{name} = {_toml(value)}\n" for name, value in self.options.items())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Commands that are run one after the other, and files that are written before.
-
-    files: texts by path.
-    """
+    """Commands to run in order, and files to write before, as texts by path."""
 
     commands: tuple[Command, ...]
     files: Mapping[Path, str] = field(default_factory=dict)
 
 
 def inspect_plan(choices: Choices, *, unit: bool) -> Plan:
-    """Look at the data. unit: as the chosen unit of protection has it."""
+    """Inspect the data. unit: with the chosen unit of protection."""
     options = _reading(choices) | (_unit(choices) if unit else {})
     return Plan(commands=(Command(name="inspect", words=(choices.source,), options=options),))
 
 
 def study_plan(choices: Choices, folder: Path) -> Plan:
-    """Several releases of a sample, attacked and measured alike."""
+    """Make several releases of a sample, attack and measure all."""
     file = folder / STUDY_FILE
     knowledge = tuple(dict.fromkeys([_BUDGET, *for_studies(choices.knowledge)]))
     lines = [
@@ -110,12 +99,14 @@ def anonymize_command(choices: Choices, folder: Path) -> Command:
     reading = _reading(choices)
     if METHODS[choices.method].about.publishes == "points":
         reading = {name: value for name, value in reading.items() if name not in _LAYOUT_OF_RELEASE}
-    own = {field.option for field in fields_of(choices.method, {})}
+    option_names = {field.option for field in fields_of(choices.method, {})}
     options: dict[str, Value] = {"method": choices.method, "k": choices.k}
     options |= options_of(choices.method, choices.settings)
-    options |= {f"reading-{name}" if name in own else name: value for name, value in reading.items()}
+    options |= {f"reading-{name}" if name in option_names else name: value for name, value in reading.items()}
     options |= (
-        _filled(choices.streets) | _unit(choices) | {"output": choices.output, "linkage": choices.linkage}
+        _set_options(choices.streets)
+        | _unit(choices)
+        | {"output": choices.output, "linkage": choices.linkage}
     )
     if choices.private_report:
         options["private-report"] = choices.private_report
@@ -129,41 +120,41 @@ def anonymize_command(choices: Choices, folder: Path) -> Command:
 
 
 def release_plan(choices: Choices, folder: Path, results: Path) -> Plan:
-    """Write the release, verify it, and attack it. results: where the attacks' rates will lie."""
+    """Write the release, verify it, and attack it. results: the file for the rates of the attacks."""
     anonymize = anonymize_command(choices, folder)
     texts = on_payload(choices.knowledge, METHODS[choices.method].about.publishes)
-    stated = purpose_of(choices)
+    statement = purpose_of(choices)
     return Plan(
         commands=(
             anonymize,
             Command(
                 name="verify",
                 words=(choices.source, choices.output),
-                options=_linked(choices) | _streets(choices),
+                options=_linkage_options(choices) | _streets(choices),
             ),
             Command(
                 name="attack",
                 words=(choices.source, choices.output),
-                options=_linked(choices) | {"knowledge": texts, "tries": choices.tries},
-                kept=results,
+                options=_linkage_options(choices) | {"knowledge": texts, "tries": choices.tries},
+                output_file=results,
             ),
         ),
         files={
             folder / RELEASE_FILE: anonymize.toml(),
-            **({folder / STATEMENT_FILE: _table(stated)} if stated else {}),
+            **({folder / STATEMENT_FILE: _table(statement)} if statement else {}),
         },
     )
 
 
 def class_plan(choices: Choices) -> Plan:
-    """What each adversary makes of the members of one class."""
+    """Attack the members of one class."""
     texts = on_payload(choices.knowledge, METHODS[choices.method].about.publishes)
     return Plan(
         commands=(
             Command(
                 name="attack",
                 words=(choices.source, choices.output),
-                options=_linked(choices) | {"knowledge": texts, "like": choices.shown_class},
+                options=_linkage_options(choices) | {"knowledge": texts, "like": choices.shown_class},
             ),
         )
     )
@@ -172,13 +163,13 @@ def class_plan(choices: Choices) -> Plan:
 def record_plan(choices: Choices, folder: Path, results: Path, language: str) -> Plan:
     """Write the record to sign."""
     file = folder / "record.toml"
-    stated = purpose_of(choices) | {name: text for name, text in choices.statement.items() if text}
+    statements = purpose_of(choices) | {name: text for name, text in choices.statement.items() if text}
     return Plan(
         commands=(
             Command(
                 name="record",
                 words=(choices.source, choices.output),
-                options=_linked(choices)
+                options=_linkage_options(choices)
                 | {
                     "attacks": str(results),
                     "statement": str(file),
@@ -187,10 +178,10 @@ def record_plan(choices: Choices, folder: Path, results: Path, language: str) ->
                     "output": choices.record,
                 }
                 | ({"pdf": str(Path(choices.record).with_suffix(".pdf"))} if can_print() else {})
-                | _filled(choices.streets),
+                | _set_options(choices.streets),
             ),
         ),
-        files={file: _table(stated)},
+        files={file: _table(statements)},
     )
 
 
@@ -204,29 +195,28 @@ def script(plans: Sequence[Plan]) -> str:
     for plan in plans:
         for path, text in plan.files.items():
             lines += [f"cat > {shlex.quote(str(path))} <<'END_OF_FILE'", text.rstrip("\n"), "END_OF_FILE"]
-        lines += [command.shown() for command in plan.commands]
+        lines += [command.shell_line() for command in plan.commands]
     return "\n".join(lines) + "\n"
 
 
 def purpose_of(choices: Choices) -> dict[str, str]:
-    """What the release itself states."""
-    stated = {"purpose": choices.purpose, "recipients": choices.recipients_words}
-    return {name: text for name, text in stated.items() if text}
+    """The statements inside the release."""
+    statement = {"purpose": choices.purpose, "recipients": choices.recipients_words}
+    return {name: text for name, text in statement.items() if text}
 
 
 def _reading(choices: Choices) -> dict[str, Value]:
-    return _filled(choices.reading)
+    return _set_options(choices.reading)
 
 
 def _streets(choices: Choices) -> dict[str, Value]:
-    """The street graph, for a method that works on one."""
     if not needs_streets(choices.method):
         return {}
-    return {name: text for name, text in _filled(choices.streets).items() if name != "tiles"}
+    return {name: text for name, text in _set_options(choices.streets).items() if name != "tiles"}
 
 
-def _linked(choices: Choices) -> dict[str, Value]:
-    """How a command finds who became which record; the manifest has the rest of the reading."""
+def _linkage_options(choices: Choices) -> dict[str, Value]:
+    """The linkage and the cells; the manifest has the rest of the reading."""
     cells: dict[str, Value] = {name: text for name, text in choices.reading.items() if name == "cells"}
     return {"linkage": choices.linkage} | cells
 
@@ -236,7 +226,7 @@ def _unit(choices: Choices) -> dict[str, Value]:
     return person | ({"per-day": True} if choices.per_day else {})
 
 
-def _filled(named: Mapping[str, str]) -> dict[str, Value]:
+def _set_options(named: Mapping[str, str]) -> dict[str, Value]:
     return {name: text for name, text in named.items() if text}
 
 

@@ -1,4 +1,4 @@
-"""A desk: one case, its jobs, and what they found so far."""
+"""A desk: one case, its jobs, and their results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,15 +29,7 @@ GROUND: Final = (*STREETS, "tiles")
 
 
 class Desk:
-    """Everything that pages are made from.
-
-    Parameters
-    ----------
-    folder
-        Of the case.
-    launch
-        Starts the process of a job.
-    """
+    """The case in a folder, its jobs and its release. launch: starts the process of a job."""
 
     def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
         self.folder = folder.absolute()
@@ -51,7 +43,7 @@ class Desk:
         return Work(self.folder, self._jobs, choices)
 
     def ground(self, choices: Choices) -> MapGround:
-        """What was named to lie behind maps; nothing where it is no longer there."""
+        """The chosen ground of maps; none if its files are gone."""
         key = tuple(choices.streets.items())
         if key not in self._ground:
             try:
@@ -61,7 +53,7 @@ class Desk:
         return self._ground[key]
 
     def release(self, choices: Choices) -> Release:
-        """The release that was written; raises InputError when it cannot be read."""
+        """The written release; raises InputError when it cannot be read."""
         folder = Path(choices.output)
         key = (choices.output, folder.stat().st_mtime_ns)
         if key not in self._releases:
@@ -70,7 +62,7 @@ class Desk:
 
 
 def ground_of(named: Mapping[str, str]) -> MapGround:
-    """The street graph and the tiles that were named; raises InputError when one cannot be read."""
+    """Read the named street graph and tiles; raises InputError when one cannot be read."""
     nodes, edges, crs = (named.get(name) for name in STREETS)
     if nodes is None and (edges or crs):
         raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
@@ -83,7 +75,7 @@ def ground_of(named: Mapping[str, str]) -> MapGround:
 
 @dataclass(frozen=True)
 class Work:
-    """The jobs of some choices; None where the choices do not say yet what to do."""
+    """The jobs of some choices; None while choices are missing."""
 
     folder: Path
     jobs: Jobs
@@ -91,18 +83,18 @@ class Work:
 
     @property
     def data(self) -> Job | None:
-        """Looking at the data."""
+        """Inspect the data."""
         return self._job("inspect", inspect_plan(self.choices, unit=False)) if self.choices.source else None
 
     @property
     def unit(self) -> Job | None:
-        """Looking at it again, with the unit of protection."""
+        """Inspect it again, with the unit of protection."""
         chosen = self.choices.source and self.choices.unit
         return self._job("inspect", inspect_plan(self.choices, unit=True)) if chosen else None
 
     @property
     def study(self) -> Job | None:
-        """Comparing methods on a sample."""
+        """Compare methods on a sample."""
         chosen = (
             self.choices.source and self.choices.unit and self.choices.recipients and self.choices.methods
         )
@@ -110,7 +102,7 @@ class Work:
 
     @property
     def release(self) -> Job | None:
-        """Writing, verifying and attacking the release."""
+        """Write, verify and attack the release."""
         choices = self.choices
         if not (choices.source and choices.unit and choices.recipients and choices.method and choices.output):
             return None
@@ -119,29 +111,29 @@ class Work:
 
     @property
     def shown_class(self) -> Job | None:
-        """Attacking the members of one class."""
+        """Attack the members of one class."""
         if self.release is None or not self.choices.shown_class:
             return None
         return self._job("class", class_plan(self.choices))
 
     @property
     def record(self) -> Job | None:
-        """Writing the record."""
+        """Write the record."""
         if self.release is None or not self.choices.record:
             return None
         results = result_file(self._place_of_release(), 2)
         language = self.choices.language or "en"
         return self._job("record", record_plan(self.choices, self.folder, results, language))
 
-    def found(self, job: Job | None, number: int = 0) -> Any:
-        """What a job's command printed, None where there is nothing."""
+    def result(self, job: Job | None, number: int = 0) -> Any:
+        """The result of a job's command, or None."""
         return None if job is None else job.result(number)
 
     def _place_of_release(self) -> Path:
         plan = release_plan(self.choices, self.folder, Path("attacks.json"))
-        known_by = [[command.arguments() for command in plan.commands], purpose_of(self.choices)]
-        return self.jobs.place("release", self.choices.source, known_by)
+        identity = [[command.arguments() for command in plan.commands], purpose_of(self.choices)]
+        return self.jobs.place("release", self.choices.source, identity)
 
     def _job(self, kind: str, plan: Plan) -> Job:
-        known_by = [[command.arguments() for command in plan.commands], sorted(plan.files.values())]
-        return self.jobs.at(self.jobs.place(kind, self.choices.source, known_by), plan)
+        identity = [[command.arguments() for command in plan.commands], sorted(plan.files.values())]
+        return self.jobs.at(self.jobs.place(kind, self.choices.source, identity), plan)

@@ -1,4 +1,4 @@
-"""The shape of what the commands of the desk print with ``--json``."""
+"""The types of the ``--json`` documents of the desk."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from shoal.cli.document_kinds import closed
 
 @closed
 class SignedDocument(TypedDict):
-    """Where a record to sign was written, and what it names."""
+    """The place of a record to sign, and what it names."""
 
     record: str
     pdf: str | None
@@ -23,7 +23,7 @@ class SignedDocument(TypedDict):
 
 @closed
 class FindDocument(TypedDict):
-    """How many records of a release fit what somebody knows."""
+    """The number of records that match known times and places."""
 
     records: int
     each: list[int]

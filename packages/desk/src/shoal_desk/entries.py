@@ -1,17 +1,20 @@
-"""What a form of the desk may name: data that exist, and places where something new can be written."""
+"""Entries of forms: existing data, places for new files, and the picker of files."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+from shoal.io.formats.table import ARCHIVE, FORMATS
 from shoal.io.sources.named_files import STANDARD_INPUT, files
 from shoal.io.sources.servers import is_address
 from shoal.local_pages.forms import RefusedError, absolute_path, read_entry
 
 
 def checked_source(text: str) -> str:
-    """The data that somebody named: a path that exists, made absolute, or the address of a database.
+    """An existing path, made absolute, or the address of a database.
 
-    Raises RefusedError for anything else, and for an address that holds a password.
+    Raises RefusedError for anything else, and for an address with a password.
     """
     if not text:
         raise RefusedError("error.no_source")
@@ -35,9 +38,9 @@ def checked_source(text: str) -> str:
         raise RefusedError("error.standard_input")
     path = absolute_path(text)
     try:
-        found = read_entry(lambda: next(iter(files(path)), None))
-        if found is not None:
-            with found.open("rb"):
+        first_file = read_entry(lambda: next(iter(files(path)), None))
+        if first_file is not None:
+            with first_file.open("rb"):
                 pass
     except OSError as error:
         raise RefusedError("error.unreadable", path=text, why=error.strerror or "") from error
@@ -45,17 +48,72 @@ def checked_source(text: str) -> str:
 
 
 def new_path(text: str, key: str) -> Path:
-    """Where something new shall be written; raises RefusedError for a place that cannot be used."""
+    """A path for a new file; raises RefusedError for an unusable one."""
     if not text or "\n" in text or "\0" in text:
         raise RefusedError(key)
     path = absolute_path(text)
     try:
-        taken = path.exists() or path.is_symlink()
-        parent = next(one for one in path.parents if one.exists())
+        in_use = path.exists() or path.is_symlink()
+        parent = next(folder for folder in path.parents if folder.exists())
     except OSError as error:
         raise RefusedError("error.unwritable", path=text, why=error.strerror or "") from error
-    if taken:
+    if in_use:
         raise RefusedError("error.taken", path=path)
     if not parent.is_dir():
         raise RefusedError("error.not_a_folder", path=parent)
     return path
+
+
+_MOST: Final = 400  # of what a folder holds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A folder, or a file that shoal reads."""
+
+    name: str
+    path: str
+    is_folder: bool
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """The content of a folder. above: its parent; left_out: the number of entries not shown."""
+
+    path: str
+    above: str | None
+    places: tuple[Place, ...]
+    left_out: int
+
+
+def folder_at(text: str) -> Folder:
+    """A folder of this machine, by default the home folder; raises RefusedError when it cannot be read."""
+    path = absolute_path(text) if text else Path.home()
+    try:
+        path = path.resolve()
+        entries = sorted(path.iterdir(), key=lambda entry: (not entry.is_dir(), entry.name.lower()))
+    except (OSError, ValueError) as error:
+        raise RefusedError("error.folder", path=text) from error
+    readable = [
+        entry for entry in entries if not entry.name.startswith(".") and (entry.is_dir() or _readable(entry))
+    ]
+    return Folder(
+        path=str(path),
+        above=str(path.parent) if path.parent != path else None,
+        places=tuple(_place(entry) for entry in readable[:_MOST]),
+        left_out=max(0, len(readable) - _MOST),
+    )
+
+
+def _readable(path: Path) -> bool:
+    name = path.name.lower()
+    return any(name.endswith(ending) for ending in (*FORMATS, ARCHIVE))
+
+
+def _place(path: Path) -> Place:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0
+    return Place(name=path.name, path=str(path), is_folder=path.is_dir(), size=size)

@@ -1,4 +1,4 @@
-"""Drawings of the desk, as SVG: no script, no style of their own, a few kilobytes each."""
+"""Drawings of the desk as SVG: no script, no inline style, a few kilobytes each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -26,10 +26,10 @@ def clock(samples_by_hour: Sequence[int], label: str) -> str:
 def frontier(
     points: Sequence[Mapping[str, Any]], better: str, label: str, axis: str, written: Callable[[float], str]
 ) -> str:
-    """Each release by the risk of the strongest adversary, and by what it is good for; numbers name them.
+    """Each release by the risk of the strongest adversary and by its utility, numbered.
 
-    better: whether a "higher" or a "lower" value of utility is good; good is up in the drawing. axis: words
-    of the horizontal one. written: a utility as people write it, for the ends of the vertical one.
+    better: whether a "higher" or a "lower" utility is good; good is up in the drawing. axis: title of the
+    horizontal axis. written: formats a utility for the ends of the vertical axis.
     """
     values = [point["utility"] for point in points if point["utility"] is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)

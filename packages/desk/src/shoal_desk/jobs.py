@@ -1,7 +1,7 @@
-"""Long work of the desk: started once however many windows ask, looked at, canceled, continued.
+"""Long work of the desk: started once for any number of windows, watched, canceled, continued.
 
-A job is known by its commands and by the state of the file that they read. So a result belongs to the choices
-that it was made with, and comes back when somebody returns to them.
+A job is identified by its commands and by the state of the file that they read. So a result belongs to the
+choices behind it, and comes back with them.
 """
 
 import hashlib
@@ -30,9 +30,9 @@ from shoal_desk.work import (
     PLAN_FILE,
     PROGRESS_FILE,
     STATUS_FILE,
-    held,
+    hold_lock,
+    recover_result,
     result_file,
-    take_up,
 )
 
 State = Literal["absent", "starting", "running", "done", "failed", "canceled", "interrupted"]
@@ -54,34 +54,26 @@ def start_process(folder: Path) -> None:
 
 
 class Jobs:
-    """The jobs of a case.
-
-    Parameters
-    ----------
-    folder
-        Of the case.
-    launch
-        Starts the process of a job, given its folder.
-    """
+    """The jobs of a case, in its folder. launch: starts the process of a job, given its folder."""
 
     def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
         self._folder = folder / JOBS_FOLDER
         self._launch = launch
         self._lock = threading.Lock()
 
-    def place(self, kind: str, source: str, known_by: object) -> Path:
-        """Where a job's files lie: the same for the same work on the same file."""
-        marks = json.dumps([known_by, _state_of(source), __version__], sort_keys=True, default=str)
+    def place(self, kind: str, source: str, identity: object) -> Path:
+        """The folder of a job: the same for the same work on the same file."""
+        marks = json.dumps([identity, _state_of(source), __version__], sort_keys=True, default=str)
         return self._folder / f"{kind}-{hashlib.sha256(marks.encode()).hexdigest()[:_DIGITS]}"
 
     def at(self, place: Path, plan: Plan) -> "Job":
-        """The job whose files lie there."""
+        """The job in a folder."""
         return Job(place, plan, self._launch, self._lock)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of long work, as its files tell it."""
+    """One long task, as its files describe it."""
 
     folder: Path
     plan: Plan
@@ -90,38 +82,38 @@ class Job:
 
     @property
     def state(self) -> State:
-        """How it stands."""
-        alive, said = self._alive(), self._status()  # in this order: who has ended has said so before
-        if said is None:
+        """The state of the job."""
+        alive, status = self._alive(), self._status()  # in this order: who has ended has said so before
+        if status is None:
             return "absent"
-        state: State = said["state"]
+        state: State = status["state"]
         if state == "starting":
-            fresh = abs(time.time() - said["at"]) < _START_S  # a clock may be set back, too
+            fresh = abs(time.time() - status["at"]) < _START_S  # a clock may be set back, too
             return "running" if alive else state if fresh else "interrupted"
         return "interrupted" if state == "running" and not alive else state
 
     @property
     def busy(self) -> bool:
-        """Whether it is under way."""
+        """Whether it is running or about to."""
         return self.state in ("starting", "running")
 
     @property
     def message(self) -> str:
-        """What a command complained of."""
+        """The error message of a command."""
         return str((self._status() or {}).get("message", ""))
 
     @property
     def command(self) -> int:
-        """Which command is under way, or was the last one tried."""
+        """The number of the current or last command."""
         return int((self._status() or {}).get("command", 0))
 
     @property
     def progress(self) -> ProgressReport | None:
-        """How far the command under way has come."""
+        """The progress of the current command."""
         return read_progress(self.folder / PROGRESS_FILE)
 
     def result(self, number: int = 0) -> Any:
-        """What a command printed; None when it has not ended yet, InputError for a file that was cut."""
+        """The output of a command; None before its end, InputError for a damaged file."""
         file = result_file(self.folder, number)
         try:
             return json.loads(file.read_text(encoding="utf-8"))
@@ -133,7 +125,7 @@ class Job:
             ) from error
 
     def start(self) -> None:
-        """Begin or continue, unless it is under way or done."""
+        """Start or continue, unless it is running or done."""
         with self.lock:
             if self.state in ("starting", "running", "done"):
                 return
@@ -154,35 +146,35 @@ class Job:
                 ) from error
 
     def cancel(self) -> None:
-        """End it; what is finished is kept, and ``start`` continues."""
+        """End it; finished commands keep their results, and ``start`` continues."""
         if not self.busy:
             return
         write_private(self.folder / CANCEL_FILE, "")  # first: a process on its way looks once it can be told
-        said = self._status()
-        if said is not None and "pid" in said:
+        status = self._status()
+        if status is not None and "pid" in status:
             try:
-                os.kill(int(said["pid"]), signal.SIGTERM)
+                os.kill(int(status["pid"]), signal.SIGTERM)
             except ProcessLookupError:  # the worker is gone, and its command still holds the lock
                 with suppress(ProcessLookupError):
-                    os.killpg(int(said["pid"]), signal.SIGTERM)
+                    os.killpg(int(status["pid"]), signal.SIGTERM)
 
     def _status(self) -> dict[str, Any] | None:
         with suppress(FileNotFoundError):
-            found: dict[str, Any] = json.loads((self.folder / STATUS_FILE).read_text(encoding="utf-8"))
-            return found
+            status: dict[str, Any] = json.loads((self.folder / STATUS_FILE).read_text(encoding="utf-8"))
+            return status
         return None
 
     def _alive(self) -> bool:
         if not (self.folder / LOCK_FILE).exists():
             return False
-        with held(self.folder / LOCK_FILE) as free:
+        with hold_lock(self.folder / LOCK_FILE) as free:
             if free is not None:
-                take_up(self.folder)
+                recover_result(self.folder)
             return free is None
 
 
 def _state_of(source: str) -> list[tuple[str, int, int]] | None:
-    """Size and time of each file that a job reads; None of what is not in files, or not there."""
+    """Size and time of each file that a job reads; None without files."""
     try:
         return [(str(state.path), state.size, state.changed_ns) for state in states(source)]
     except (ShoalError, OSError, ValueError):

@@ -26,36 +26,36 @@ _LETTER_HEIGHT: Final = 2  # a letter is about twice as high as wide
 _LETTERS_ACROSS: Final = 64  # of a credit
 
 
-def letters_map(found: Mapping[str, Any], label: str, behind: MapGround = NO_GROUND) -> str:
-    """The map of ``shoal inspect``: darker where more samples are. found: what it printed."""
-    lines: Sequence[str] = found["map"]
-    west_m, south_m, east_m, north_m = found["map_bounds_m"]
-    columns = max(1, round((east_m - west_m) / found["map_letter_m"]), *map(len, lines))
+def letters_map(inspection: Mapping[str, Any], label: str, ground: MapGround = NO_GROUND) -> str:
+    """The map in the output of ``shoal inspect``: darker where more samples are."""
+    lines: Sequence[str] = inspection["map"]
+    west_m, south_m, east_m, north_m = inspection["map_bounds_m"]
+    columns = max(1, round((east_m - west_m) / inspection["map_letter_m"]), *map(len, lines))
     cells = [
         [_LETTERS.index(letter) if letter in _LETTERS else 0 for letter in line.ljust(columns)]
         for line in lines
     ]
-    ground = Ground(
+    canvas = Ground(
         west_m=west_m,
         south_m=south_m,
         column_m=(east_m - west_m) / columns or 1.0,
         row_m=(north_m - south_m) / len(lines) or 1.0,
         columns=columns,
         rows=len(lines),
-        crs=found["crs"],
+        crs=inspection["crs"],
     )
-    return _drawn(cells, ground, label, behind, aspect=_LETTER_HEIGHT)
+    return _draw_map(cells, canvas, label, ground, aspect=_LETTER_HEIGHT)
 
 
-def density_map(release: Release, label: str, behind: MapGround = NO_GROUND, *, style: str = "") -> str:
-    """How densely the boxes or points of a release lie on the plane, each box spread over its area.
+def density_map(release: Release, label: str, ground: MapGround = NO_GROUND, *, style: str = "") -> str:
+    """The density of the boxes or points of a release, each box spread over its area.
 
-    style: of the drawing, where what shows it does not pass on that of the page, as makers of PDFs.
+    style: inside the drawing, for printers to PDF that ignore the style of the page.
     """
     boxes = release.boxes if release.kind == "boxes" else release.as_boxes(Grid()).boxes
     cell_m = release.grid.cell_m if release.grid is not None else Grid().cell_m
     window: Window = window_around(boxes, _PIXELS)
-    ground = Ground(
+    canvas = Ground(
         west_m=window.x * cell_m,
         south_m=window.y * cell_m,
         column_m=window.side * cell_m,
@@ -65,7 +65,7 @@ def density_map(release: Release, label: str, behind: MapGround = NO_GROUND, *, 
         crs=release.crs,
     )
     styled = [f"<style>{style}</style>"] if style else []
-    return _drawn(_shades(expected_density(boxes, window)), ground, label, behind, first=styled)
+    return _draw_map(_shades(expected_density(boxes, window)), canvas, label, ground, first=styled)
 
 
 def _shades(expected: Floats) -> list[list[int]]:
@@ -79,28 +79,28 @@ def _shades(expected: Floats) -> list[list[int]]:
     return [list(map(int, row)) for row in np.where(seen, shade, 0)[::-1]]
 
 
-def _drawn(
+def _draw_map(
     cells: Sequence[Sequence[int]],
-    ground: Ground,
+    canvas: Ground,
     label: str,
-    behind: MapGround,
+    ground: MapGround,
     aspect: int = 1,
     first: Sequence[str] = (),
 ) -> str:
-    """Tiles, shades, streets, names of towns, a scale bar below. aspect: how high a row is drawn."""
-    width, height = ground.columns, len(cells) * aspect
-    towns = towns_in(*ground.bounds_m, crs=ground.crs)
-    tiles = tiles_in(behind.tiles, ground.bounds_m, ground.crs)
+    """Tiles, shades, streets, names of towns, a scale bar below. aspect: the height of a row."""
+    width, height = canvas.columns, len(cells) * aspect
+    towns = towns_in(*canvas.bounds_m, crs=canvas.crs)
+    tiles = tiles_in(ground.tiles, canvas.bounds_m, canvas.crs)
     parts = [
         *first,
         f'<rect class="ground" width="{width}" height="{height}"/>',
-        *_pictures(tiles.tiles, ground, aspect),
-        *_shaded(cells, aspect),
-        *_lines(streets_in(behind.streets, ground.bounds_m, ground.crs), ground, aspect),
-        *town_names(towns, ground, height, aspect),
+        *_pictures(tiles.tiles, canvas, aspect),
+        *_shade_rects(cells, aspect),
+        *_lines(streets_in(ground.streets, canvas.bounds_m, canvas.crs), canvas, aspect),
+        *town_names(towns, canvas, height, aspect),
     ]
-    bar_m = round_length(width * ground.column_m / 4)
-    bar = bar_m / ground.column_m
+    bar_m = round_length(width * canvas.column_m / 4)
+    bar = bar_m / canvas.column_m
     parts.append(f'<path class="bar" d="M1 {height + 1.2}v.8h{bar:.3g}v-.8"/>')
     parts.append(f'<text class="small" x="{bar + 2:.3g}" y="{height + 2.3}">{show_m(bar_m)}</text>')
     below = height + 3.0
@@ -110,8 +110,7 @@ def _drawn(
     return svg(width, below, label, parts)
 
 
-def _shaded(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
-    """Rows of shades as rectangles, equal neighbors in one."""
+def _shade_rects(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
     parts = []
     for row, line in enumerate(cells):
         start = 0
@@ -127,30 +126,30 @@ def _shaded(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
 
 
 def _lines(streets: Floats, ground: Ground, aspect: int) -> list[str]:
-    """Streets as one path that ends at the edge of the map."""
+    """Streets as one path, clipped at the edge of the map."""
     height = ground.rows * aspect
-    shown = []
+    segments = []
     for ends in streets.reshape(-1, 2, 2):
         (a, b), (c, d) = (_at(x, y, ground, aspect) for x, y in ends.tolist())
-        shown.append(f"M{a:.4g} {b:.4g}L{c:.4g} {d:.4g}")
-    lines = f'<path class="street" d="{"".join(shown)}"/>'
-    return [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if shown else []  # clips them
+        segments.append(f"M{a:.4g} {b:.4g}L{c:.4g} {d:.4g}")
+    lines = f'<path class="street" d="{"".join(segments)}"/>'
+    return (
+        [f'<svg width="{ground.columns}" height="{height}">{lines}</svg>'] if segments else []
+    )  # clips them
 
 
 def _pictures(tiles: Sequence[Tile], ground: Ground, aspect: int) -> list[str]:
-    """Tiles, cut off at the edge of the map."""
-    shown = []
+    pictures = []
     for tile in tiles:
         (x, y), east, down = tile.corner, tile.along_north, tile.along_west
         at = _at(x, y, ground, aspect)
         ends = [_at(x + dx, y + dy, ground, aspect) for dx, dy in (east, down)]
         sides = [(end[0] - at[0], end[1] - at[1]) for end in ends]
-        shown.append(picture(tile.address, at, sides[0], sides[1]))
+        pictures.append(picture(tile.address, at, sides[0], sides[1]))
     size = f'width="{ground.columns}" height="{ground.rows * aspect}"'
-    return [f'<svg class="tiles" {size}>{"".join(shown)}</svg>'] if shown else []
+    return [f'<svg class="tiles" {size}>{"".join(pictures)}</svg>'] if pictures else []
 
 
 def _at(x_m: float, y_m: float, ground: Ground, aspect: int) -> tuple[float, float]:
-    """A place on the plane in units of the drawing."""
     across = (x_m - ground.west_m) / ground.column_m
     return across, (ground.rows - (y_m - ground.south_m) / ground.row_m) * aspect

@@ -1,4 +1,4 @@
-"""Templates filled in: every value is escaped, every sentence comes from a file of messages."""
+"""Rendered templates: every value is escaped, every sentence comes from a file of messages."""
 
 import re
 from collections.abc import Callable
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shoal.report.pages.frame import environment
 from shoal.report.words.numbers import count, number, percent
-from shoal_desk.library import translated
 from shoal_desk.risk import band_of, question_of
 from shoal_desk.steps.whom import adversary_words
-from shoal_desk.words import LANGUAGES, Words, number_in
+from shoal_desk.words import LANGUAGES, Words, number_in, translate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,38 +26,41 @@ def render(template: str, words: Words, **content: Any) -> str:
         .render(
             t=words,
             languages=LANGUAGES,
-            says=lambda text: _said(adversary_words(text), words.language),
-            said=lambda text: _said(text, words.language),
+            says=lambda text: _translate_output(adversary_words(text), words.language),
+            said=lambda text: _translate_output(text, words.language),
             **content,
         )
     )
 
 
-def _said(text: str, language: str) -> "Markup":
-    """What shoal printed, in the language of the page; where nobody said it so, in English and marked so."""
+def _translate_output(text: str, language: str) -> "Markup":
+    """Output of shoal in the language of the page, or in English, marked as such."""
     from markupsafe import Markup, escape
 
-    known = translated(text, language)
-    return escape(known) if known is not None else Markup('<span lang="en">{}</span>').format(text)
+    translation = translate(text, language)
+    return (
+        escape(translation) if translation is not None else Markup('<span lang="en">{}</span>').format(text)
+    )
 
 
 @cache
 def templates(language: str = "en") -> "Environment":
-    """All templates of the desk and of the app of participants, with numbers as a language has them."""
+    """All templates of the desk and of the app of participants, with the numbers of a language."""
     from markupsafe import Markup, escape
 
-    found = environment("shoal_desk", question_of, band_of)
+    page_templates = environment("shoal_desk", question_of, band_of)
 
     def written(form: Callable[[float], str]) -> Callable[[float], str]:
         return lambda value: number_in(form(value), language)
 
-    found.filters.update({each.__name__: written(each) for each in (count, number, percent)})
+    page_templates.filters.update(
+        {function.__name__: written(function) for function in (count, number, percent)}
+    )
 
     def options_marked(text: str) -> Markup:
-        """A complaint, its options kept in one piece each."""
         return Markup(_OPTION.sub(r'<code class="option">\g<0></code>', str(escape(text))))  # noqa: S704
 
-    found.filters["options_marked"] = options_marked
-    found.filters["options_named"] = _OPTION.findall
-    found.filters["drawing"] = Markup  # SVG of desk/figures.py, whose texts are escaped there
-    return found
+    page_templates.filters["options_marked"] = options_marked
+    page_templates.filters["options_named"] = _OPTION.findall
+    page_templates.filters["drawing"] = Markup  # SVG of desk/figures.py, whose texts are escaped there
+    return page_templates

@@ -1,4 +1,4 @@
-"""The record to sign as a PDF, by WeasyPrint (the extra ``pdf``), from the very page; nothing is loaded."""
+"""The record to sign as a PDF, printed from the page by WeasyPrint (the extra ``pdf``); nothing is loaded."""
 
 from functools import cache
 from typing import Any, Never
@@ -7,13 +7,13 @@ from shoal.errors import InputError, MissingExtraError
 
 
 def pdf_of(html: str) -> bytes:
-    """A page without references, printed; raises MissingExtraError where WeasyPrint cannot work."""
+    """Print a page without references; raises MissingExtraError without WeasyPrint."""
     printed: bytes = require_printing().HTML(string=html, url_fetcher=_refuse).write_pdf()
     return printed
 
 
 def require_printing() -> Any:
-    """The library; raises MissingExtraError when it, or what it needs of the system, is not there."""
+    """Import WeasyPrint; raises MissingExtraError if it or its system libraries are missing."""
     library = _library()
     if library is None:
         raise MissingExtraError(
@@ -25,7 +25,7 @@ def require_printing() -> Any:
 
 
 def can_print() -> bool:
-    """Whether there is a library that makes PDFs, with what it needs of the system."""
+    """Whether WeasyPrint and its system libraries are installed."""
     return _library() is not None
 
 

@@ -1,7 +1,6 @@
-"""Who may receive a release, and which adversaries of the lab each stands for: one table.
+"""Recipients of a release and the adversaries that each may be: one table.
 
-A recipient is a set of adversaries with what they know. To add one, add a row here and its words, under
-``recipient.NAME``, to each file of ``messages/``.
+To add a recipient, add a row here and its words, under ``recipient.NAME``, to each file of ``messages/``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +31,7 @@ _OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """A kind of recipient, and what those who can come by the release then may know."""
+    """A kind of recipient, and the knowledge of possible adversaries among them."""
 
     name: str
     knowledge: tuple[str, ...]
@@ -53,33 +52,33 @@ RECIPIENTS: Final[Mapping[str, Recipient]] = {row.name: row for row in _ROWS}
 
 
 def playable(adversary: Adversary) -> bool:
-    """Whether an adversary can be played on one release alone, without people who are not in it."""
+    """Whether an adversary needs only one release, and nobody outside of it."""
     return not adversary.series and adversary.name != "membership"
 
 
 def knowledge_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Knowledge as people write it, checked, once each in the order given.
+    """Parse knowledge, without duplicates.
 
-    Raises MisuseError for a text that names no adversary, or one that needs more than a release.
+    Raises MisuseError for an unknown adversary, or one that needs more than a release.
     """
-    found = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
-    for text in found:
+    knowledge = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    for text in knowledge:
         row = parse_knowledge(text).adversary
         if not playable(row):
             raise MisuseError(
                 f"'{text}' needs people who are not in the release, or an earlier release; play it with "
                 "shoal attack"
             )
-    return found
+    return knowledge
 
 
 def on_payload(texts: Iterable[str], kind: PayloadKind) -> tuple[str, ...]:
-    """Of this knowledge, what can be played on a release of boxes or of points."""
+    """The part of this knowledge that applies to a release of boxes or of points."""
     return tuple(text for text in texts if kind in ATTACKS[text.partition(":")[0]].payloads)
 
 
 def for_studies(texts: Iterable[str]) -> tuple[str, ...]:
-    """Of this knowledge, what a comparison can ask of every release."""
+    """The part of this knowledge that applies to every release of a comparison."""
     return tuple(
         text for text in texts if set(ATTACKS[text.partition(":")[0]].payloads) == {"boxes", "points"}
     )

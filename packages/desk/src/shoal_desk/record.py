@@ -1,7 +1,7 @@
-"""The record to sign: what was released, what the strongest adversary reaches, who answers for it.
+"""The record to sign: the release, the success of the strongest adversary, and the people responsible.
 
-It names data and release by their digests. A digest of raw data lets whoever guesses the data confirm the
-guess: so this page stays with the publisher, beside the release and never in it.
+It names data and release by their digests. A digest of raw data confirms a guess of the data, so this page
+stays with the publisher, outside the release.
 """
 
 import hashlib
@@ -54,11 +54,11 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signed:
-    """Where a record was written, and what it names.
+class SignedRecord:
+    """The place of a record, and what it names.
 
-    strongest: what the strongest attack won, as `shoal attack --json` prints it. data_file_sha256: of the raw
-    file's bytes, None where the data is not one file. data_sha256: of the samples as they were read.
+    strongest: the result of the strongest attack, as in `shoal attack --json`. data_file_sha256: of the bytes
+    of the raw file, None unless the data is one file. data_sha256: of the samples as read.
     """
 
     record: Path
@@ -70,15 +70,29 @@ class Signed:
     release_sha256: str
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
-        found = self.strongest
+        """The document of ``--json``."""
+        attack = self.strongest
         return {
             **vars(self),
             "record": str(self.record),
             "pdf": None if self.pdf is None else str(self.pdf),
-            "strongest": None if found is None else found["name"],
-            "strongest_rate": None if found is None else found["rate"],
+            "strongest": None if attack is None else attack["name"],
+            "strongest_rate": None if attack is None else attack["rate"],
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions:
+    """The content of a record, and a PDF of it.
+
+    recipients: the knowledge of the adversaries of each. language: one of LANGUAGES. ground: of the map.
+    """
+
+    recipients: Mapping[str, Sequence[str]]
+    statement: Statement
+    language: str = "en"
+    ground: MapGround = NO_GROUND
+    pdf: Path | None = None
 
 
 def sign_off(
@@ -88,47 +102,26 @@ def sign_off(
     output: Path,
     *,
     attacks_file: Path,
-    recipients: Mapping[str, Sequence[str]],
-    statement: Statement,
-    language: str = "en",
-    ground: MapGround = NO_GROUND,
-    pdf: Path | None = None,
+    options: RecordOptions,
     run: Run | None = None,
     **overrides: Any,
-) -> Signed:
-    """Verify a release once more, and write the record to sign.
+) -> SignedRecord:
+    """Verify a release again, and write the record to sign.
 
     Parameters
     ----------
-    raw
-        The raw data that the release was made from.
-    folder
-        The release folder.
-    linkage_file
-        Who became which record.
+    raw, folder, linkage_file
+        The raw data, the release folder, and the linkage.
     output
         The page to write; it must not exist yet, and must lie outside the release folder.
     attacks_file
-        What ``shoal attack --json`` printed of this release.
-    recipients
-        The knowledge of the adversaries that each recipient stands for.
-    statement
-        What the publisher says of the release.
-    language
-        One of those that the desk speaks.
-    ground
-        What lies behind the map.
-    pdf
-        Where the same is written as a PDF; None = nowhere.
+        The output of ``shoal attack --json`` on this release.
+    options
+        The content of the page.
     run
         Progress and threads.
     **overrides
-        Settings of the reading that take the place of the manifest's.
-
-    Returns
-    -------
-    Signed
-        Where the page lies, and what it names.
+        Settings of the reading instead of the manifest's.
 
     Raises
     ------
@@ -137,9 +130,9 @@ def sign_off(
     OutputError
         When a file exists or cannot be written.
     MissingExtraError
-        When a PDF is wanted and no library makes one.
+        When a PDF is requested and no library makes one.
     """
-    run = run or Run()
+    run, pdf = run or Run(), options.pdf
     _require_free(output, "--output", folder)
     if pdf is not None:
         _require_free(pdf, "--pdf", folder)
@@ -164,18 +157,15 @@ def sign_off(
         original=original,
         verdict=verdict,
         attacks=attacks,
-        recipients=recipients,
-        statement=statement,
         digests=digests,
-        words=Words(language),
-        ground=ground,
+        options=options,
     )
     printed = nullcontext() if pdf is None else staged_file(pdf, lambda file: file.write(pdf_of(html)))
     with printed:
         write_page(html, output)
         output.chmod(0o600)
     rates = strongest_first(attacks["attacks"], read_manifest(folder).kind)
-    return Signed(
+    return SignedRecord(
         record=output,
         pdf=pdf,
         holds=verdict.holds,
@@ -187,7 +177,6 @@ def sign_off(
 
 
 def _require_free(output: Path, option: str, folder: Path) -> None:
-    """Raise OutputError for a file that exists, or lies in the release."""
     if output.resolve().is_relative_to(folder.resolve()):
         raise OutputError(
             f"the record {output} names raw data by their digest; write it outside the release folder"
@@ -203,15 +192,12 @@ def record_page(
     original: Trajectories,
     verdict: Verdict,
     attacks: Mapping[str, Any],
-    recipients: Mapping[str, Sequence[str]],
-    statement: Statement,
     digests: Mapping[str, str | None],
-    words: Words,
-    ground: MapGround = NO_GROUND,
+    options: RecordOptions,
 ) -> str:
-    """The page itself: one file without scripts."""
+    """The page itself: one file without scripts. data: the name of the raw file."""
     manifest: Manifest = read_manifest(folder)
-    release = read_release(folder)
+    release, words = read_release(folder), Words(options.language)
     rates = strongest_first(attacks["attacks"], release.kind)
     return render(
         "signed.html.j2",
@@ -230,15 +216,15 @@ def record_page(
         verdict=verdict,
         rates=rates,
         raw_rates={
-            (one["name"], one["asked"]): one["rate"]
-            for one in strongest_first(attacks["attacks"], release.kind, "raw")
+            (rate["name"], rate["asked"]): rate["rate"]
+            for rate in strongest_first(attacks["attacks"], release.kind, "raw")
         },
         notes=attacks["notes"],
-        risks=risks_of(recipients, attacks["attacks"], release.kind),
-        statement=statement,
+        risks=risks_of(options.recipients, attacks["attacks"], release.kind),
+        statement=options.statement,
         digests=digests,
         bands=BANDS,
-        map=density_map(release, words("release.map_label"), ground, style=_style("map.css")),
+        map=density_map(release, words("release.map_label"), options.ground, style=_style("map.css")),
     )
 
 
@@ -255,7 +241,7 @@ def sha256_of_release(folder: Path) -> str:
 
 
 def digest_of_data(original: Trajectories) -> str:
-    """SHA-256 over who was where when, as it was read: ids, and every sample on its grid or as given."""
+    """SHA-256 over ids and samples as read, on their grid or unrounded."""
     digest = hashlib.sha256(json.dumps([original.ids, original.crs, repr(original.grid)]).encode())
     for column in (original.offsets, original.t, original.x, original.y):
         digest.update(f"{column.dtype.str}{column.shape}".encode())
@@ -264,11 +250,11 @@ def digest_of_data(original: Trajectories) -> str:
 
 
 def read_attacks(file: Path, released: str) -> dict[str, Any]:
-    """What ``shoal attack --json`` printed; InputError unless it is of the release with this digest."""
+    """Read the output of ``shoal attack --json``; InputError unless it is of the release with this digest."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        rates, notes = found["attacks"], found["notes"]
-        sound = all(isinstance(one[name], kind) for one in rates for name, kind in _RATE.items()) and all(
+        document = json.loads(file.read_text(encoding="utf-8"))
+        rates, notes = document["attacks"], document["notes"]
+        sound = all(isinstance(rate[name], kind) for rate in rates for name, kind in _RATE.items()) and all(
             map(_adds_up, rates)
         )
     except OSError as error:
@@ -277,21 +263,18 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
         raise InputError(f"{file} is not what `shoal attack --json` prints") from error
     if not sound or not isinstance(notes, list):
         raise InputError(f"{file} is not what `shoal attack --json` prints")
-    if found.get("release_sha256") != released:
+    if document.get("release_sha256") != released:
         raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
-    return dict(found)
+    return dict(document)
 
 
-def _adds_up(one: dict[str, Any]) -> bool:
-    """Whether a rate is one of its adversary's, its successes per try, and within its interval.
-
-    Raises MisuseError, as parse_knowledge does, where there is no such adversary.
-    """
-    tries = one["tries"]
+def _adds_up(rate: dict[str, Any]) -> bool:
+    """Whether a rate belongs to its adversary, is its successes per try, and lies within its interval."""
+    tries = rate["tries"]
     return bool(
-        one["name"] in parse_knowledge(one["asked"]).adversary.answers
+        rate["name"] in parse_knowledge(rate["asked"]).adversary.answers
         and tries >= 1
-        and one["rate"] == min(one["successes"] / tries, 1.0)
-        and one["low"] - _ROUNDING <= one["rate"] <= one["high"] + _ROUNDING
-        and 0 <= one["baseline"] <= 1
+        and rate["rate"] == min(rate["successes"] / tries, 1.0)
+        and rate["low"] - _ROUNDING <= rate["rate"] <= rate["high"] + _ROUNDING
+        and 0 <= rate["baseline"] <= 1
     )

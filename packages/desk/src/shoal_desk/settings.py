@@ -1,6 +1,6 @@
-"""The parameters of the chosen method, as fields of a page: what each declares of itself and nothing else.
+"""The parameters of the chosen method as fields of a page, from their declarations.
 
-Shown first is what the promise names; the rest is folded away, as long as it has its default.
+Parameters of the promise come first; the others are folded away while they have their default.
 """
 
 import re
@@ -22,9 +22,8 @@ K: Final = "k"
 class Field:
     """One parameter on the page.
 
-    option: as on the command line, without dashes. bound: what a number must be, empty where its method says
-    it only when asked. choices: empty where a value is written. text: what is chosen now. first: whether it
-    stands outside the fold.
+    option: as on the command line, without dashes. bound: of a number, empty if the method checks it only on
+    use. choices: empty for free text. text: the current value. first: whether it stands outside the fold.
     """
 
     option: str
@@ -37,86 +36,88 @@ class Field:
 
     @property
     def name(self) -> str:
-        """Of the field in forms."""
+        """The name of the field in forms."""
         return PREFIX + self.option
 
 
 def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:
-    """Every parameter that is no street graph, which the first step names. chosen: texts by option."""
-    promised = {each.name for each in fields(method_named(method).about.claim)}
+    """Every parameter except street graphs, which belong to the first step. chosen: texts by option."""
+    promised = {parameter.name for parameter in fields(method_named(method).about.claim)}
     return [
         Field(
             option=option,
-            help=each.help,
-            bound="" if each.bound is None else each.bound.words,
-            choices=choices_of(each),
-            default=default_text(each),
-            text=chosen.get(option, default_text(each)),
+            help=parameter.help,
+            bound="" if parameter.bound is None else parameter.bound.words,
+            choices=choices_of(parameter),
+            default=default_text(parameter),
+            text=chosen.get(option, default_text(parameter)),
             first=name in promised or option in chosen,
         )
-        for option, (name, each) in _written(method).items()
+        for option, (name, parameter) in _text_parameters(method).items()
     ]
 
 
 def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[str, str]:
-    """What a form says of the parameters, texts by option, without those that say their default.
+    """The parameters in a form, texts by option, without defaults.
 
-    chosen: what holds for a parameter that the form does not have. Raises RefusedError, with a sentence for
-    each field, for values that the method does not take.
+    chosen: for parameters that are not in the form. Raises RefusedError, with a sentence per field, for
+    refused values.
     """
-    own = _written(method)
+    parameters = _text_parameters(method)
     texts = {
         option: form.one(PREFIX + option) if PREFIX + option in form else chosen.get(option, "")
-        for option in own
+        for option in parameters
     }
     named = declared_parameters(method_named(method))
     values: dict[str, Any] = {}
-    said: dict[str, str] = {}
-    for option, (name, each) in own.items():
+    complaints: dict[str, str] = {}
+    for option, (name, parameter) in parameters.items():
         if texts[option]:
             try:
-                values[name] = parse_value(each, texts[option])
-                each.require(name, values[name])
+                values[name] = parse_value(parameter, texts[option])
+                parameter.require(name, values[name])
             except ShoalError as error:
-                said[option] = with_option_names(error.cli_message, named)
-    if not said:
+                complaints[option] = with_option_names(error.cli_message, named)
+    if not complaints:
         try:
             method_named(method)(**values)
         except ShoalError as error:
             sentence = with_option_names(error.cli_message, named)
-            said[_named_first(sentence, own)] = sentence
-    if said:
-        shown = {PREFIX + option: sentence for option, sentence in said.items()}
-        raise RefusedError("error.settings", field_messages=shown, n=len(shown))
-    return {option: text for option, text in texts.items() if text and text != default_text(own[option][1])}
+            complaints[_first_named(sentence, parameters)] = sentence
+    if complaints:
+        messages = {PREFIX + option: sentence for option, sentence in complaints.items()}
+        raise RefusedError("error.settings", field_messages=messages, n=len(messages))
+    return {
+        option: text for option, text in texts.items() if text and text != default_text(parameters[option][1])
+    }
 
 
 def options_of(method: str, settings: Mapping[str, str]) -> dict[str, str | bool]:
     """The same as options of the command line."""
-    own = _written(method)
+    parameters = _text_parameters(method)
     return {
-        option: text == ON if own[option][1].switch else text
+        option: text == ON if parameters[option][1].switch else text
         for option, text in settings.items()
-        if not (own[option][1].switch and text not in (OFF, ON))
+        if not (parameters[option][1].switch and text not in (OFF, ON))
     }
 
 
 def needs_streets(method: str) -> bool:
     """Whether a method works on a street graph."""
-    return any(each.street_graph for each in declared_parameters(method_named(method)).values())
+    return any(parameter.street_graph for parameter in declared_parameters(method_named(method)).values())
 
 
-def _written(method: str) -> dict[str, tuple[str, Parameter]]:
+def _text_parameters(method: str) -> dict[str, tuple[str, Parameter]]:
     """Parameters that are written as text: name and declaration by option."""
     return {
-        each.option_of(name): (name, each)
-        for name, each in declared_parameters(method_named(method)).items()
-        if not each.street_graph
+        parameter.option_of(name): (name, parameter)
+        for name, parameter in declared_parameters(method_named(method)).items()
+        if not parameter.street_graph
     }
 
 
-def _named_first(sentence: str, own: Mapping[str, tuple[str, Parameter]]) -> str:
-    """The field that a complaint names first; the size of the crowd where it names none."""
-    found = {option: re.search(rf"(?<![\w-])(--)?{option}(?![\w-])", sentence) for option in own}
-    at = {option: match.start() for option, match in found.items() if match is not None}
+def _first_named(sentence: str, parameters: Mapping[str, tuple[str, Parameter]]) -> str:
+    """The first field that a message names; the size of the crowd if none."""
+    matches = {option: re.search(rf"(?<![\w-])(--)?{option}(?![\w-])", sentence) for option in parameters}
+    at = {option: match.start() for option, match in matches.items() if match is not None}
     return min(at, key=lambda option: at[option]) if at else K

@@ -65,11 +65,7 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """How many records fit.
-
-    records: all records. each: those that fit each sighting. together: those that fit all; different:
-    distinct ones among these.
-    """
+    """The number of records, and of those that match each sighting, and all together, in all and distinct."""
 
     records: int
     each: tuple[int, ...]
@@ -78,36 +74,15 @@ class Fit:
 
 
 def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
-    """Count the records that fit known times and places.
+    """Count the records that match known times and places; neither raw data nor linkage is needed.
 
-    A box fits when it holds the place and the time, a point when it lies within 200 m and 10 min of them.
+    A box matches when it holds the place and the time, a point within 200 m and 10 min of them. Raises
+    MisuseError without a sighting, and for degrees without a plane of the release or the reverse.
 
-    Parameters
-    ----------
-    release
-        The release alone; neither raw data nor linkage is needed.
-    sightings
-        Known times and places of a person.
-
-    Returns
-    -------
-    Fit
-        Records that fit each sighting, and all of them.
-
-    Raises
-    ------
-    MisuseError
-        Without a sighting, for degrees where the release has no plane, or the other way round.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> from shoal_desk.sightings import Sighting, records_that_fit
-    >>> city = shoal.read(shoal.synthesize(30, 1, 1))
-    >>> release, _ = shoal.Glove(k=3).anonymize(city, shoal.Randomness.from_system())
-    >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
-    >>> records_that_fit(release, [sighting]).together >= 3
-    True
+    Examples -------- >>> import shoal >>> from shoal_desk.sightings import Sighting, records_that_fit >>>
+      city = shoal.read(shoal.synthesize(30, 1, 1)) >>> release, _ = shoal.Glove(k=3).anonymize(city,
+      shoal.Randomness.from_system()) >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100,
+      y_m=city.y[0] * 100) >>> records_that_fit(release, [sighting]).together >= 3 True
     """
     if not sightings:
         raise MisuseError("nothing is known; give at least one time with its place")

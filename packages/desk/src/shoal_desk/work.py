@@ -1,8 +1,8 @@
-"""The process that carries out one job: command after command, each in a process of its own.
+"""The process of one job: its commands in order, each in a process of its own.
 
-It belongs to no server and to no browser: both may end while it works. Whether it lives is told by a lock
-that it holds, which no crash leaves behind. ``python -m shoal_desk.work FOLDER`` starts it; ended by SIGTERM
-it lets the command under way clean up, and says that it was canceled.
+It belongs to no server and to no browser: both may end while it works. It holds a lock while it lives, which
+no crash leaves behind. ``python -m shoal_desk.work FOLDER`` starts it; on SIGTERM it lets the current command
+clean up, and records that it was canceled.
 """
 
 import json
@@ -29,7 +29,7 @@ PROGRESS_FILE: Final = "progress.json"
 LOCK_FILE: Final = "lock"
 CANCEL_FILE: Final = "cancel"
 _TRIES: Final = 20
-_TELLS: Final = (
+_RESULT_CODES: Final = (
     0,
     1,
     3,
@@ -37,11 +37,11 @@ _TELLS: Final = (
 
 
 @contextmanager
-def held(file: Path, *, tries: int = 1) -> Iterator[int | None]:
-    """Hold the lock of a file; gives its descriptor, None when somebody else holds it.
+def hold_lock(file: Path, *, tries: int = 1) -> Iterator[int | None]:
+    """Hold the lock of a file; gives its descriptor, None when another process holds it.
 
-    tries: how often to ask, a tenth of a second apart, since who only looks holds it for a moment. A process
-    that inherits the descriptor holds the lock, too.
+    tries: a tenth of a second apart, since a mere look holds it for a moment. A process that inherits the
+    descriptor holds the lock, too.
     """
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -60,23 +60,23 @@ def _locked(descriptor: int, *, wait_s: float) -> bool:
 
 
 def result_file(folder: Path, number: int) -> Path:
-    """What a command printed, once it has ended."""
+    """The output of a finished command."""
     return folder / f"{number}.json"
 
 
-def take_up(folder: Path) -> None:
-    """Keep what a command printed to its end after its worker was killed; nobody else may hold the lock.
+def recover_result(folder: Path) -> None:
+    """Keep the complete output of a command whose worker was killed; the caller holds the lock.
 
-    A command prints its result last, at once. So what can be read as JSON is all of it.
+    A command prints its result last, at once. So output that parses as JSON is complete.
     """
     with suppress(OSError, ValueError, OutputError):
-        said = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
-        if said["state"] != "running":
+        status = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
+        if status["state"] != "running":
             return
-        printed = folder / f"{said['command']}.partial"
+        printed = folder / f"{status['command']}.partial"
         json.loads(printed.read_text(encoding="utf-8"))
-        printed.replace(result_file(folder, said["command"]))
-        if said["command"] + 1 == len(
+        printed.replace(result_file(folder, status["command"]))
+        if status["command"] + 1 == len(
             json.loads((folder / PLAN_FILE).read_text(encoding="utf-8"))["commands"]
         ):
             _say(folder, "done")
@@ -87,13 +87,7 @@ def _say(folder: Path, state: str, **more: Any) -> None:
 
 
 class Worker:
-    """Carries out the commands in a folder.
-
-    Parameters
-    ----------
-    folder
-        Of the job, with its plan.
-    """
+    """Runs the commands of the plan in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -102,19 +96,19 @@ class Worker:
         self._lock = -1
 
     def run(self) -> None:
-        """Work through what is not done yet, unless another process does."""
-        with held(self._folder / LOCK_FILE, tries=_TRIES) as lock:
+        """Run the remaining commands, unless another process does."""
+        with hold_lock(self._folder / LOCK_FILE, tries=_TRIES) as lock:
             if lock is not None:
                 self._lock = lock
                 self._work()
 
     def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
-        """End the command under way, and begin no other."""
+        """End the current command, and start no other."""
         self._stopped = True
         if self._child is not None:
             self._child.terminate()
 
-    def carry_out(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
+    def run_command(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
         """Run one command to its end; its exit code."""
         self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
             [sys.executable, "-m", "shoal", *arguments, "--json"],
@@ -151,11 +145,11 @@ class Worker:
         _say(self._folder, "done")
 
     def _one(self, number: int, arguments: list[str]) -> str | None:
-        """Run one command; what it complained of, None when it gave a result."""
+        """Run one command; its error message, or None with a result."""
         printed, complained = (self._folder / f"{number}.{name}" for name in ("partial", "messages"))
         with printed.open("wb") as out, complained.open("wb") as err:
-            code = 1 if self._stopped else self.carry_out(arguments, out, err)
-        if code in _TELLS and printed.stat().st_size:
+            code = 1 if self._stopped else self.run_command(arguments, out, err)
+        if code in _RESULT_CODES and printed.stat().st_size:
             printed.replace(result_file(self._folder, number))
             return None
         lines = complained.read_text(encoding="utf-8", errors="replace").strip().splitlines()

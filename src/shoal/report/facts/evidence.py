@@ -78,7 +78,9 @@ class Evidence:
         kind = self.facts.release.kind
         names = [name for name, metric in METRICS.items() if kind in metric.in_record_of]
         return tuple(
-            one for one in measure_facts(self.facts, names) if self._people_behind(one) >= LEAST_PEOPLE
+            measurement
+            for measurement in measure_facts(self.facts, names)
+            if self._people_behind(measurement) >= LEAST_PEOPLE
         )
 
     @cached_property

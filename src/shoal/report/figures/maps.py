@@ -86,7 +86,7 @@ def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float
         x=x,
         y=y,
         shades=[
-            [one if occupied else None for one, occupied in zip(line, row, strict=True)]
+            [level if occupied else None for level, occupied in zip(line, row, strict=True)]
             for line, row in zip(shade.tolist(), (per_km2 > 0).tolist(), strict=True)
         ],
         palette="blues",
@@ -118,11 +118,15 @@ def vanished_by_place(vanished: Vanished) -> Drawing:
     cells = Cells(
         x=x,
         y=y,
-        shades=[[None if math.isnan(one) else math.ceil(MOST_SHADES * one) for one in row] for row in shares],
+        shades=[
+            [None if math.isnan(share) else math.ceil(MOST_SHADES * share) for share in row] for row in shares
+        ],
         palette="reds",
         title="share of raw samples lost",
         scale=range(MOST_SHADES + 1),
         labels=[(1.0 + MOST_SHADES * part / 4, f"{25 * part} %") for part in range(5)],
-        words=[["" if math.isnan(one) else f"about {percent(one)} lost" for one in row] for row in shares],
+        words=[
+            ["" if math.isnan(share) else f"about {percent(share)} lost" for share in row] for row in shares
+        ],
     )
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[cells], height=height)

@@ -174,7 +174,9 @@ def example_in_time(example: Example, grid: Grid) -> Drawing:
         for number, (t, _, _) in enumerate(example.members)
     ]
     return Drawing(
-        x=axes.from_zero("hours after the first sample", [*x, *(at for one in members for at in one.x)]),
+        x=axes.from_zero(
+            "hours after the first sample", [*x, *(at for member in members for at in member.x)]
+        ),
         y=axes.of_names("", [f"member {top - row}" for row in range(top)], upright=True),
         layers=[published, *members],
         height=min(1.2, 0.15 + _ROW * top),

@@ -37,7 +37,7 @@ def strongest_in_words(entry: Mapping[str, Any] | None, otherwise: str) -> str:
         return f"strongest attack: {otherwise}"
     words = attack_in_words(entry["name"], entry["asked"])
     return (
-        f"strongest attack of those tried: {words.somebody} {words.before} {percent(entry['rate'])} "
+        f"strongest attack among those tested: {words.somebody} {words.before} {percent(entry['rate'])} "
         f"({percent(entry['low'])} to {percent(entry['high'])}) {words.after}; guessing would give "
         f"{percent(entry['baseline'])} [{entry['name']}, {entry['knowledge']}]"
     )

@@ -1,4 +1,4 @@
-"""The six steps of the desk, in their order: one file each, and one row here."""
+"""The six steps of the desk in order: one file each, and one row here."""
 
 from typing import Final
 

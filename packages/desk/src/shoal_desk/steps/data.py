@@ -1,4 +1,4 @@
-"""Step 1: which data, how it was read, what was left out, and what has to be looked at before going on."""
+"""Step 1: the data, how it is read, what is left out, and warnings to confirm."""
 
 from typing import Any, Final
 
@@ -50,18 +50,18 @@ EXAMPLES: Final = {  # how a field is filled in, the same in every language
 FEW_PEOPLE: Final = 20
 
 
-def warnings_of(found: dict[str, Any]) -> list[str]:
-    """What somebody has to look at: rows that are left out or mended, and everything that was assumed.
+def warnings_of(inspection: dict[str, Any]) -> list[str]:
+    """Warnings to confirm: dropped and repaired rows, and all assumptions.
 
-    What one sentence says of all rows is not asked a second time with their number.
+    An assumption about all rows is not repeated with their number.
     """
-    repaired = dict(found["rows_repaired"])
-    if TAKEN_AS_UTC in found["notes"]:
+    repaired = dict(inspection["rows_repaired"])
+    if TAKEN_AS_UTC in inspection["notes"]:
         repaired.pop(NAIVE, None)
     return [
-        *(f"{counted(rows, 'row')} dropped: {reason}" for reason, rows in found["rows_dropped"].items()),
+        *(f"{counted(rows, 'row')} dropped: {reason}" for reason, rows in inspection["rows_dropped"].items()),
         *(f"{counted(rows, 'row')} repaired: {reason}" for reason, rows in repaired.items()),
-        *found["notes"],
+        *inspection["notes"],
     ]
 
 
@@ -91,44 +91,51 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
 
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
-    found = work.found(work.data)
-    shown: dict[str, Any] = {"options": OPTIONS, "examples": EXAMPLES, "streets": GROUND, "found": found}
-    if found is not None:
+    inspection = work.result(work.data)
+    content: dict[str, Any] = {
+        "options": OPTIONS,
+        "examples": EXAMPLES,
+        "streets": GROUND,
+        "found": inspection,
+    }
+    if inspection is not None:
         ground = desk.ground(work.choices)
-        shown |= {
-            "warnings": warnings_of(found),
-            "few": found["subjects"] < FEW_PEOPLE,
-            "map": letters_map(found, words("data.map_label"), ground),
-            "no_ground": _why_not_drawn(ground, found),
-            "clock": clock(found["samples_by_hour"], words("data.clock_label")),
-            "gap": None if found["median_gap_s"] is None else words.number(seconds(found["median_gap_s"])),
-            "gaps": [words.number(seconds(one)) for one in found["gap_quantiles_s"] or ()],
+        content |= {
+            "warnings": warnings_of(inspection),
+            "few": inspection["subjects"] < FEW_PEOPLE,
+            "map": letters_map(inspection, words("data.map_label"), ground),
+            "no_ground": _why_not_drawn(ground, inspection),
+            "clock": clock(inspection["samples_by_hour"], words("data.clock_label")),
+            "gap": None
+            if inspection["median_gap_s"] is None
+            else words.number(seconds(inspection["median_gap_s"])),
+            "gaps": [words.number(seconds(gap_s)) for gap_s in inspection["gap_quantiles_s"] or ()],
         }
-    return shown
+    return content
 
 
-def _why_not_drawn(ground: MapGround, found: dict[str, Any]) -> str:
-    """Why the user's own streets or tiles show nothing of this data; empty where they do."""
-    west_m, south_m, east_m, north_m = found["map_bounds_m"]
+def _why_not_drawn(ground: MapGround, inspection: dict[str, Any]) -> str:
+    """Why the user's streets or tiles do not cover this data, or nothing."""
+    west_m, south_m, east_m, north_m = inspection["map_bounds_m"]
     try:
-        ground.require_over((west_m, south_m, east_m, north_m), found["crs"])
+        ground.require_over((west_m, south_m, east_m, north_m), inspection["crs"])
     except ShoalError as error:
         return str(error)
     return ""
 
 
 def _done(work: Work) -> bool:
-    found = work.found(work.data)
-    return found is not None and set(warnings_of(found)) <= set(work.choices.confirmed)
+    inspection = work.result(work.data)
+    return inspection is not None and set(warnings_of(inspection)) <= set(work.choices.confirmed)
 
 
 def _summary(work: Work, words: Words) -> list[str]:
-    found = work.found(work.data)
+    inspection = work.result(work.data)
     if not work.choices.source:
         return []
     lines = [work.choices.source]
-    if found is not None:
-        people, samples = (words.number(f"{found[name]:,}") for name in ("subjects", "samples"))
+    if inspection is not None:
+        people, samples = (words.number(f"{inspection[name]:,}") for name in ("subjects", "samples"))
         lines.append(words("data.counts", people=people, samples=samples))
     return lines
 

@@ -1,4 +1,4 @@
-"""Step 2: whom the promise is about."""
+"""Step 2: the unit of protection."""
 
 from typing import Any, Final, get_args
 
@@ -19,18 +19,18 @@ def _take(_choices: Choices, form: Form) -> dict[str, Any]:
 
 
 def _content(_desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
-    return {"units": UNITS, "found": work.found(work.unit), "before": work.found(work.data)}
+    return {"units": UNITS, "found": work.result(work.unit), "before": work.result(work.data)}
 
 
 def _summary(work: Work, words: Words) -> list[str]:
     if not work.choices.unit:
         return []
-    found = work.found(work.unit)
+    inspection = work.result(work.unit)
     lines = [words(f"people.{work.choices.unit}")]
     if work.choices.per_day:
         lines.append(words("people.per_day"))
-    if found is not None:
-        lines.append(words("people.count", people=words.number(f"{found['subjects']:,}")))
+    if inspection is not None:
+        lines.append(words("people.count", people=words.number(f"{inspection['subjects']:,}")))
     return lines
 
 
@@ -39,6 +39,6 @@ PEOPLE: Final = Step(
     jobs=("unit",),
     take=_take,
     content=_content,
-    done=lambda work: work.found(work.unit) is not None,
+    done=lambda work: work.result(work.unit) is not None,
     summary=_summary,
 )

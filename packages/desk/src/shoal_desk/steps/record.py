@@ -1,4 +1,4 @@
-"""Step 6: what is stated beside what was measured, and the record to sign."""
+"""Step 6: statements in addition to measurements, and the record to sign."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -25,24 +25,24 @@ FIELDS: Final = (
 
 
 def _take(_choices: Choices, form: Form) -> dict[str, Any]:
-    stated = {name: form.one(name) for name in FIELDS if form.one(name)}
+    statement = {name: form.one(name) for name in FIELDS if form.one(name)}
     try:
-        Statement.model_validate(stated)
+        Statement.model_validate(statement)
     except ValidationError as error:
         where = str(error.errors()[0]["loc"][0])
         key = "error.date" if where == "reassess_on" else "error.statement"
-        raise RefusedError(key, field=where, text=stated[where]) from error
-    return {"statement": stated}
+        raise RefusedError(key, field=where, text=statement[where]) from error
+    return {"statement": statement}
 
 
 def free_name(folder: Path) -> Path:
-    """Where the next record is written: no earlier one is overwritten."""
+    """The file of the next record, which overwrites none."""
     names = ["record.html", *(f"record-{number}.html" for number in range(2, 1000))]
     return next(folder / name for name in names if not (folder / name).exists())
 
 
 def _content(desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
-    written = work.found(work.record)
+    written = work.result(work.record)
     return {
         "fields": FIELDS,
         "written": written,
@@ -52,7 +52,7 @@ def _content(desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
 
 
 def _summary(work: Work, words: Words) -> list[str]:
-    written = work.found(work.record)
+    written = work.result(work.record)
     return [] if written is None else [words("record.line", file=Path(written["record"]).name)]
 
 
@@ -61,6 +61,6 @@ RECORD: Final = Step(
     jobs=("record",),
     take=_take,
     content=_content,
-    done=lambda work: work.found(work.record) is not None,
+    done=lambda work: work.result(work.record) is not None,
     summary=_summary,
 )

@@ -1,4 +1,4 @@
-"""Step 5: the release is written, verified and attacked, and looked at from both sides."""
+"""Step 5: the release is written, verified, attacked, and inspected."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -44,7 +44,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         return {"shown_class": form.one("like")}
     settings = settings_from(form, choices.method, settings_of(choices))
     k = int(settings.pop(K, fields_of(choices.method, {})[0].default))
-    wanted: dict[str, Any] = {
+    places: dict[str, Any] = {
         "output": form.one("output"),
         "linkage": form.one("linkage"),
         "private_report": form.one("private_report") if "private" in form else "",
@@ -54,27 +54,27 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         "linkage": "error.no_linkage",
         "private_report": "error.no_private_report",
     }
-    for name, text in wanted.items():
+    for name, text in places.items():
         if name == "private_report" and "private" not in form:
             continue
         if not text or text != getattr(choices, name):
-            wanted[name] = str(new_path(text, keys[name]))
-    read_entry(lambda: require_outside(choices.source, *(Path(text) for text in wanted.values() if text)))
-    secret = [Path(wanted[name]) for name in ("linkage", "private_report") if wanted[name]]
-    if any(file.is_relative_to(wanted["output"]) for file in secret):
+            places[name] = str(new_path(text, keys[name]))
+    read_entry(lambda: require_outside(choices.source, *(Path(text) for text in places.values() if text)))
+    secret = [Path(places[name]) for name in ("linkage", "private_report") if places[name]]
+    if any(file.is_relative_to(places["output"]) for file in secret):
         raise RefusedError("error.secret_inside")
     if len(set(secret)) < len(secret):
         raise RefusedError("error.same_file")
-    return wanted | {"k": k, "settings": settings, "shown_class": ""}
+    return places | {"k": k, "settings": settings, "shown_class": ""}
 
 
 def settings_of(choices: Choices) -> dict[str, str]:
-    """Every parameter of the method that was chosen, the size of the crowd with them."""
+    """Every parameter of the chosen method, including k."""
     return {K: str(choices.k), **choices.settings}
 
 
 def classes_of(release: Release) -> list[dict[str, Any]]:
-    """Some records with how many equal them and how many boxes they have, the smallest classes first."""
+    """Some records with the size of their class and their number of boxes, the smallest classes first."""
     if release.kind == "points":
         return []
     crowds = crowds_of(release)
@@ -92,7 +92,7 @@ def classes_of(release: Release) -> list[dict[str, Any]]:
 
 
 def find(desk: Desk, choices: Choices, form: Form) -> Fit:
-    """How many records fit the times and places of a form; raises RefusedError for an entry that is none."""
+    """Count the records that match the times and places of a form; raises RefusedError for a wrong entry."""
     sightings = []
     for number in range(SIGHTINGS):
         when, first, second = (form.one(f"{name}-{number}") for name in ("when", "lat", "lon"))
@@ -107,35 +107,36 @@ def find(desk: Desk, choices: Choices, form: Form) -> Fit:
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     choices, folder = work.choices, desk.folder
-    shown: dict[str, Any] = {
+    content: dict[str, Any] = {
         "defaults": _places(work, folder),
-        "written": work.found(work.release),
-        "verdict": work.found(work.release, 1),
-        "attacked": work.found(work.release, 2),
+        "written": work.result(work.release),
+        "verdict": work.result(work.release, 1),
+        "attacked": work.result(work.release, 2),
         "sightings": range(SIGHTINGS),
         "settings": fields_of(choices.method, settings_of(choices)),
         "no_anonymity": _no_anonymity(work),
     }
-    shown["planned"] = _planned(choices, shown["defaults"], folder)
-    if shown["written"] is not None:
-        shown |= _looked_at(desk, work, words)
-        shown["extents"] = [
+    content["planned"] = _preview_plan(choices, content["defaults"], folder)
+    if content["written"] is not None:
+        content |= _release_view(desk, work, words)
+        content["extents"] = [
             (words(f"extent.{name}"), words.number(text(row["raw_samples"])))
             for name, text in _EXTENTS
-            if (row := shown["written"]["accuracy"].get(name)) is not None and row["raw_samples"] is not None
+            if (row := content["written"]["accuracy"].get(name)) is not None
+            and row["raw_samples"] is not None
         ]
-    if shown["attacked"] is not None:
-        rates, kind = shown["attacked"]["attacks"], METHODS[choices.method].about.publishes
-        shown["rates"] = strongest_first(rates, kind)
-        shown["risks"] = risks_of(choices.recipients, rates, kind)
-    of_class = work.found(work.shown_class)
+    if content["attacked"] is not None:
+        rates, kind = content["attacked"]["attacks"], METHODS[choices.method].about.publishes
+        content["rates"] = strongest_first(rates, kind)
+        content["risks"] = risks_of(choices.recipients, rates, kind)
+    of_class = work.result(work.shown_class)
     if of_class is not None:
-        shown["beliefs"] = strongest_first(of_class["attacks"], METHODS[choices.method].about.publishes)
-    return shown
+        content["beliefs"] = strongest_first(of_class["attacks"], METHODS[choices.method].about.publishes)
+    return content
 
 
 def _places(work: Work, folder: Path) -> dict[str, str]:
-    """Where to write: as chosen, under a new name where an earlier release of other choices has that one."""
+    """The chosen places, or new names if an earlier release has them."""
     choices = work.choices
     places = {
         "output": Path(choices.output or folder / "release"),
@@ -148,28 +149,26 @@ def _places(work: Work, folder: Path) -> dict[str, str]:
 
 
 def _free(path: Path) -> Path:
-    """The path, or the first with a number behind its name that is not there yet."""
     numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))
-    return next(one for one in (path, *numbered) if not one.exists())
+    return next(candidate for candidate in (path, *numbered) if not candidate.exists())
 
 
-def _planned(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """What would be run with the choices as they are, and with the places that the page proposes."""
+def _preview_plan(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
     places = {name: defaults[name] for name in ("output", "linkage")}
     plan = release_plan(choices.model_copy(update=places), folder, folder / "attacks.json")
     return {
-        "commands": [command.shown() for command in plan.commands],
+        "commands": [command.shell_line() for command in plan.commands],
         "files": {str(path): text for path, text in plan.files.items()},
     }
 
 
 def _no_anonymity(work: Work) -> str:
-    """Why a claim that holds is no anonymity; empty where it is."""
-    written = work.found(work.release)
+    """Why a claim that holds is no anonymity, or nothing."""
+    written = work.result(work.release)
     return "" if written is None else CLAIMS[written["claim"]["type"]].no_anonymity
 
 
-def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
+def _release_view(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     try:
         release = desk.release(work.choices)
     except (ShoalError, OSError) as error:
@@ -187,12 +186,12 @@ def _looked_at(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
 
 
 def _done(work: Work) -> bool:
-    verdict = work.found(work.release, 1)
-    return verdict is not None and bool(verdict["holds"]) and work.found(work.release, 2) is not None
+    verdict = work.result(work.release, 1)
+    return verdict is not None and bool(verdict["holds"]) and work.result(work.release, 2) is not None
 
 
 def _summary(work: Work, words: Words) -> list[str]:
-    written, verdict = work.found(work.release), work.found(work.release, 1)
+    written, verdict = work.result(work.release), work.result(work.release, 1)
     if written is None:
         return []
     lines = [words("release.line", records=words.number(f"{written['n_records']:,}"))]

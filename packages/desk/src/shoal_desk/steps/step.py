@@ -1,4 +1,4 @@
-"""What each step of the desk says of itself."""
+"""The interface of the steps of the desk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,20 +14,9 @@ from shoal_desk.words import Words
 class Step:
     """One step.
 
-    Parameters
-    ----------
-    name
-        In addresses, and of its template.
-    jobs
-        The work that it starts, by the names that ``Work`` has for it.
-    take
-        What a form changes of the choices; raises RefusedError for an entry that cannot be used.
-    content
-        What its page shows, beside what every page has.
-    done
-        Whether the next step may begin.
-    summary
-        What was chosen, in a few words, for the pages of all later steps.
+    name: in addresses, and of its template. jobs: the work that it starts, by names in ``Work``. take: the
+    changes of a form to the choices; raises RefusedError. content: of its page, in addition to that of every
+    page. done: whether the next step may begin. summary: of the choices, for the pages of later steps.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Step 4: what each method costs and gives away, on a sample; one of them is picked."""
+"""Step 4: the precision and risk of methods on a sample, and the choice of one."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -11,11 +11,10 @@ from shoal.utility import METRICS
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work
 from shoal_desk.figures import frontier
-from shoal_desk.library import translated
 from shoal_desk.settings import needs_streets
 from shoal_desk.steps.step import Step
 from shoal_desk.steps.whom import adversary_words
-from shoal_desk.words import Words
+from shoal_desk.words import Words, translate
 
 _LARGEST_K: Final = 1_000
 _PEOPLE: Final = (10, 100_000)
@@ -25,21 +24,21 @@ _LEFT: Final = ("samples-covered", "people-suppressed")
 
 
 def methods_compared() -> list[str]:
-    """Methods that need nothing but the data: no street graph."""
+    """Methods that need no street graph."""
     return [name for name in METHODS if not needs_streets(name)]
 
 
 def methods_offered(choices: Choices) -> list[str]:
-    """Those, and with a street graph all."""
+    """Methods for these choices: all with a street graph."""
     return [name for name in METHODS if "streets-nodes" in choices.streets or not needs_streets(name)]
 
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "pick" in form:
         method, _, k = form.one("pick").rpartition(" k=")
-        return _picked(choices, method, k)
+        return _choose_method(choices, method, k)
     if "direct" in form:
-        return _picked(choices, form.one("method"), form.one("k"))
+        return _choose_method(choices, form.one("method"), form.one("k"))
     methods = form.many("methods")
     if not methods or not set(methods) <= set(methods_compared()):
         raise RefusedError("error.no_method")
@@ -55,33 +54,33 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     }
 
 
-def _picked(choices: Choices, method: str, k: str) -> dict[str, Any]:
+def _choose_method(choices: Choices, method: str, k: str) -> dict[str, Any]:
     if method not in methods_offered(choices):
         raise RefusedError("error.pick")
     size = whole_number(k, 2, _LARGEST_K)
     read_entry(lambda: method_named(method)(k=size))
-    kept = choices.settings if method == choices.method else {}
-    return {"method": method, "k": size, "settings": kept}
+    current_settings = choices.settings if method == choices.method else {}
+    return {"method": method, "k": size, "settings": current_settings}
 
 
 def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
-    found = work.found(work.study)
-    shown: dict[str, Any] = {
+    comparison = work.result(work.study)
+    content: dict[str, Any] = {
         "methods": methods_compared(),
         "described": {name: _in_words(METHODS[name].about.summary, words) for name in methods_compared()},
         "offered": methods_offered(work.choices),
-        "found": found,
+        "found": comparison,
         "points": [],
     }
-    if found is not None:
-        metric = METRICS[found["budget"]["utility"]]
-        points = sorted(found["points"], key=lambda point: (point["worst_gain"], point["label"]))
-        shown |= {
+    if comparison is not None:
+        metric = METRICS[comparison["budget"]["utility"]]
+        points = sorted(comparison["points"], key=lambda point: (point["worst_gain"], point["label"]))
+        content |= {
             "points": [
                 point
                 | {
-                    "sentence": _sentence(point, found, words),
-                    "on_frontier": point["label"] in found["frontier"],
+                    "sentence": _sentence(point, comparison, words),
+                    "on_frontier": point["label"] in comparison["frontier"],
                 }
                 for point in points
             ],
@@ -93,22 +92,21 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
                 words("trade.risk_axis"),
                 lambda value: words.number(show(value, metric.unit)),
             ),
-            "claims": {one["label"]: one["claim"] for one in found["releases"]},
+            "claims": {release["label"]: release["claim"] for release in comparison["releases"]},
         }
-    return shown
+    return content
 
 
-def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) -> str:
-    """What one release costs and gives away."""
-    metric = METRICS[found["budget"]["utility"]]
-    result = next(one for one in found["releases"] if one["label"] == point["label"])
+def _sentence(point: Mapping[str, Any], comparison: Mapping[str, Any], words: Words) -> str:
+    metric = METRICS[comparison["budget"]["utility"]]
+    result = next(entry for entry in comparison["releases"] if entry["label"] == point["label"])
     played = [*chain.from_iterable(result["attacks"].values()), *result["attacks_of_its_claim"]]
     worst = next(
-        one
-        for one in played
-        if one["target"] == "release" and f"{one['name']}, {one['knowledge']}" == point["worst_by"]
+        entry
+        for entry in played
+        if entry["target"] == "release" and f"{entry['name']}, {entry['knowledge']}" == point["worst_by"]
     )
-    measured = {one["name"]: one["value"] for one in result["measurements"]}
+    measured = {entry["name"]: entry["value"] for entry in result["measurements"]}
     sentence = words(
         "trade.sentence",
         risk=words.number(percent(point["worst"])),
@@ -128,8 +126,8 @@ def _sentence(point: Mapping[str, Any], found: Mapping[str, Any], words: Words) 
 
 
 def _in_words(english: str, words: Words) -> str:
-    """What the library says, in the language of the page; in English where nobody said it so."""
-    return translated(english, words.language) or english
+    """A sentence of the library in the language of the page, or in English."""
+    return translate(english, words.language) or english
 
 
 def _summary(work: Work, words: Words) -> list[str]:

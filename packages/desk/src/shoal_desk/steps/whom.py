@@ -1,4 +1,4 @@
-"""Step 3: who will receive the release, and so which adversaries are played."""
+"""Step 3: the recipients, and so the adversaries."""
 
 from functools import partial
 from typing import Any, Final
@@ -14,7 +14,7 @@ from shoal_desk.words import Words
 
 
 def adversary_words(text: str) -> str:
-    """What an adversary knows and does, in plain English; library.py has its other languages."""
+    """The knowledge and action of an adversary in English; translated on the page."""
     return parse_knowledge(text).adversary.sentence
 
 
@@ -39,12 +39,12 @@ def _take(_choices: Choices, form: Form) -> dict[str, Any]:
 
 
 def _content(_desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
-    known = {
+    texts_by_recipient = {
         name: tuple(dict.fromkeys((*row.knowledge, *work.choices.recipients.get(name, ()))))
         for name, row in RECIPIENTS.items()
     }
     return {
-        "known": known,
+        "known": texts_by_recipient,
         "chosen": {
             name: work.choices.recipients.get(name, row.knowledge) for name, row in RECIPIENTS.items()
         },
