@@ -180,8 +180,8 @@ def require_shuffle_proof(
         group.over(_product(group, proof.commitments), _product(group, bases)),
         group.over(proof.chain[-1], group.power(start, product)),
         weighted(proof.commitments),
-        weighted([one.c1 for one in before]),
-        weighted([one.c2 for one in before]),
+        weighted([ciphertext.c1 for ciphertext in before]),
+        weighted([ciphertext.c2 for ciphertext in before]),
     )
     answered = _map_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
     of_g = _powers_of_generator(group, 8 * _answer_bytes(_sizes(group, size).link))
@@ -225,8 +225,8 @@ def _map_totals(
         power(group.g, of_keys),
         power(group.g, of_end),
         group.times(power(group.g, of_weighted), joined(bases)),
-        group.over(joined([one.c1 for one in after]), power(group.g, of_masks)),
-        group.over(joined([one.c2 for one in after]), power(y, of_masks)),
+        group.over(joined([ciphertext.c1 for ciphertext in after]), power(group.g, of_masks)),
+        group.over(joined([ciphertext.c2 for ciphertext in after]), power(y, of_masks)),
     ]
 
 
@@ -290,8 +290,8 @@ def _statement(
     state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
     for element in (group.p, group.g, y, *commitments):
         state.update(group.to_bytes(element))
-    for one in (*before, *after):
-        state.update(group.to_bytes(one.c1) + group.to_bytes(one.c2))
+    for ciphertext in (*before, *after):
+        state.update(group.to_bytes(ciphertext.c1) + group.to_bytes(ciphertext.c2))
     return state.digest()
 
 

@@ -35,7 +35,7 @@ class Scoping:
         side = self.area_km * _UDEG_PER_KM
         band = (first.lat_udeg + 90 * MICRO) // side
         middle = abs(band * side + side // 2 - 90 * MICRO)
-        wide = side << sum(middle >= one for one in _WIDER_FROM_UDEG)
+        wide = side << sum(middle >= border for border in _WIDER_FROM_UDEG)
         column = (first.lon_udeg + 180 * MICRO) // wide
         period = first.start_min // (self.period_days * _DAY_MIN)
         return b"%d km %d days: %d %d %d" % (self.area_km, self.period_days, band, column, period)

@@ -67,11 +67,11 @@ def _move(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
     away_m, toward = _JITTER_M * math.sqrt(chance.unit()), 2 * math.pi * chance.unit()
     lat, lon = destination(prior.lat_deg[place], prior.lon_deg[place], away_m, toward)
     points = []
-    for one in real:
-        far_m = distance_m(anchor.lat_deg, anchor.lon_deg, one.lat_deg, one.lon_deg)
-        bearing = bearing_between(anchor.lat_deg, anchor.lon_deg, one.lat_deg, one.lon_deg)
+    for point in real:
+        far_m = distance_m(anchor.lat_deg, anchor.lon_deg, point.lat_deg, point.lon_deg)
+        bearing = bearing_between(anchor.lat_deg, anchor.lon_deg, point.lat_deg, point.lon_deg)
         lat_lon = destination(lat, lon, far_m, turn + (-bearing if mirror else bearing))
-        points.append(Point(lat_lon[0], (lat_lon[1] + 180) % 360 - 180, one.t_min))
+        points.append(Point(lat_lon[0], (lat_lon[1] + 180) % 360 - 180, point.t_min))
     return points
 
 
@@ -85,7 +85,7 @@ class _Publicity:
 
     def look(self, points: Sequence[Point]) -> Floats:
         """Return the average publicity, the least, and the nearness of public places, as logarithms [3]."""
-        lat, lon = np.radians([(one.lat_deg, one.lon_deg) for one in points]).T[:, :, None]
+        lat, lon = np.radians([(point.lat_deg, point.lon_deg) for point in points]).T[:, :, None]
         east = (lon - self._lon + np.pi) % (2 * np.pi) - np.pi
         squared_m = ((lat - self._lat) ** 2 + (east * np.cos(lat)) ** 2) * EARTH_M**2
         publicity = np.log(self._floor + np.exp(-squared_m / (2 * _AROUND_M**2)) @ self._weights)

@@ -60,7 +60,9 @@ def choose_subtrajectories(n_points: int, how_many: int, longest: int, chance: C
     pairs = list(itertools.combinations(range(n_points), 2))
     # drawn with as many to spare as may turn out to be pairs
     larger = [
-        one for one in draw_subtrajectories(n_points, how_many + n_pairs, longest, chance) if len(one) > 2
+        places
+        for places in draw_subtrajectories(n_points, how_many + n_pairs, longest, chance)
+        if len(places) > 2
     ]
     picks = sorted(chance.permutation(len(larger))[: how_many - n_pairs])
     return sorted([*pairs, *(larger[place] for place in picks)])

@@ -43,7 +43,7 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = D
         common = [
             places
             for places, count in phi.items()
-            if count >= least and not any(one <= set(places) for one in rare)
+            if count >= least and not any(rare_set <= set(places) for rare_set in rare)
         ]
         return min(common, key=lambda places: (-len(places), places), default=())
     gone = frozenset[int]().union(*rare) if how == "strict" else smallest_hitting_set(rare)
@@ -56,7 +56,7 @@ def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[fr
     near: dict[int, set[int]] = {}
     for places, count in phi.items():
         # a rare part of a common one would be a contradiction; then neither is trusted
-        if count >= least and not any(one <= set(places) for one in rare):
+        if count >= least and not any(rare_set <= set(places) for rare_set in rare):
             for place in places:
                 near.setdefault(place, set()).update(set(places) - {place})
     best: Places = ()
@@ -72,14 +72,14 @@ def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[fr
         first, later = free[0], free[1:]
         waiting.append((chosen, later))
         further = (*chosen, first)
-        if not any(one <= set(further) for one in rare):
+        if not any(rare_set <= set(further) for rare_set in rare):
             waiting.append((further, [place for place in later if place in near[first]]))
     return best if len(best) > 1 else ()
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS) -> frozenset[int]:
     """Find a smallest set that meets each of these sets; after ``budget`` steps, a greedy one."""
-    minimal = [one for one in set(sets) if not any(other < one for other in set(sets))]
+    minimal = [members for members in set(sets) if not any(other < members for other in set(sets))]
     if not minimal:
         return frozenset()
     greedy = _greedy(minimal)
@@ -89,7 +89,7 @@ def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS)
         if not waiting or waiting[0][0] >= len(greedy):
             return greedy
         size, chosen = heapq.heappop(waiting)
-        unmet = next((one for one in minimal if one.isdisjoint(chosen)), None)
+        unmet = next((members for members in minimal if members.isdisjoint(chosen)), None)
         if unmet is None:
             return frozenset(chosen)
         for place in sorted(unmet):
@@ -103,8 +103,8 @@ def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS)
 def _greedy(sets: Collection[frozenset[int]]) -> frozenset[int]:
     remaining, chosen = list(sets), set[int]()
     while remaining:
-        places = sorted({place for one in remaining for place in one})
-        best = max(places, key=lambda place: sum(place in one for one in remaining))
+        places = sorted({place for members in remaining for place in members})
+        best = max(places, key=lambda place: sum(place in members for members in remaining))
         chosen.add(best)
-        remaining = [one for one in remaining if best not in one]
+        remaining = [members for members in remaining if best not in members]
     return frozenset(chosen)

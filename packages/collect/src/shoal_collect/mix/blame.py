@@ -291,7 +291,7 @@ def _wrong_hashes(votes: dict[int, Vote], slots: Slots) -> frozenset[int]:
 
 def _inputs(session: Session, slots: Slots) -> tuple[Ciphertext, ...]:
     lists = (read_input(session, slots[Kind.INPUT_COMMIT, m], slots[Kind.INPUT, m]) for m in range(session.n))
-    return tuple(one for ciphertexts in lists for one in ciphertexts)
+    return tuple(ciphertext for ciphertexts in lists for ciphertext in ciphertexts)
 
 
 def _list_after(session: Session, signed: SignedMessage) -> tuple[Ciphertext, ...]:

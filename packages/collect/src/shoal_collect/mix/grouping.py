@@ -111,7 +111,9 @@ class Lottery:
             raise PeerError("too-late", "the lottery has started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits
         return Lottery(
-            self.round_name, tuple(one for one in self.identities if one in heard), self.restarts + 1
+            self.round_name,
+            tuple(identity for identity in self.identities if identity in heard),
+            self.restarts + 1,
         )
 
     def _require_known(self, identity: bytes) -> None:

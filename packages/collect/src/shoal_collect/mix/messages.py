@@ -114,7 +114,9 @@ class Hop:
 
 def encode_list(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:
     """Encode both parts of each ciphertext, in order."""
-    return b"".join(group.to_bytes(part) for one in ciphertexts for part in (one.c1, one.c2))
+    return b"".join(
+        group.to_bytes(part) for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)
+    )
 
 
 def decode_list(session: Session, body: bytes) -> tuple[Ciphertext, ...]:

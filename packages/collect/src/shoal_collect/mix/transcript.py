@@ -54,7 +54,9 @@ def read_hop(
     group, context = session.group, session.context(signed.sender)
     require_strip_proof(group, shares[signed.sender], before, hop.stripped, hop.proof, context)
     if hop.shuffle is not None:
-        stripped = [Ciphertext(one.c1, c2) for one, c2 in zip(before, hop.stripped, strict=True)]
+        stripped = [
+            Ciphertext(ciphertext.c1, c2) for ciphertext, c2 in zip(before, hop.stripped, strict=True)
+        ]
         require_shuffle_proof(
             group,
             combined_key(group, shares[signed.sender + 1 :]),
@@ -76,18 +78,19 @@ def make_hop(
     """
     share, rest = keys
     chance = Chance(seed)
-    stripped = [strip(session.group, secret, one) for one in before]
+    stripped = [strip(session.group, secret, ciphertext) for ciphertext in before]
     shuffled: list[Ciphertext] = []
     order: list[int] = []
     masks: list[mpz] = []
     if me < session.n - 1:
         masks = [session.group.draw_secret(chance) for _ in stripped]
         remasked = [
-            remask_with(session.group, rest, one, mask) for one, mask in zip(stripped, masks, strict=True)
+            remask_with(session.group, rest, ciphertext, mask)
+            for ciphertext, mask in zip(stripped, masks, strict=True)
         ]
         order = chance.permutation(len(remasked))
         shuffled = [remasked[place] for place in order]
-    second, context = tuple(one.c2 for one in stripped), session.context(me)
+    second, context = tuple(ciphertext.c2 for ciphertext in stripped), session.context(me)
     proof = prove_strip(session.group, secret, share, before, second, context, chance)
     if not session.proven or not shuffled:
         return Hop(second, proof, tuple(shuffled))
@@ -101,7 +104,8 @@ def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -
     """Encrypt the envelopes (step 1), with all chance from one seed."""
     chance = Chance(seed)
     return tuple(
-        encrypt(session.group, y, session.group.encode(one, session.sealed_bytes), chance) for one in sealed
+        encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
+        for envelope_bytes in sealed
     )
 
 

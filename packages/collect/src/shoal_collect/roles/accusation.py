@@ -65,7 +65,7 @@ class Accusation:
         """Encode it; parts of variable length follow their length."""
         head = bytes((self.tag, len(self.identities), self.culprit)) + b"".join(self.identities)
         fixed = _MAGIC + self.collector_key + self.round_name + self.seed + head + self.entry + self.token_key
-        return fixed + b"".join(len(one).to_bytes(4) + one for one in (self.terms, *self.frames))
+        return fixed + b"".join(len(part).to_bytes(4) + part for part in (self.terms, *self.frames))
 
 
 def read_accusation(body: bytes) -> Accusation:
@@ -106,20 +106,22 @@ def read_accusation(body: bytes) -> Accusation:
 
 def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
     """Return the purpose of the culprit's token; raise PeerError unless the fault is proven."""
-    one, culprit = accusation, accusation.identities[accusation.culprit]
+    culprit = accusation.identities[accusation.culprit]
     try:
-        terms = Terms.model_validate_json(one.terms)
+        terms = Terms.model_validate_json(accusation.terms)
     except ValidationError as error:
         raise PeerError("bad-record", "an accusation with terms that cannot be") from error
     if terms.registrar is None or bytes.fromhex(terms.registrar.key) != registrar_key:
         raise PeerError("not-entitled", "an accusation in a round of another registrar, or of none")
-    if len(set(one.identities)) < len(one.identities):
+    if len(set(accusation.identities)) < len(accusation.identities):
         raise PeerError("out-of-range", "an accusation in a group with the same member twice")
-    signed, token = split_roster(one.entry, admitted=True)
-    require_signature(culprit, b"join", terms.join_text(one.round_name), signed)
-    purpose = purpose_of(one.collector_key, terms.registrar)
-    require_token(read_stated_key(registrar_key, purpose, one.token_key), culprit, token)
-    channel = channel_name(terms.join_text(one.round_name), one.seed, one.identities)
-    if one.culprit not in find_proven_culprits(mix_run(channel, one.identities, terms, one.tag), one.frames):
+    signed, token = split_roster(accusation.entry, admitted=True)
+    require_signature(culprit, b"join", terms.join_text(accusation.round_name), signed)
+    purpose = purpose_of(accusation.collector_key, terms.registrar)
+    require_token(read_stated_key(registrar_key, purpose, accusation.token_key), culprit, token)
+    channel = channel_name(terms.join_text(accusation.round_name), accusation.seed, accusation.identities)
+    if accusation.culprit not in find_proven_culprits(
+        mix_run(channel, accusation.identities, terms, accusation.tag), accusation.frames
+    ):
         raise PeerError("bad-proof", "messages that prove no fault of the member whom they accuse")
     return purpose

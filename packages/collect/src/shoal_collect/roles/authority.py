@@ -81,7 +81,10 @@ class Authority:
             identifier, user = raw_id.decode("ascii"), raw_user.decode()
         except UnicodeDecodeError as error:
             raise PeerError("bad-record", "a claim whose identifier or user is not text") from error
-        if not any(_is_signed(one, b"receipt", raw_id + key, receipt_signed) for one in self._collector_keys):
+        if not any(
+            _is_signed(collector_key, b"receipt", raw_id + key, receipt_signed)
+            for collector_key in self._collector_keys
+        ):
             raise PeerError(
                 "unknown-collector",
                 "an identifier of no collector that this authority knows; its operator has to name each one",

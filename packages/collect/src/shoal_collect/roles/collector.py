@@ -153,11 +153,11 @@ class Collector:
 
     def _store_releases(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
         releases, bad = decode_releases(records)
-        for one in releases:
-            if utility_of(one.points, len(one.points)) >= self.least_utility:
+        for release in releases:
+            if utility_of(release.points, len(release.points)) >= self.least_utility:
                 try:
-                    self.require(one.points)
-                    keep(one)
+                    self.require(release.points)
+                    keep(release)
                 except PeerError:
                     bad += 1  # out of bounds, or the name of another release: whose it is spoils only her own
         return bad

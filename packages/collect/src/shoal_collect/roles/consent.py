@@ -161,8 +161,8 @@ def describe_counting(witnesses: Sequence[OtherCollector]) -> list[str]:
         ]
     return [
         *(
-            f"A witness checks the answers, and sees the questions, too: {one.url}, key {one.key}."
-            for one in witnesses
+            f"A witness checks the answers, and sees the questions, too: {witness.url}, key {witness.key}."
+            for witness in witnesses
         ),
         "If the collector and all witnesses tell the same lie, nobody finds out.",
         several,

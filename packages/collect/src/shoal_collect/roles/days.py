@@ -77,7 +77,7 @@ def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: 
     try:
         day = ClosedDay.read(answer["closed"])
         name, tag = bytes.fromhex(answer["name"]), bytes.fromhex(answer["tag"])
-        at, path = int(answer["at"]), [bytes.fromhex(one) for one in answer["path"]]
+        at, path = int(answer["at"]), [bytes.fromhex(digest) for digest in answer["path"]]
     except (KeyError, TypeError, ValueError) as error:
         raise PeerError("bad-answer", "the collector does not show a release in its closed day") from error
     merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, None, points), path)

@@ -53,7 +53,7 @@ class GroupSession:
         now_s: float,
     ) -> None:
         self.group, self._signing_seed, self._chance = group, signing_seed, chance
-        witnesses = (bytes.fromhex(one.key) for one in group.terms.witnesses)
+        witnesses = (bytes.fromhex(witness.key) for witness in group.terms.witnesses)
         self._keys = (server_key, *witnesses)  # whose answers must agree
         self._answer_chains: dict[
             int, list[bytes]
@@ -335,9 +335,9 @@ class GroupSession:
                 raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
             parts = zip(records, _parts(answers), strict=True)
             read.append([read_answer(key, record, part) for record, part in parts])
-        if len({one.snapshot for answers in read for one in answers}) > 1:
+        if len({answer.snapshot for answers in read for answer in answers}) > 1:
             raise PeerError("bad-answer", "answers from the states of several days")
-        return [list(one) for one in zip(*read, strict=True)]
+        return [list(answer) for answer in zip(*read, strict=True)]
 
     def _accept_answers(self, number: int, chain: list[bytes]) -> None:
         """Raises PeerError unless all collectors answered, and equally."""

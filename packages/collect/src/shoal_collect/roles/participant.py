@@ -71,8 +71,8 @@ def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
     """Step 2: turn points into cylinders in order of time; a new release ``period`` gives new circles."""
     blurs = member.blurs or [member.blur] * len(member.points)
     drawn = (
-        cylinder_for(point, one, member.device_key, period)
-        for point, one in zip(member.points, blurs, strict=True)
+        cylinder_for(point, point_blur, member.device_key, period)
+        for point, point_blur in zip(member.points, blurs, strict=True)
     )
     return tuple(sorted(set(drawn)))
 
@@ -123,8 +123,8 @@ def choose_questions(
     # the rest has no room for a whole decoy, and a part would stand out: only canaries go there
     while len(records) < size:
         canary = fake_trajectory(prior, max(3, len(points)), blurs, chance, canary=True)
-        nowhere = next(one for one in canary if one.lat_udeg < NOBODY_SOUTH_OF_UDEG)
-        for other in [one for one in canary if one != nowhere][: size - len(records)]:
+        nowhere = next(cylinder for cylinder in canary if cylinder.lat_udeg < NOBODY_SOUTH_OF_UDEG)
+        for other in [cylinder for cylinder in canary if cylinder != nowhere][: size - len(records)]:
             name = chance.take(16)
             canaries.add(name)
             records.append(encode_query(Query(name, tuple(sorted((other, nowhere))))))
@@ -143,12 +143,12 @@ def _distinct_points(member: Participant, most: int) -> tuple[list[Point], list[
     """The true points with their blurs, one per cell and slot."""
     blurs = member.blurs or [member.blur] * len(member.points)
     by_draw: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
-    for point, one in zip(member.points, blurs, strict=True):
+    for point, point_blur in zip(member.points, blurs, strict=True):
         # one draw may be the same for two slots, three hardly
-        drawn = tuple(cylinder_for(point, one, bytes((number,)) * 32, 0) for number in range(3))
-        by_draw.setdefault(drawn, (point, one))
+        drawn = tuple(cylinder_for(point, point_blur, bytes((number,)) * 32, 0) for number in range(3))
+        by_draw.setdefault(drawn, (point, point_blur))
     distinct = list(by_draw.values())[:most]
-    return [point for point, _ in distinct], [one for _, one in distinct]
+    return [point for point, _ in distinct], [point_blur for _, point_blur in distinct]
 
 
 def count_others(
@@ -188,7 +188,10 @@ def count_others(
 def _is_counted(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Thresholds) -> bool:
     """Whether a release would have been counted for a query."""
     return occurs(
-        [[place for place, point in enumerate(points) if similar(one, point, thresholds)] for one in query]
+        [
+            [place for place, point in enumerate(points) if similar(query_point, point, thresholds)]
+            for query_point in query
+        ]
     )
 
 

@@ -264,9 +264,9 @@ class ParticipantRound:
     def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
         release = draft.release
         try:
-            one = document["receipts"][release.name.hex()]
+            entry = document["receipts"][release.name.hex()]
             receipt = Receipt(
-                str(one["identifier"]), bytes.fromhex(one["claim_key"]), bytes.fromhex(one["signed"])
+                str(entry["identifier"]), bytes.fromhex(entry["claim_key"]), bytes.fromhex(entry["signed"])
             )
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError(

@@ -193,11 +193,11 @@ class Registrar:
         needed = self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
         for period, prefix, signed in clearances:
             if period in needed:
-                one = Purpose(purpose.collector_key, purpose.days, period)
-                key = self._key(one, CLEARANCE_KEY)[0].public
-                require_blind_signature(key, prefix + cleared_text(person, one), signed)
-                cleared.append(one)
-        if missing := set(needed) - {one.period for one in cleared}:
+                earlier = Purpose(purpose.collector_key, purpose.days, period)
+                key = self._key(earlier, CLEARANCE_KEY)[0].public
+                require_blind_signature(key, prefix + cleared_text(person, earlier), signed)
+                cleared.append(earlier)
+        if missing := set(needed) - {earlier.period for earlier in cleared}:
             raise PeerError(
                 "not-entitled",
                 f"clearances of {len(missing)} earlier tokens of this account are missing: a proof of blame "

@@ -103,14 +103,14 @@ def find_succession(
     key on the way was not signed by the one before, has two successors, or was replaced before.
     """
     successor = dict[str, Successor]()
-    for one in (*followed, *filter(_is_signed, statements)):
-        if one.role not in _SIGNERS[role]:
+    for succession in (*followed, *filter(_is_signed, statements)):
+        if succession.role not in _SIGNERS[role]:
             continue
-        earlier = successor.setdefault(one.old, one)
-        if (earlier.new, earlier.sealing) != (one.new, one.sealing):
+        earlier = successor.setdefault(succession.old, succession)
+        if (earlier.new, earlier.sealing) != (succession.new, succession.sealing):
             raise PeerError("bad-signature", "two successors of one key, so the old key is in other hands")
     way = list[Successor]()
-    passed = {one.old for one in followed} | {current.hex()}
+    passed = {succession.old for succession in followed} | {current.hex()}
     at = current.hex()
     while at != target.hex():
         step = successor.get(at)
@@ -147,7 +147,11 @@ def follow_succession(
 
 def find_predecessors(role: Role, key: bytes, statements: Iterable[Successor]) -> list[Successor]:
     """Find the successors that lead to a key from the earliest one in the statements, the earliest first."""
-    before = {one.new: one for one in filter(_is_signed, statements) if one.role in _SIGNERS[role]}
+    before = {
+        succession.new: succession
+        for succession in filter(_is_signed, statements)
+        if succession.role in _SIGNERS[role]
+    }
     way = list[Successor]()
     at = key.hex()
     while at in before and len(way) < len(before):

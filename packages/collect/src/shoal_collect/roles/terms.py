@@ -99,7 +99,7 @@ class Terms(BaseModel):
 
     @model_validator(mode="after")
     def _require_consistent(self) -> "Terms":
-        if len({one.key for one in self.witnesses}) < len(self.witnesses):
+        if len({witness.key for witness in self.witnesses}) < len(self.witnesses):
             raise ValueError("two witnesses with one key; give each witness a key of its own")
         if self.least_radius_m > self.most_radius_m or self.least_gap_min > self.most_gap_min:
             raise ValueError("a least radius or gap above the greatest")

@@ -80,7 +80,7 @@ def read_batch(session: bytes, members: Sequence[bytes], body: bytes) -> Batch:
     end = at + len(members) * _SLICE_BYTES
     if not body or len(vouchers) != body[0] or len(body) <= end:
         raise PeerError("bad-length", f"a batch of {len(body)} bytes that ends before its questions")
-    slices = tuple(body[one : one + _SLICE_BYTES] for one in range(at, end, _SLICE_BYTES))
+    slices = tuple(body[start : start + _SLICE_BYTES] for start in range(at, end, _SLICE_BYTES))
     batch = Batch(body[end:], slices, vouchers)
     for place, signed in vouchers.items():
         require_voucher(members[place], session, slices, signed)

@@ -171,7 +171,9 @@ class _Submissions:
 
 
 def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
-    rows = [(one.start_min, one.end_min, one.lat_udeg, one.lon_udeg, one.radius_m) for one in points]
+    rows = [
+        (point.start_min, point.end_min, point.lat_udeg, point.lon_udeg, point.radius_m) for point in points
+    ]
     start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
     return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
 
@@ -219,14 +221,14 @@ def simulate_with_cryptography(
         spent_s = time.process_time() - began
     shared = outcome.shared.values()
     counts = [
-        (places, phi, set(places) <= set(one.places_kept))
-        for one in shared
-        for places, phi in one.phi.items()
+        (places, phi, set(places) <= set(participant.places_kept))
+        for participant in shared
+        for places, phi in participant.phi.items()
     ]
     shares = [
-        sum(set(places) <= set(one.places_kept) for places in one.phi) / len(one.phi)
-        for one in shared
-        if one.places_kept and one.phi
+        sum(set(places) <= set(participant.places_kept) for places in participant.phi) / len(participant.phi)
+        for participant in shared
+        if participant.places_kept and participant.phi
     ]
     result = Result(
         len(shared),
@@ -241,7 +243,7 @@ def simulate_with_cryptography(
         "without_a_trip": len(people) - len(trips),
         "groups_failed": len(outcome.failed),
         "waiting_for_a_group": len(outcome.waiting),
-        "claims_at_the_authority": sum(one.identifier is not None for one in shared),
+        "claims_at_the_authority": sum(participant.identifier is not None for participant in shared),
         "cpu_s_per_member": round(spent_s / max(len(shared), 1), 2),
     }
     return result, facts

@@ -283,8 +283,8 @@ def mix(
         for i, m in enumerate(members)
     ]
     outcomes = network.run(machines)
-    opened = next((one.records for one in outcomes if isinstance(one, OpenedRecords)), None)
-    return opened, [one for one in outcomes if isinstance(one, AbortedRun)]
+    opened = next((outcome.records for outcome in outcomes if isinstance(outcome, OpenedRecords)), None)
+    return opened, [outcome for outcome in outcomes if isinstance(outcome, AbortedRun)]
 
 
 def submit(
@@ -307,15 +307,15 @@ def submit(
             if not missing or not network.arrivals(asker.identity, SERVER, record):
                 continue
             try:
-                replies = [one.answer(asker.identity, record, day) for one in collectors]
+                replies = [collector.answer(asker.identity, record, day) for collector in collectors]
             except PeerError as refused:
                 if refused.kind != "too-many":
                     raise
                 continue
             answer = require_agreement(
                 [
-                    read_answer(one.public_key, record, reply)
-                    for one, reply in zip(collectors, replies, strict=True)
+                    read_answer(collector.public_key, record, reply)
+                    for collector, reply in zip(collectors, replies, strict=True)
                 ]
             )
             if answer.snapshot != day:
@@ -348,10 +348,10 @@ def submit_releases(
         arrivals = network.arrivals(member.identity, SERVER, b"".join(records))
         for _ in range(arrivals):
             if until is None:
-                receipts, *_ = [one.accept(records, day)[0] for one in collectors]
+                receipts, *_ = [collector.accept(records, day)[0] for collector in collectors]
             else:
-                for one in collectors:
-                    one.accept_bootstrap(records, day, until)
+                for collector in collectors:
+                    collector.accept_bootstrap(records, day, until)
         if arrivals:
             break
     return receipts

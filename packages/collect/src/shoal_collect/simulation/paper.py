@@ -156,10 +156,13 @@ def exponentiations(world: Any) -> Iterator[Figure]:
         spent[place] += powers - before
     for place, secret in enumerate(secrets):
         before = powers
-        lists = [elgamal.strip(group, secret, one) for one in lists]
+        lists = [elgamal.strip(group, secret, ciphertext) for ciphertext in lists]
         if place < n - 1:
             rest = elgamal.combined_key(group, key_shares[place + 1 :])
-            lists = [elgamal.remask_with(group, rest, one, group.draw_secret(chance)) for one in lists]
+            lists = [
+                elgamal.remask_with(group, rest, ciphertext, group.draw_secret(chance))
+                for ciphertext in lists
+            ]
         spent[place] += powers - before
     for place, name in enumerate(("first of 3", "second of 3", "last of 3")):
         yield (name, "exponentiations with 3 records each", spent[place])

@@ -67,14 +67,14 @@ def is_in_tracks(trajectories: Trajectories) -> bool:
 def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
     """Numbers of each person's trajectories, in the order of the ids; raises MisuseError as ``trips_of``."""
     people: dict[str, list[int]] = {}
-    for number, one in enumerate(trajectories.ids):
-        person, slash, _ = one.rpartition("/")
+    for number, identifier in enumerate(trajectories.ids):
+        person, slash, _ = identifier.rpartition("/")
         if is_in_tracks(trajectories) and not slash:
             raise MisuseError(
                 f"the column '{TRACK}' must hold PERSON/TRIP, for example 010/20081023025304; of "
                 f"{trajectories.n_subjects} values one has no slash"
             )
-        people.setdefault(person if is_in_tracks(trajectories) else one, []).append(number)
+        people.setdefault(person if is_in_tracks(trajectories) else identifier, []).append(number)
     return people
 
 
