@@ -66,11 +66,8 @@ def _add_share(code: int, share: float, codes: Integers, shares: Floats) -> None
 def list_presence(
     touched: TouchedSquares, corners: float, totals: Floats, listed: Integers, listed_shares: Floats
 ) -> int:
-    """List the share of each record's presence in each square; return the number of entries.
-
-    corners: share of a box's presence at its corners; the rest is spread evenly. totals: float64 [r] from
-    ``total_presence``. listed: int64 [2, at least all counts] records and squares, each pair once.
-    """
+    """List the share of each record's presence in each square; return the number of entries."""
+    # corners: share of a box's presence at its corners, the rest is even; totals: by ``total_presence``
     offsets, squares, firsts, counts, height = touched
     n = 0
     for record in range(len(offsets) - 1):

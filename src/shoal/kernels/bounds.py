@@ -53,11 +53,8 @@ def empty_passed_pairs(order: Integers) -> PassedPairs:
 def add_least_costs(
     offsets: Integers, entries: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
-    """Add to sums[lane] the weighted least costs of the places or bins of rank r to the person in each lane.
-
-    table: int16 [P, LANES]. Returns the number of lanes below the limit; stops early at 0, since sums only
-    grow.
-    """
+    """Add to sums[lane] the weighted least costs of the places or bins of rank r to each lane's person."""
+    # Returns the number of lanes below the limit; stops early at 0, since sums only grow.
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
         for position in range(first, min(first + _STEP, offsets[r + 1])):
@@ -132,10 +129,8 @@ def possible_ranks(
 def find_passing_pairs(
     ranked: RankedPeople, begin: int, limits: Numbers, costs: BlockCosts, passed: PassedPairs
 ) -> None:
-    """Fill ``passed`` with the ranks whose bound is below their limit.
-
-    Lane l is compared with ranks longer than begin + l, or equally long and later. limits: int32 [n].
-    """
+    """Fill ``passed`` with the ranks whose bound is below their limit."""
+    # lane l is compared with ranks longer than begin + l, or equally long and later
     counts, rank, bound = passed
     lengths, stratum = ranked.lengths, ranked.stratum
     lanes = min(LANES, len(lengths) - begin)

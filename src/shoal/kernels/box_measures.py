@@ -85,10 +85,8 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
-    """Fill the duration and the extent dx + dy of the box that covers each sample, -1 where none does.
-
-    Only boxes of the subject's record count; of several, the shortest, then the smallest.
-    """
+    """Fill each sample's duration and extent dx + dy of the covering box of its subject's record, or -1."""
+    # of several boxes the shortest, then the smallest
     for subject in range(len(owned.record_of)):
         record = owned.record_of[subject]
         first = owned.box_offsets[record] if record >= 0 else 0
@@ -166,10 +164,7 @@ _CORNERS: Final = 4
 def _share_changes(
     low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
 ) -> None:
-    """Fill ``at`` and ``by`` [4]: where and how much a range's share changes from pixel to pixel.
-
-    Shares are equal except in the first and last pixel. Parts outside the map are cut off.
-    """
+    # Shares are equal except in the first and last pixel. Parts outside the map are cut off.
     length = (high - low) / side
     begin = min(max((low - start) / side, 0.0), float(pixels))
     end = min(max((high - start) / side, 0.0), float(pixels))
@@ -196,11 +191,8 @@ def add_density_changes(
     side: float,
     corners: Floats,
 ) -> None:
-    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 density changes at the edges of each box.
-
-    start: x and y of the map's lower corner in cells; side: of a pixel, in cells. Each kind of change has its
-    own sums, so that they do not depend on each other's order.
-    """
+    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 density changes at each box's edges."""
+    # Each kind of change has its own sums, so that they do not depend on each other's order.
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
     for box in range(len(x_min)):
@@ -229,11 +221,8 @@ def find_top_subjects(
     hits: Integers,
     named: Integers,
 ) -> None:
-    """Find the subjects with samples in the most boxes of each record.
-
-    offsets [r + 1], boxes [b, 6]: of the records. Fills hits [r], in how many boxes
-    these subjects have samples, and named [r, c], the first such subjects, ascending, -1 = no more.
-    """
+    """Find the subjects with samples in the most boxes of each record."""
+    # hits: [r], in how many; named: [r, c], the first such subjects, ascending, -1 = no more
     t, x, y, subject = samples
     count = np.zeros(n_subjects, dtype=np.int64)
     last_box = np.full(n_subjects, -1, dtype=np.int64)

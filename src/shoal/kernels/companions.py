@@ -47,11 +47,8 @@ def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int
 def _cheapest_sample(
     tracks: Tracks, i: int, near: int, first: int, last: int, weights: Weights, floor: int, likely: int
 ) -> tuple[Any, Any]:
-    """Return the least cost of sample i with a sample of q (rows first to last), and such a row.
-
-    near: the first row of q not before i. floor: lower bound of the result. Starts from the guess ``likely``,
-    runs both ways from ``near``, and ends where time alone costs too much.
-    """
+    # The first row of q not before i is ``near``, a lower bound ``floor``. From the guess ``likely``, the
+    # search runs both ways from ``near`` and ends where time alone costs too much.
     _, t, x, y = tracks
     place, per_slot = weights
     widest, row = len(place) - 1, likely
@@ -78,7 +75,8 @@ def _cheapest_sample(
 def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """Least cost of p's samples in any record shared with q; sums above the limit return limit + 1."""
+    """Least cost of p's samples in any record shared with q, where each box holds samples of both."""
+    # sums above the limit return limit + 1; bounds: space for p's squares
     offsets, t, _, _ = tracks
     total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
     first, last = offsets[q], offsets[q + 1]

@@ -1,7 +1,6 @@
-"""An index that finds the boxes that contain a position.
+"""An index that finds the boxes that contain a position, in classes of extents of at most 2**L by start.
 
-Boxes are sorted along one axis within classes of similar length: class L holds extents of at most 2**L,
-sorted by start. So the boxes that may contain a position start in a known range, and each box is stored once.
+So the boxes that may contain a position start in a known range, and each box is stored once.
 """
 
 from typing import NamedTuple
@@ -35,11 +34,8 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 def fill_time_index(
     boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
-    """Fill an index over time except class_offsets; the sort by level and start is stable.
-
-    offsets: record i owns boxes offsets[i] to offsets[i + 1]. counts: [p + 1] zeros, one entry for each level
-    and each start from ``least`` on.
-    """
+    """Fill an index over time except class_offsets; the sort by level and start is stable."""
+    # counts: [p + 1] zeros, one entry for each level and each start from ``least`` on
     span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
         counts[np.int64(levels[b]) * span + boxes[b, 0] - least + 1] += 1

@@ -222,10 +222,7 @@ def _least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 def cost_outlines(
     outlines: Numbers, x: int, y: int, side: int, size: int, count: int, scale: Scale, costs: Numbers
 ) -> None:
-    """Fill one place's LeastCosts.of_outlines [TOGETHER / STRIDE, STRIDE] for the first ``count`` outlines.
-
-    Costs are capped where a sum over one stride would not fit 32 bits.
-    """
+    """Fill one place's LeastCosts.of_outlines, capped where a sum over a stride would not fit 32 bits."""
     kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
     cap, most = both * scale.half, ((1 << 31) - 1) // stride
     for j in range(count):

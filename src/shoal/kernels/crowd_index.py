@@ -113,10 +113,7 @@ def _costs_within(
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs[lane] with costs, times both sizes, at most 2 reach, to indexed boxes from ``begin`` on.
-
-    box: first and end of t, x and y. Casts keep numba from widening numbers to 64 bits.
-    """
+    # costs[lane]: times both sizes, at most 2 reach. Casts keep numba from widening numbers to 64 bits.
     kind = others.dtype.type
     n_a, n_b = sizes
     t_start, t_end, x_min, x_max, y_min, y_max = box
@@ -141,10 +138,8 @@ def _costs_within(
 def fill_lower_bounds(
     crowds: Crowds, index: CrowdIndex, hours: Hours, slot: int, most: float, lowest: LowerBounds, scale: Scale
 ) -> None:
-    """Fill lowest.sums with bounds to ``slot``: most exceed the effort ``most``, or else all are 0.
-
-    Each box costs at least the lesser of its reach and the least cost within reach.
-    """
+    """Fill lowest.sums with bounds to ``slot``: most exceed the effort ``most``, or else all are 0."""
+    # each box costs at least the lesser of its reach and the least cost within reach
     boxes, sizes, n_boxes = crowds.boxes, index.sizes, len(index.owner)
     kind = boxes.t_start.dtype.type
     first, stop = crowds.starts[slot], crowds.stops[slot]

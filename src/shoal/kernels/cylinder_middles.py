@@ -1,7 +1,4 @@
-"""Recover the middle of a circle of known radius that contains people, some of them moved to its edge.
-
-People at the edge of a circle that contains all are among the few outermost ones.
-"""
+"""Recover the middle of a circle of known radius that contains people, some moved to its edge."""
 
 import math
 from typing import Any, Final
@@ -64,7 +61,6 @@ def _middle(x: Floats, y: Floats, mean_x: float, mean_y: float, radius: float, s
 def _at_edge(
     x: Floats, y: Floats, outer: Integers, at_x: float, at_y: float, radius: float, slack: float
 ) -> int:
-    """Count people at the edge of a circle; -1 if it does not contain all outermost people."""
     for person in outer:
         if math.hypot(x[person] - at_x, y[person] - at_y) > radius + slack:
             return -1

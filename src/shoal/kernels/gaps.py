@@ -35,12 +35,8 @@ def _fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
 def _pair_stretches(
     raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
 ) -> int:
-    """Fill the spatial and temporal cost of each sample of the longer trajectory; return their number.
-
-    a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
-    then a. The cost is that of the first of the other's samples with the least stretch. Beyond the cap in
-    time only the nearest place counts, searched once for each place.
-    """
+    # a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
+    # then a. Beyond the cap in time only the nearest place counts, searched once for each place.
     m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
     longer_is_b = m_b > m_a
     if m_a == m_b:

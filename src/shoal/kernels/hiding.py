@@ -176,10 +176,7 @@ def generalize_pieces(
     boxes: Integers,
     counts: Integers,
 ) -> None:
-    """Generalize chosen[i] by k-merge with its guests, guest_starts[i] to guest_starts[i + 1].
-
-    The boxes [., 6] of piece i start at room[i], counts[i] of them, at most one for each of its samples.
-    """
+    """Generalize chosen[i] by k-merge with its guests; boxes from room[i] on, counts[i] <= its samples."""
     for i in range(len(chosen)):
         members = np.concatenate((chosen[i : i + 1], guests[guest_starts[i] : guest_starts[i + 1]]))
         size = 0

@@ -47,7 +47,6 @@ def _sides_along(spread: WeightedAreas, record: int, low: Integers, high: Intege
 
 @compiled
 def _expected_presence(spread: WeightedAreas, record: int) -> Any:
-    """(xs, ys, presence [len(xs), len(ys)]): of the rectangles between sides, weights spread evenly."""
     xs = _sides_along(spread, record, spread.x_min, spread.x_max)
     ys = _sides_along(spread, record, spread.y_min, spread.y_max)
     presence = np.zeros((len(xs), len(ys)))
@@ -121,10 +120,7 @@ def check_homes(
     present: Flags,
     retained: Flags,
 ) -> None:
-    """Fill present [n] and retained [n]: raw data has an area, and the record's likeliest area contains it.
-
-    people, records: int64 [n] rows of ``raw`` and their records in ``published``.
-    """
+    """Fill present [n] (raw data has an area) and retained [n] (the record's likeliest area contains it)."""
     for i in range(len(people)):
         present[i], x, y = _first_likeliest(raw, people[i])
         retained[i] = present[i] and _likeliest_contains(published, records[i], x, y)
@@ -134,12 +130,9 @@ def check_homes(
 def _add_presence(
     boxes: Integers, weights: Floats, n: int, xs: Integers, ys: Integers, expected: Floats, steady: Floats
 ) -> None:
-    """Add evidence of boxes [b, 6] for the cells (xs[i], ys[j]), both ascending.
-
-    A box is taken as the hull of n samples or a few more. expected: [i, j], the cell's share of each box.
-    steady: log of how much likelier the box is if the person returns to this cell than for one of 1,000
-    cells; many boxes that could contain the cell count more than one that must.
-    """
+    # A box is taken as the hull of n samples or a few more. expected: [i, j], the cell's share of each box.
+    # steady: log of how much likelier the box is if the person returns to this cell than for one of 1,000
+    # cells; many boxes that could contain the cell count more than one that must.
     for b in range(len(boxes)):
         x0, y0, x1, y1 = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
         first_i, first_j = first_not_below(xs, 0, len(xs), x0), first_not_below(ys, 0, len(ys), y0)
@@ -170,7 +163,8 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 @compiled
 def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
-    """Chances to name a cell (where sides meet) by steadiest and highest presence, for n-sample hulls."""
+    """The chances to name a cell by the steadiest and by the highest expected presence of a record."""
+    # candidates are the cells where sides meet; a box is taken as the hull of n samples or a few more
     rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
     rows = rows[spread.weights[rows] > 0]
     if not len(rows):
@@ -189,10 +183,8 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
 def fill_place_chances(
     spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
 ) -> None:
-    """Fill chances [r, 3]: to name the cell (x, y) of each record by steadiest, expected and even presence.
-
-    Boxes are taken as hulls of ``sizes`` samples, in the last column as filled evenly.
-    """
+    """Fill chances [r, 3]: to name the cell (x, y) by steadiest, expected and even presence."""
+    # boxes are taken as hulls of ``sizes`` samples, in the last column as filled evenly
     for record in range(len(chances)):
         chances[record, 0], chances[record, 1] = chances_at_corners(
             spread, record, sizes[record], x[record], y[record]

@@ -34,11 +34,8 @@ def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
 def _possible_sides(
     boxes: Integers, known_samples: Integers, first: Integers, second: Integers, bound: Flags
 ) -> None:
-    """Fill first, second and bound [b, 3]: on each axis t, x, y, where another sample of the box must lie.
-
-    A side that no known sample [s, 3] touches; if neither is touched, both, and ``second`` is the upper one.
-    If both are, the axis is not bound, and the mean of the known samples is filled in.
-    """
+    # Fill [b, 3] of t, x, y: a side that no known sample touches; if neither is touched, both, and ``second``
+    # is the upper one. If both are, the axis is not bound: the mean of the known samples is filled in.
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
     touched = np.empty((3, 2), dtype=np.bool_)
@@ -194,7 +191,8 @@ def score_guesses(
 
 @compiled
 def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
-    """Fill shares [2, r, 6] and errors [2, s, 2]: guesses with the known samples, and with none."""
+    """Guess and score in every reading: with the known samples, and with none."""
+    # shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them
     no_samples = np.empty((0, 3), dtype=np.int64)
     for reading in range(len(readings.box_offsets) - 1):
         rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
@@ -218,11 +216,8 @@ def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None
 def find_sharers(
     tracks: Tracks, people: Integers, boxes: Integers, begin: int, end: int, shares: Flags
 ) -> None:
-    """Fill shares [a]: which of ``people`` have samples in all boxes, and none outside from begin to end.
-
-    Person p has samples tracks.offsets[p] to tracks.offsets[p + 1], ordered by time. boxes: [b, 6] as
-    BOX_COLUMNS, ordered by time and disjoint in it.
-    """
+    """Fill shares [a]: which people have samples in all boxes, and none outside from begin to end."""
+    # boxes: ordered by time and disjoint in it
     offsets, t, x, y = tracks
     for place in range(len(people)):
         last = offsets[people[place] + 1]

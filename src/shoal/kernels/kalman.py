@@ -1,9 +1,8 @@
-"""Join points into tracks by a Kalman filter of position and velocity.
+"""Join points into tracks by a Kalman filter of position and velocity, a random walk.
 
-Velocities follow a random walk. The filter runs along the current links forward and backward in time, and a
-link costs the negative log density of either end seen from the other. Gruteser and Hoh (2005) tracked people
-by such a filter, the multiple-target tracking of Reid (1979); here links are assigned at least cost. Errors
-have the tails of Student's law, so that one large error counts less than two.
+The filter runs both ways in time; a link costs the negative log density of either end seen from the other.
+Gruteser and Hoh (2005) tracked people so, by Reid (1979); here links are assigned at least cost. Errors have
+the tails of Student's law, so that one large error counts less than two.
 """
 
 import math
@@ -53,10 +52,7 @@ def filter_states(
 def negative_log_density(
     states: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
 ) -> float:
-    """Negative log density, up to a constant, of (x, y) ``lasts`` seconds after the state of point i.
-
-    freedom: degrees of freedom of Student's law.
-    """
+    """Negative log density, up to a constant, of (x, y) ``lasts`` seconds after the state of point i."""
     variance = (
         states[i, 4] + 2 * lasts * states[i, 5] + lasts**2 * states[i, 6] + walk * lasts**3 / 3 + PLACE_M2
     )
@@ -87,7 +83,6 @@ def _likeliest_walk(
 def _kalman_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, freedom: float, band: int
 ) -> Floats:
-    """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible."""
     n, count = len(t), 0
     speeds = np.empty(n)
     for i in range(n):
@@ -120,10 +115,7 @@ def _kalman_costs(
 def join_with_filter(
     t: Floats, x: Floats, y: Floats, track: Integers, tracks: int, rounds: int, freedom: float
 ) -> Integers:
-    """int64 [n]: the track of each point, for points in ascending time.
-
-    track: [n], initial tracks for the first of ``rounds`` rounds. tracks: their number.
-    """
+    """int64 [n]: the track of each point, in ascending time, from initial tracks of the first round."""
     n = len(t)
     preceding, last = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     for i in range(n):

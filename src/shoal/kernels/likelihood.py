@@ -1,9 +1,7 @@
 """How likely known samples are under each record that could contain them.
 
-A record is a set of boxes, and a sample of its person lies in one of them. The way of publishing gives more
-away: a box that is the hull of few samples touches them, so its sides are likelier than its middle; and a
-person's places are in boxes of their record at all times, while another record contains a known sample only
-now and then.
+A box that is the hull of few samples touches them, so its sides are likelier than its middle; a person's
+places are in boxes of their record at all times, in another record only now and then.
 """
 
 import math
@@ -49,7 +47,8 @@ class LinkResults(NamedTuple):
 
 @compiled
 def hull_density(low: int, high: int, at: int, n: int) -> float:
-    """A sample's density along one axis of a hull of n samples or more: its ends have 1 / (n + 1) each."""
+    """The density of a sample's slot or cell along one axis of the hull of n samples or a few more."""
+    # one of n lies at either end with a chance of at least 1 / n; 1 / (n + 1) is used, for hulls of more
     length = high - low
     if length <= 2:
         return 1.0 / length
@@ -167,11 +166,8 @@ def _score_of(weights: Floats, cues: Floats, candidate: int) -> float:
 def name_record(
     weights: Floats, least: int, n_touched: int, own_class: int, pick: float, work: Workspace, sizes: Integers
 ) -> tuple[int, float]:
-    """The class that a rule names, and its chance to be the correct record.
-
-    Only classes that contain at least ``least`` samples count. pick: position among the classes with the
-    highest score, 0 to 1.
-    """
+    """The class that a rule names, and its chance to be the correct record."""
+    # only classes with at least ``least`` samples; pick: position among the highest scores, 0 to 1
     touched, samples_held, cues = work.touched, work.samples_held, work.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
     for i in range(n_touched):
@@ -200,10 +196,7 @@ def name_record(
 def link_victims(
     victims: KnownSamples, record_classes: RecordClasses, rules: Floats, results: LinkResults
 ) -> None:
-    """Fill ``results``: which records contain each victim's known samples, and which record each rule names.
-
-    rules: float64 [rules, 4], weights of the cues. Classes that contain most of the samples are scored.
-    """
+    """Fill ``results`` by rules [rules, 4], weights of cues; classes with most of the samples are scored."""
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for victim in range(len(victims.own_class)):
@@ -257,7 +250,8 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
 
 @compiled
 def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
-    """Share of boxes without known samples (or of all) that contain one of ``samples``, by time."""
+    """Of the boxes without known samples, the share that contain one of ``samples``."""
+    # of all boxes, if each contains a known one; both lists ascend in time
     new, hits, old_hits = 0, 0, 0
     for b in range(len(boxes)):
         holds = _box_holds(boxes[b], samples)

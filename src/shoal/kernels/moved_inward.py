@@ -28,7 +28,6 @@ class Errors(NamedTuple):
 def _distance_after_move(
     x: float, y: float, middle_x: float, middle_y: float, known_x: float, known_y: float, radius: float
 ) -> float:
-    """Distance of x, y from the position of a known point after its move into this cylinder."""
     along_x, along_y = known_x - middle_x, known_y - middle_y
     away = math.sqrt(along_x * along_x + along_y * along_y)  # three times as fast as hypot
     share = radius / away if away > radius else 1.0
@@ -95,7 +94,7 @@ def _misfit_sums(
     most: float,
     sums: Floats,
 ) -> None:
-    """Write how badly a record fits known points at their times, and any time (may be inf above ``most``)."""
+    # at their times and at any time; above ``most`` the second sum may be infinite
     sums[:] = 0.0
     begin, end = victims.offsets[victim], victims.offsets[victim + 1]
     bound = (end - begin) * math.log(FLOOR_M) - _ROUNDING
@@ -158,10 +157,8 @@ def _blurred_sum(
     victims: KnownPoints,
     victim: int,
 ) -> float:
-    """Score how well a record fits points known with errors, higher is better.
-
-    For each known point, the mean over the record's points, weighted by difference in time.
-    """
+    # Higher is better: for each known point, the mean over the record's points, weighted by difference in
+    # time.
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     fit = 0.0
     for row in range(victims.offsets[victim], victims.offsets[victim + 1]):

@@ -220,7 +220,8 @@ def _sum_to_boxes(
 def sum_of_pair(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Eq. 10, times the people in both, for the crowd and another slot; inexact sums may exceed ``limit``."""
+    """Eq. 10 before division, times the people in both, for the searching crowd and another slot."""
+    # sums above ``limit`` may be inexact
     first = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
     second = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
     m, m_other = first[1] - first[0], second[1] - second[0]
@@ -251,7 +252,7 @@ def sum_of_pair(
 def nearest_to_crowd(
     search: CrowdSearch, slot: int, living: Integers, least: LeastCosts, lowest: LowerBounds, room: Integers
 ) -> None:
-    """Offer to ``slot`` the living that entered before it, with efforts below the threshold; room: [3, n]."""
+    """Offer to ``slot`` all other living slots that entered before it, with efforts below the threshold."""
     crowds, people, scale, nearest = search.crowds, search.people, search.scale, search.nearest
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     person = 0

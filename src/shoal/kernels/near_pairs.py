@@ -115,10 +115,8 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
 def sum_by_cost_table(
     people: People, a: int, workspace: Workspace, gaps: Numbers, lowest: Any, limit: Any, scale: Scale
 ) -> Any:
-    """Eq. 10 before division from the cost table of b; sums above ``limit`` may be inexact.
-
-    lowest: the sum of a's least spatial and temporal costs. Each sample replaces its share of it by its cost.
-    """
+    """Eq. 10 before division from the cost table of b; sums above ``limit`` may be inexact."""
+    # each sample replaces its share of ``lowest``, the sum of a's least costs, by its cost
     place, slot = people.places.of_sample, people.hours.slot
     column, row_at = workspace.column, workspace.row_at
     events, table, half, per_slot = workspace.events, workspace.table, scale.half, scale.per_slot
@@ -202,10 +200,8 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 def compare_block(
     search: PairSearch, begin: int, nearest: Nearest, workspace: Workspace, passed: PassedPairs
 ) -> None:
-    """Offer to each other all pairs of a block and later ranks whose effort is below either limit.
-
-    The block is the LANES ranks from ``begin`` on. passed: room for all pairs.
-    """
+    """Offer to each other all pairs of a block and later ranks whose effort is below either limit."""
+    # the block is the LANES ranks from ``begin`` on; passed: room for all pairs
     people, ranked, order, scale = search.people, search.ranked, search.order, search.scale
     kind = people.places.costs.dtype
     n_places, n_bins = len(people.places.costs), people.hours.n_bins
@@ -251,11 +247,8 @@ def _block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
 
 @compiled
 def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
-    """Offer neighbors to each other, so that all limits become low early.
-
-    ranks: int32, ascending by length and rank. People with a requested list meet all longer ones, and the
-    longest meet each other.
-    """
+    """Offer neighbors to each other, so that all limits become low early."""
+    # people with a requested list meet all longer ones, and the longest meet each other
     people, order, scale = search.people, search.order, search.scale
     kind = people.places.costs.dtype
     least = np.empty(len(people.places.costs), dtype=kind)

@@ -80,7 +80,8 @@ def chunks_in_time(
 def nearest_in_time(
     raw: Raw, i: int, b: int, candidates: Candidates, count: int, guess: int, scale: Scale
 ) -> tuple[Any, int]:
-    """Least stretch from row i to b's samples within the time cap, else 2 * half; first such row or -1."""
+    """Cost and row of the first of b's samples within the time cap with the least stretch from row i."""
+    # guess: any row of b, or -1; row -1 = none, at a cost of 2 * half
     per_cell, per_slot, half = scale
     t, x, y = raw.t[i], raw.x[i], raw.y[i]
     first, end, hulls = raw.offsets[b], raw.offsets[b + 1], raw.chunks.offsets[b]

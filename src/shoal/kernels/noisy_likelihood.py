@@ -1,7 +1,6 @@
-"""How likely noisy observations are under each record.
+"""How likely noisy observations, samples with Gaussian errors on each axis, are under each record.
 
-The cues are those of exact samples (`shoal.kernels.likelihood`), blurred: an observation is a sample with
-Gaussian errors on each axis.
+The cues are those of exact samples (`shoal.kernels.likelihood`), blurred.
 """
 
 import math
@@ -63,7 +62,6 @@ def _observation_at(t: float, x: float, y: float, noise: Noise) -> Observation:
 
 @compiled
 def _table_width(noise: float) -> int:
-    """Number of positions to tabulate; farther out the error function is -1 or 1 to the last digit."""
     return int(min(_WIDE * noise, float(_MOST_KEPT))) + 2
 
 
@@ -78,11 +76,7 @@ def _add_densities(
     work: Workspace,
     n_now: int,
 ) -> int:
-    """Add an observation's likelihood under each near box to its class; return the number of such classes.
-
-    rows: begin and end. erf_table: [3, n], error function on each axis. No arrays go to another kernel in
-    this loop: counting their references would take as long as the loop.
-    """
+    # No arrays go to another kernel in this loop: counting their references would take as long as the loop.
     even, hull, now, ends = work.even, work.hull, work.now, np.empty(4)
     at, noise, firsts, widths = observation.at, observation.noise, observation.firsts, observation.widths
     lows, highs, least, most = (0, 2, 3), (1, 4, 5), observation.least, observation.most

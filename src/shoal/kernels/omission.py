@@ -121,7 +121,7 @@ def _sample_cost(cells: int, slots: int, weights: Weights) -> Any:
 
 @compiled
 def _peel(columns: Integers, owner: Integers, prices: Integers, weights: Weights, included: Flags) -> None:
-    """Leave out outermost samples, each turn the layers that save most; one sample of each person stays."""
+    # each turn takes the side and number of layers that save most; one sample of each person stays
     m = len(owner)
     from_sides = np.empty((6, m), dtype=np.int64)
     for axis in range(3):
@@ -185,7 +185,6 @@ def _best_layers(
 
 @compiled
 def _extend_hull(hull: Integers, columns: Integers, i: int) -> None:
-    """hull: least and greatest x, y, t."""
     for column in range(3):
         hull[2 * column] = min(hull[2 * column], columns[column, i])
         hull[2 * column + 1] = max(hull[2 * column + 1], columns[column, i])
@@ -231,11 +230,8 @@ def _fill_boxes(
 def choose_boxes_at_prices(
     columns: Integers, owner: Integers, prices: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at these prices, alternating both steps; return the total cost.
-
-    columns: [3, m] x, y, t of the samples of all members, t ascending. owner: [m] in 0..k-1. box_of: [m] is
-    set to the box of each sample, or to NONE where it is left out.
-    """
+    """Choose boxes for a class at these prices, alternating both steps; return the total cost."""
+    # columns: [3, m] x, y, t, t ascending; owner: [m] in 0..k-1; box_of: [m], NONE where left out
     m = len(owner)
     trial, included, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
     for turn in range(_TURNS):
@@ -277,11 +273,8 @@ def choose_boxes_at_prices(
 def choose_boxes(
     columns: Integers, owner: Integers, price: int, most: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at this price of a sample; return the total cost at that price.
-
-    most: [k] maximum samples of each person to leave out. Prices of people who lose more rise, finally so
-    high that all their samples stay. Other arguments as in ``choose_boxes_at_prices``.
-    """
+    """Choose boxes for a class at this price of a sample; return the total cost at that price."""
+    # Prices of people who lose more than ``most`` rise, finally so high that all their samples stay.
     k, m = len(most), len(owner)
     box_of[:] = 0
     one_box = _fill_boxes(columns, owner, most, wish.weights, box_of)

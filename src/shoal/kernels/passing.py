@@ -33,7 +33,8 @@ class KnownPoints(NamedTuple):
 
 @compiled
 def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
-    """Distance in meters at t, and if the record exists then; before and after, it stands still."""
+    """Meters from a record to a point at its time, and whether the record exists then."""
+    # it stands still before and after; of several points at one time the nearest counts
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
     if after == end:

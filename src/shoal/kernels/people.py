@@ -62,11 +62,8 @@ def look_up_cells(
 def distinct_within_subjects(
     offsets: Integers, number: Numbers, count: int
 ) -> tuple[Numbers, Integers, Numbers, Numbers]:
-    """Distinct values of ``number`` within each subject, in order of first appearance.
-
-    Returns each sample's index among its subject's distinct values [m], offsets of the subjects [n + 1], the
-    distinct values, and the samples with each. count: upper bound of ``number``, excluded.
-    """
+    """Distinct values of ``number`` within each subject, in order of first appearance."""
+    # returns each sample's index [m], offsets [n + 1], the values, and the samples with each
     n, m = len(offsets) - 1, len(number)
     local = np.empty(m, dtype=np.int32)
     starts = np.zeros(n + 1, dtype=np.int64)
@@ -90,7 +87,7 @@ def distinct_within_subjects(
 
 @compiled
 def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
-    """Fill costs[p, q]: least between cells of squares ``side`` wide, at most ``half``; exact for side 1."""
+    """Fill costs[p, q] with the least spatial cost between cells of squares p and q, at most ``half``."""
     for p in range(len(row)):
         for q in range(len(row)):
             wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])

@@ -1,7 +1,6 @@
-"""An index that finds the boxes that contain a place.
+"""An index that finds the boxes that contain a place: levels of rectangles of similar size, in tiles.
 
-A level holds rectangles of similar size. It is divided into square tiles, a few of which hold all that can
-reach a cell; a rectangle belongs to the tile of its lower corner.
+A rectangle belongs to the tile of its lower corner; a few tiles hold all that can reach a cell.
 """
 
 from typing import NamedTuple

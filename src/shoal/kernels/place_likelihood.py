@@ -78,11 +78,8 @@ def add_expected_visits(
 
 @compiled
 def _count_best(scores: Floats, touched: Integers, sizes: Integers, own_class: int) -> tuple[int, bool]:
-    """Number of records with the highest score, and whether the correct one is among them.
-
-    Untouched records score 0. Scores are sums of positive terms, as small as 1e-8 for wide hulls, so ties are
-    judged by relative difference.
-    """
+    # Untouched records score 0. Scores are sums of positive terms, as small as 1e-8 for wide hulls, so ties
+    # are judged by relative difference.
     best, ties = 0.0, 0
     for record in touched:
         best = max(best, scores[record])

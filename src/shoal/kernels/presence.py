@@ -38,7 +38,6 @@ class Raster(NamedTuple):
 
 @compiled
 def _share_between(low: float, high: float, first: float, last: float) -> float:
-    """Exactly 0 and 1 despite rounding."""
     share = (min(high, last) - max(low, first)) / (high - low)
     if share < _ROUNDING:
         return 0.0
@@ -72,11 +71,8 @@ def chances_in(
     chances: Floats,
     counts: Integers,
 ) -> None:
-    """Fill the chance that each record of a part is in each window.
-
-    chances: [w, records], unchanged where no box touches the window. counts: [2, w], incremented by the
-    records certainly and possibly inside.
-    """
+    """Fill the chance that each record of a part is in each window: chances [w, records]."""
+    # 0 where no box touches; counts: [2, w], incremented by records certainly and possibly inside
     hull = np.empty(6, dtype=np.int64)
     for record in range(len(offsets) - 1):
         begin, end = offsets[record], offsets[record + 1]
@@ -239,10 +235,8 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
 def share_in_hours(
     start: Floats, end: Floats, first: float, last: float, working_days: bool, inside: Floats
 ) -> None:
-    """Add to inside [b] the share of each interval between two times of day, in seconds UTC.
-
-    first, last: of the day on which these hours begin. working_days: only Monday to Friday.
-    """
+    """Add to inside [b] the share of each interval between two times of day, in seconds UTC."""
+    # first, last: of the day on which the hours begin; working_days: only Monday to Friday
     for b in range(len(start)):
         total = 0.0
         for day in range(math.floor((start[b] - last) / DAY_S), math.floor(end[b] / DAY_S) + 1):

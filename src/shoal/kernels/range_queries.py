@@ -32,11 +32,8 @@ def _place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]
 def stays_near(
     a: Lines, i: int, b: Lines, j: int, radius_m: float, begin_s: float, end_s: float
 ) -> tuple[bool, bool]:
-    """Whether line i of a is within the radius of line j of b at some time, and at all times, of an interval.
-
-    The interval is closed; undefined lines are never near. Between fixes the difference is linear, so its
-    least length has a closed form.
-    """
+    """Whether i is within the radius of j at some time, and at all times, of a closed interval."""
+    # undefined lines are never near; between fixes the difference is linear: a closed form
     first_a, last_a, first_b, last_b = a.offsets[i], a.offsets[i + 1] - 1, b.offsets[j], b.offsets[j + 1] - 1
     now, end = max(begin_s, a.t[first_a], b.t[first_b]), min(end_s, a.t[last_a], b.t[last_b])
     if now > end:

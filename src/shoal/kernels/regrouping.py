@@ -63,7 +63,7 @@ class Proposals(NamedTuple):
 
 @compiled
 def _fill_least(search: Regrouping, limits: Integers) -> None:
-    """limits[p] + 1 stands for larger values."""
+    # limits[p] + 1 stands for larger values
     offsets = search.squares.offsets
     bounds = np.empty(np.max(offsets[1:] - offsets[:-1]), dtype=np.int64)
     for p in range(len(search.least)):
@@ -164,7 +164,6 @@ def _insert_proposal(proposals: Proposals, count: int, gain: int, other: int, in
 def _find_proposals(
     search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals
 ) -> Any:
-    """Find the changes for p that are likely to pay since p was last examined; ``back`` is a workspace."""
     own_class, count, examined = classes.of[p], 0, classes.examined[p]
     for r in range(len(back)):
         back[r] = _class_cost_bound(search, classes, r, own_class, p)
@@ -227,7 +226,6 @@ def _try_change(
 def _nearest_spare(
     search: Regrouping, classes: Classes, p: int, spare: Integers, chosen: Integers, count: int
 ) -> Any:
-    """The best companion of p among unchosen people whose classes can spare someone; or _NOBODY."""
     best, least = _NOBODY, IMPOSSIBLE
     for q in range(len(classes.of)):
         if spare[classes.of[q]] > 0 and not np.any(chosen[:count] == q):
@@ -312,7 +310,8 @@ def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int)
 
 @compiled
 def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
-    """Improve classes until no change pays or ``allowance`` costs are computed; return how many were."""
+    """Change the classes until no examined change makes them cheaper, or the allowance is spent."""
+    # allowance: most costs of classes to compute, checked before each person; returns their number
     n, clock, spent = len(classes.of), 1, 0
     back = np.empty(n, dtype=np.int64)
     proposals = Proposals(

@@ -81,11 +81,8 @@ def components(edges: Edges) -> Integers:
 
 @compiled
 def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
-    """The edges of nodes begin to end that no path of two edges undercuts, the shortest of each node first.
-
-    Returns the count of each node, targets, and lengths. A dropped edge is longer than a path of remaining
-    edges.
-    """
+    """The edges of nodes begin to end that no path of two edges undercuts, the shortest first."""
+    # Counts, targets, lengths. A dropped edge is longer than a path of remaining edges.
     counts = np.zeros(end - begin, dtype=np.int64)
     room = edges.offsets[end] - edges.offsets[begin]
     to, length = np.empty(room, dtype=np.int32), np.empty(room)

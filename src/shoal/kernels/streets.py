@@ -97,11 +97,8 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
 def nearest_places(
     x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, nearest: NearestPlaces
 ) -> None:
-    """Fill ``nearest`` with each point's nearest place on an edge; edge -1, distance inf beyond ``most_m``.
-
-    Cells are searched in rings around the point's cell; everything beyond ring r is more than r - 1 cells
-    away. Of equally near edges the first wins.
-    """
+    """Fill each point's nearest place on an edge; edge -1, distance inf beyond ``most_m``."""
+    # in rings of cells: all beyond ring r is more than r - 1 cells away; the first of equal edges
     x_min, y_min, cell_m, across, offsets, listed = raster
     edge, share, distance = nearest
     down = (len(offsets) - 1) // across

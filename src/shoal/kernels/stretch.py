@@ -142,7 +142,8 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 
 @compiled
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
-    """Eq. 10 before division: a's boxes' least costs to b, times n_a + n_b; stops early above ``limit``."""
+    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division."""
+    # stops early above ``limit``
     total = 0 * scale.half
     around_b = _surrounding_box(b)
     near = 0
@@ -159,7 +160,8 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Stretch of two groups, times 2 * half; of equal lengths the larger direction. Inexact above ceiling."""
+    """Fingerprint stretch, times 2 * half, of two groups; of equal lengths the larger direction counts."""
+    # efforts above ``ceiling`` may be inexact
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)
     whole = (n_a + n_b) * max(m_a, m_b)

@@ -26,7 +26,8 @@ _SLACK: Final = 1 - 1e-9  # on bounds, for rounding
 
 @compiled
 def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
-    """[groups, k]: the closest available pair, then who adds least; clears ``available``; ties: the first."""
+    """[groups, k]: the closest available pair, then the nodes that add the least distance."""
+    # the first of equals; used nodes are cleared in ``available``
     n = len(available)
     searches = empty_searches(k, n)
     nearest, least = np.full(n, -1), np.full(n, np.inf)
@@ -67,11 +68,8 @@ def _nearest_available(
 
 @compiled
 def _fill_up(distances: Distances, searches: Searches, group: Integers, available: Flags) -> None:
-    """Fill a group of two with available nodes, always the one that adds the least distance.
-
-    A node that a search has not reached is at least as far from its center as the search radius, and from
-    another member nearer by no more than the distance between the two members.
-    """
+    # A node that a search has not reached is at least as far from its center as the search radius, and from
+    # another member nearer by no more than the distance between the two members.
     bounds = np.zeros(len(group))
     for size in range(2, len(group)):
         if size == 2:
@@ -112,7 +110,6 @@ def _bound(searches: Searches, group: Integers, size: int, member: int) -> float
 
 @compiled
 def _total(searches: Searches, group: Integers, size: int, node: int) -> float:
-    """Infinite if a distance is unknown or the node is a member."""
     total = 0.0
     for member in range(size):
         total += searches.value[member, node]

@@ -60,7 +60,6 @@ def _holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
 
 @compiled
 def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: Integers) -> bool:
-    """Whether a record fits the samples seen in [start, end). samples_held: int64 [s], overwritten."""
     samples_held[:] = 0
     for b in range(len(boxes)):
         if boxes[b, 0] >= end or boxes[b, 1] <= start:
@@ -138,11 +137,8 @@ def link_followed_victims(
     results: LinkResults,
     answers: SampleAnswers,
 ) -> None:
-    """Fill ``results`` and ``answers``: which records fit, and which record each rule names.
-
-    rules: float64 [rules, 4], weights of the cues. If no record fits, those that contain most samples are
-    scored.
-    """
+    """Fill ``results`` and ``answers``: which records fit, and which record each rule names."""
+    # rules: weights of the cues; if no record fits, those that contain most samples are scored
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for victim in range(len(followed.own_class)):

@@ -1,7 +1,7 @@
 """Cluster similar swapped records, and join their points into tracks that one body could follow.
 
-Records are compared at equal shares of their points, so their lengths may differ. Tracks come from an
-assignment of least cost: each point to its follower (Gruteser and Hoh 2005).
+Records are compared at equal shares of their points. Tracks are an assignment of least cost of points to
+followers (Gruteser and Hoh 2005).
 """
 
 import math
@@ -51,7 +51,7 @@ def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: 
 
 @compiled
 def _centers(outlines: Floats, per_s: float, per_m: float) -> tuple[Floats, int, float]:
-    """[r, 3]: scaled mean t, x, y; then the axis along which they differ most, and rounding's tolerance."""
+    # [r, 3]: mean t, x, y of each, scaled; the axis along which they differ most; tolerance for rounding
     centers = np.empty((len(outlines), 3))
     largest = 0.0
     for axis, scale in enumerate((per_s, per_m, per_m)):
@@ -178,12 +178,8 @@ def form_clusters(
 def _link_costs(
     t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers, scale_m: float, band: int
 ) -> Floats:
-    """[n, band]: the cost that point i + 1 + column follows point i; FAR where impossible.
-
-    Points ascend by time. Velocity is assumed constant: the errors of both predictions by the current links
-    count, or else the distance. scale_m: the usual error after one second, 0 = the distance counts; one large
-    error counts less than two.
-    """
+    # Constant velocity: both predictions' errors by the current links, or else the distance. scale_m: the
+    # usual error after one second, 0 = distance; one large error counts less than two.
     n = len(t)
     cost = np.full((n, band), FAR)
     for i in range(n):
@@ -229,7 +225,7 @@ class Search(NamedTuple):
 
 @compiled
 def _sift_up(reached: Floats, touched: Integers, heap: Integers, in_heap: Integers, at: int) -> None:
-    """Restore the heap after one came nearer; of equals the one that was reached first leads."""
+    # of equals the one that was reached first leads
     mine = heap[at]
     far = reached[touched[mine]]
     while at > 0:
@@ -272,11 +268,8 @@ def _relax(
     bound: float,
     search: Search,
 ) -> tuple[int, int, float]:
-    """Relax the edges of a point at distance ``far``.
-
-    sizes: columns touched, and in the heap. bound: distance of the nearest free column; farther ones stay out
-    of the heap. Returns all three updated.
-    """
+    # Columns farther than ``bound``, the nearest free column, stay out of the heap. sizes: touched, and in
+    # it.
     n, band = cost.shape
     n_touched, size = sizes
     reached, touched, heap, in_heap = search.reached, search.touched, search.heap, search.in_heap
@@ -373,7 +366,8 @@ def assign_followers(cost: Floats, tracks: int) -> Integers:
 
 @compiled
 def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> Integers:
-    """int64 [n]: tracks of points by time: joined by distance, then ``rounds`` times by speed and heading."""
+    """int64 [n]: the track of each point, for points in ascending time."""
+    # first by distance, then ``rounds`` times by speed and heading of the current links
     n = len(t)
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     scale_m = 0.0
@@ -417,7 +411,6 @@ def number_tracks(preceding: Integers) -> Integers:
 
 @compiled
 def _common_error_m(t: Floats, x: Floats, y: Floats, following: Integers, preceding: Integers) -> float:
-    """The median error of constant velocity, in meters per square root of a second; 0 if undefined."""
     errors = np.empty(len(t))
     count = 0
     for i in range(len(t)):

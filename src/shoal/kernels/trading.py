@@ -94,7 +94,7 @@ def _neighbor(locations: Locations, state: TradeState, row: int, step: int) -> i
 
 @compiled
 def _fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
-    """Return 1 if the row had to be computed, which overwrites the oldest one, else 0."""
+    # 1 if the row had to be computed, which overwrites the oldest one
     if cache.slot_of[node] >= 0:
         return 0
     slot = cache.oldest[0]
@@ -108,7 +108,6 @@ def _fetch_row(roads: Roads, cache: Cache, bound_m: float, node: int) -> int:
 
 @compiled
 def _fetch_ends(roads: Roads, cache: Cache, bound_m: float, edges: Integers) -> None:
-    """Cache the rows of both ends of these edges (-1 = none) at once; the cache has room for them."""
     missed = 1
     while missed > 0:
         missed = 0
@@ -154,7 +153,7 @@ def _offer(
 
 @compiled
 def _can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
-    """(3) (b) to (d) of Alg. 4 for the leader's neighbors ``around``, and the row's if both sides count."""
+    # (3) (b) to (d) of Alg. 4, for the row's neighbors too if both sides count
     place = town.state.place
     for neighbor_row in around:
         if neighbor_row >= 0 and _path_length(town, place[neighbor_row], row) > rules.bound_m:
@@ -188,7 +187,7 @@ def _begin_search(
 
 @compiled
 def _is_new(locations: Locations, leader: int, members: Integers, row: int) -> bool:
-    """Conditions (1) and (2): place and trajectory differ from the leader's and the members'."""
+    # conditions (1) and (2) of Alg. 4
     if locations.x[row] == locations.x[leader] and locations.y[row] == locations.y[leader]:
         return False
     for other in members:
@@ -222,11 +221,8 @@ def _settle_node(
 def _next_place(
     town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> tuple[float, int]:
-    """The next waiting sample by its path from the leader, and that path; inf and -1 when none remain.
-
-    A sample on an edge is offered once from each end, and is final when every node still to come is farther;
-    so equally near ones come in the order of their rows.
-    """
+    # A sample on an edge is offered once from each end, and is final when every node still to come is
+    # farther; so equally near ones come in the order of their rows.
     while len(nodes) > 0 or len(places) > 0:
         if len(places) == 0 or (len(nodes) > 0 and nodes[0][0] <= places[0][0]):
             _settle_node(town, rules, leader, nodes, places, touched)
@@ -259,11 +255,8 @@ def _least_sum_pair(
     places: Waiting,
     touched: list[int],
 ) -> bool:
-    """Fill members [2] with the two that minimize the sum of the three paths among them and the leader.
-
-    The path between two is at least the difference of theirs to the leader. So two of which one lies d away
-    cost 2 d or more, and the search ends where that is no less than the best.
-    """
+    # The path between two is at least the difference of theirs to the leader. So two of which one lies d away
+    # cost 2 d or more, and the search ends where that is no less than the best.
     locations = town.locations
     edges = _edges_around(town, leader, around)
     best = np.inf
@@ -328,11 +321,8 @@ def trade_places(
     leaders: Integers,
     members: Integers,
 ) -> int:
-    """Let these trajectories lead in turn; return the new number of sets.
-
-    draws: [m] uniform in 0..k-1, 0 = the leader keeps its place. Fills leaders [m] and members [m, k - 1] of
-    each set in order, and the state.
-    """
+    """Let these trajectories lead in turn; return the new number of sets, and fill them in order."""
+    # draws: [m] uniform in 0..k-1, 0 = the leader keeps its place
     locations, state = town.locations, town.state
     for subject in subjects:
         for row in range(locations.offsets[subject], locations.offsets[subject + 1]):

@@ -35,7 +35,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def _sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
-    """Sum of the squared distance over the stamps of ranks first to last: Def. 12 without p and |ot|."""
+    # Def. 12 without p and |ot|
     offsets, rank = courses.offsets, courses.rank
     a = offsets[i] + np.searchsorted(rank[offsets[i] : offsets[i + 1]], first, side="right") - 1
     b = offsets[j] + np.searchsorted(rank[offsets[j] : offsets[j + 1]], first, side="right") - 1
@@ -76,11 +76,8 @@ def _sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int
 def distances_to_later(
     courses: Courses, stamps: Stamps, begin: int, end: int, power: int
 ) -> tuple[Integers, Numbers, Floats]:
-    """The distances of courses begin to end from all later ones that overlap them in time (Def. 10 and 12).
-
-    Returns the number of each, the others, and distances, course by course. power: of the percentage of
-    common time that divides a distance.
-    """
+    """The distances of courses begin to end from later ones that overlap them (Def. 10 and 12)."""
+    # returns the number of each, the others, and distances; power: of the share of common time
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1
     counts = np.zeros(end - begin, dtype=np.int64)

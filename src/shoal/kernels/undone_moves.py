@@ -25,11 +25,8 @@ _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly 
 def _origin_evidence(
     x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
 ) -> float:
-    """Evidence of a point at x, y for having come from a place: 1 = it is there, less if farther.
-
-    By its distance from the place's position after a move, relative to the remainder of ``NEAR_M`` there;
-    and, much less, by its distance from the place.
-    """
+    # 1 = the point is there, less if farther from the place's position after a move, relative to the
+    # remainder of ``NEAR_M`` there; and, much less, by its distance from the place.
     along_x, along_y = place_x - middle_x, place_y - middle_y
     away = math.sqrt(along_x * along_x + along_y * along_y)
     share = radius / away if away > radius else 1.0
@@ -60,11 +57,7 @@ def _crossing(
 
 @compiled
 def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats) -> int:
-    """Write places that a record's points may have come from; return their number.
-
-    A regular selection of its points, and crossings of some pairs of lines through those at an edge (rows
-    ``moved``).
-    """
+    # A regular selection of its points, and crossings of lines through those at an edge (rows ``moved``).
     count, n = 0, len(points)
     step = max((n + CANDIDATES - 1) // CANDIDATES, 1)
     for row in range(0, n, step):
@@ -82,7 +75,7 @@ def _candidates(points: Floats, middles: Floats, moved: Integers, places: Floats
 
 @compiled
 def _count_on_same_line(points: Floats, middles: Floats) -> Integers:
-    """[n]: points that share squares of side LINE_M, as do their middles; they add no information."""
+    # their line goes through every place beyond the point, so repeating it adds no information
     squares = np.empty((4, len(points)), dtype=np.int64)
     for axis in range(2):
         squares[axis] = np.floor(points[:, axis] / LINE_M).astype(np.int64)

@@ -106,11 +106,8 @@ def take_candidates(
     h: int,
     weights: Weights,
 ) -> tuple[Any, Any]:
-    """Begin and end of the candidates without those before ``lowest``, and with those after ``added``.
-
-    window: begin and end before. All hulls are extended to stamp h. last: the last candidate. sides: as in
-    ``_weigh_all``.
-    """
+    """Begin and end of the candidates without those before ``lowest``, with those after ``added``."""
+    # window: begin and end before; all hulls are extended to stamp h; last: the last candidate
     low, high = window
     while low < high and room[CANDIDATE, low] < lowest:
         low += 1
@@ -160,7 +157,7 @@ def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) 
 def _weigh_all(
     room: Integers, lowest: int, last: int, sides: tuple[int, int, int, int], h: int, weights: Weights
 ) -> Any:
-    """The least cost with a last run from ``lowest``..``last``; sides: the hull outside the stored hulls."""
+    # sides: the hull of stamp h and of earlier stamps outside the stored hulls
     a, b, c, d = sides
     end, until, best = room[STARTS, h + 1], room[T, h] + 1, IMPOSSIBLE
     for g in range(lowest, last + 1):
@@ -183,12 +180,8 @@ def _cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weig
 
 @compiled
 def _weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) -> Any:
-    """Fill the costs of splitting the first h stamps into complete runs, or IMPOSSIBLE; return the last.
-
-    room: with the stamps in its first rows. Stops early, with IMPOSSIBLE, once the total must exceed
-    ``limit``. Hulls back from stamp ``middle`` are stored for new candidates. Short ranges are evaluated
-    completely.
-    """
+    # Stops early, with IMPOSSIBLE, once the total must exceed ``limit``. Hulls back from stamp ``middle`` are
+    # stored for new candidates. Short ranges are evaluated completely.
     samples = room[STARTS, n_stamps]
     room[COST, 0] = 0
     low, high, added, middle, brief, most = 0, 0, NONE, NONE, True, FEW
@@ -225,7 +218,8 @@ def _weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) 
 
 @compiled
 def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Integers, limit: int) -> Any:
-    """The least cost of a record of these people, maybe IMPOSSIBLE above ``limit``; room: [ROOM, m + 1]."""
+    """The least cost of a record of these people; above ``limit`` it may be IMPOSSIBLE."""
+    # room: int64 [ROOM, m + 1] or more, for m samples of all of them
     m = _join_tracks(tracks, members, room)
     stamps = make_stamps(
         room[SAMPLES, :m],

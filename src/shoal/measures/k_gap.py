@@ -121,7 +121,8 @@ def sample_people(n: int, at_most: int) -> Integers:
 def nearest_others(
     original: Trajectories, count: int, subjects: Integers, below: float | Floats, run: Run
 ) -> tuple[Integers, Floats]:
-    """[s, count] nearest others and efforts < below, ties by number; missing ones are n, at infinity."""
+    """[s, count] the nearest others of each of these subjects, ties by number, and their efforts."""
+    # below: excluded upper limit of efforts; missing others are subject n at infinite effort
     near = NearPairs(original, Caps(), run)
     limits = np.zeros(original.n_subjects)
     limits[subjects] = below

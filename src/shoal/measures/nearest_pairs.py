@@ -40,15 +40,13 @@ Lists = tuple[Integers, Numbers, Numbers]
 
 
 class _Share(NamedTuple):
-    """Consecutive people: offsets of their samples, counted from the first, and the rows."""
+    # consecutive people: offsets of their samples, counted from the first
 
     offsets: Integers
     rows: slice
 
 
 class _Cells(NamedTuple):
-    """Number of each sample's cell among all distinct ones, and the distinct cells."""
-
     number: Numbers
     x: Integers
     y: Integers
@@ -121,7 +119,7 @@ def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
 
 
 def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run: Run) -> Places:
-    """Cells as places if few, as with base stations; else squares, doubled in size until few."""
+    # cells if few, as with base stations; else squares, doubled in size until few
     side, squares = 1, _Cells(np.arange(len(cells.x)), cells.x, cells.y)
     while len(squares.x) > _MOST_PLACES:
         side *= 2
@@ -147,7 +145,7 @@ def _places(cells: _Cells, shares: list[_Share], scale: Scale, narrow: bool, run
 def _hours(
     original: Trajectories, shares: list[_Share], first_t: int, last_t: int, narrow: bool, run: Run
 ) -> Hours:
-    """Bins of about half an hour, longer where the data spans too long."""
+    # about half an hour, longer where the data spans too long
     slots = round(_BIN_S / original.snapped_grid().slot_s)
     shift = max(slots.bit_length() - 1, (last_t - first_t).bit_length() - _BINS_BITS, 0)
     count = ((last_t - first_t) >> shift) + 1
@@ -216,7 +214,8 @@ class NearPairs:
     def nearest(
         self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
     ) -> Nearest:
-        """Up to ``count`` nearest others of ``subjects`` among them, efforts below ``below`` / (2 * half)."""
+        """For each subject, its nearest others among ``subjects`` below ``below``, ties by number."""
+        # below: in units of 1 / (2 * half); requested: [n] whose lists to fill, None = all
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
@@ -310,7 +309,7 @@ class NearPairs:
         return [ranks[np.lexsort((ranks, self.lengths[order[ranks]]))].astype(np.int32) for ranks in groups]
 
     def _ranking(self, subjects: Integers, requested: Numbers) -> tuple[Integers, int]:
-        """Subjects in strata of rising length, the requested first, then by place; size of a stratum."""
+        # In each stratum of ascending length requested subjects come first; both kinds in blocks by place.
         order = subjects[np.argsort(self.lengths[subjects], kind="stable")]
         stratum = max(-(-len(order) // (_STRATA * LANES)), 1) * LANES
         for first in range(0, len(order), stratum):
@@ -332,7 +331,7 @@ class NearPairs:
 
     @cached_property
     def _profiles(self) -> Numbers:
-        """[n, c] least costs from populous places, if not too far, to each subject; its main place."""
+        # where all of these places are too far away, only the main place differs
         places, n = self.people.places, len(self.lengths)
         groups = self._neighborhoods(np.arange(n), max(n // _PIVOTS, 1))[:_PIVOTS]
         pivots = places.distinct[places.offsets[[group[len(group) // 2] for group in groups]]]
@@ -347,7 +346,7 @@ class NearPairs:
         )
 
     def _limits(self, lengths: Integers, below: Floats) -> tuple[int, Numbers]:
-        """Bits to drop from least costs so that sums fit; int32 limits of sums, 0 = no requested list."""
+        # by rank: int32 limits of sums, 0 excludes subjects without a requested list
         shift, half, longest = 0, int(self.scale.half), int(lengths.max(initial=1))
         while half >> shift >= 1 << 15 or (half >> shift) * 2 * longest >= 1 << 31:
             shift += 1

@@ -24,7 +24,8 @@ def clock_offsets_s(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
 def share_of_hours(
     boxes: Integers, slot_s: float, place: Place, utc_offset_s: Floats | float = 0.0
 ) -> Floats:
-    """[b]: the share of each box's interval in the hours of home (20 to 6) or work (Mon to Fri, 9 to 17)."""
+    """[b]: the share of each box's interval in the hours of ``place``."""
+    # home: 20 to 6; work: Monday to Friday 9 to 17; one offset even if a box spans a change of the clock
     start, end = (np.asarray(boxes[:, side] * slot_s + utc_offset_s, dtype=np.float64) for side in (0, 1))
     first, last = (hour * 3600.0 for hour in HOURS[place])
     inside = np.zeros(len(boxes))

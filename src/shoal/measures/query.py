@@ -171,12 +171,12 @@ def _windows(regions: Sequence[Region], grid: Grid) -> Windows:
 
 
 def _last_below(edge: float, unit: float) -> int:
-    """The last integer that, times the unit, lies below an edge."""
+    # the last integer that, times the unit, lies below an edge
     return -_first_above(-edge, unit)
 
 
 def _first_above(edge: float, unit: float) -> int:
-    """The first integer that, times the unit, lies above an edge in floating point."""
+    # the first integer that, times the unit, lies above an edge in floating point
     if abs(edge) >= _ENDLESS * unit:
         return int(np.copysign(_ENDLESS, edge))
     number = int(edge / unit)
@@ -203,7 +203,8 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
 
 
 def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days (UTC) from one zone, at the first box, to another at the last; not of one box."""
+    """[zones, zones]: days of people that begin in one zone and end in another or the same."""
+    # a UTC day of at least two samples, by its first and last; a box belongs to the day of its start
     grid, begins = data.snapped_grid(), np.flatnonzero(begins_a_day(data))
     ends = np.append(begins[1:], data.n_samples)[: len(begins)] - 1
     trips = ends > begins
@@ -231,7 +232,8 @@ def _starts_of(data: Release | Trajectories) -> Integers:
 
 
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
-    """[24]: shares of samples by hour of the clock: boxes spread evenly, wholly in it, or touching it."""
+    """[24]: the share of all samples in each hour of the day, by a clock."""
+    # expected: boxes spread evenly; minimum: boxes wholly in the hour; maximum: boxes that touch it
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
         starts = _starts_of(data)[rows]

@@ -26,7 +26,7 @@ def hull_parameter() -> str:
 def round_outward(
     classes: Iterable[EquivalenceClass], hull: str, grid: Grid, rng: Randomness
 ) -> Iterator[EquivalenceClass]:
-    """Classes enlarged by a hull rule, one draw a class; MisuseError if its grid is no multiple of cells."""
+    """Classes enlarged by a rule of ``parse_hull``; members share draws. MisuseError for an unfit grid."""
     rule = parse_hull(hull)
     if rule.is_tight:
         yield from classes

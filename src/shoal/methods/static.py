@@ -176,7 +176,6 @@ class StaticGeneralization:
         return cells, slots, int(offset)
 
     def _coarse_places(self, original: Trajectories) -> Integers:
-        """[m] a number for each sample, the same within one coarse cell and slot."""
         cells, slots, offset = self._whole_steps(original.snapped_grid())
         x, y = original.x - offset, original.y - offset
         columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)

@@ -25,10 +25,7 @@ _DIRECTIONS: Final = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5], [0.
 
 
 class PlaneLengths:
-    """Errors of a plane's distances at the places of data that comes in parts.
-
-    Raises InputError when pyproj does not know the plane, or would read it from a file.
-    """
+    """Errors of a plane's distances; InputError for one that pyproj does not know, or reads from a file."""
 
     def __init__(self, crs: str) -> None:
         require_plane_without_file(crs)
@@ -106,7 +103,7 @@ def _distance_errors(crs: str, places: Floats) -> Floats:
 
 
 def _unavoidable(angle: Floats) -> Floats:
-    """[n]: the error of an equal-area plane at these angles from its center, seen from the earth's center."""
+    # of an equal-area plane at these angles from its center, seen from the earth's center
     return 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1
 
 

@@ -41,7 +41,8 @@ class Checkpoint:
 
     @classmethod
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
-        """The folder, made if absent, for ``job`` (data and parameters as JSON); else OtherJobError."""
+        """The folder, created if absent; OtherJobError when it holds parts of another job."""
+        # job: all that decides the result, as JSON: data (see ``digest_of``) and parameters
         job_bytes = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         _make_private_folder(folder)
         job_file = folder / _JOB_FILE

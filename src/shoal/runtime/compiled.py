@@ -61,7 +61,7 @@ class CompiledKernel:
 def _without_literals(
     template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> Any:
-    """Resolve a call between kernels: a literal number in a call needs no compiled form of its own."""
+    # a literal number in a call needs no compiled form of its own
     from numba.core.types.misc import unliteral
 
     return template(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})

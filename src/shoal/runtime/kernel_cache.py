@@ -60,12 +60,9 @@ x86-64-v4, with AVX-512, is none of them: it made nothing faster.
 
 
 def _number_from_random_start() -> None:
-    """Number this process's compiled functions from a random start.
-
-    Numba distinguishes its inner functions, such as a sort's, by a number that counts up in each process. Two
-    processes gave the same number to different ones, and a process that loaded kernels of both called the
-    wrong one.
-    """
+    # Numba distinguishes its inner functions, such as a sort's, by a number that counts up in each process.
+    # Two processes gave the same number to different ones, and a process that loaded kernels of both called
+    # the wrong one.
     FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(8), "little"))
 
 
@@ -116,12 +113,9 @@ class KernelCache:
         _release_lock(path)
 
     def _reduce(self, result: Any) -> tuple[Any, ...]:
-        """What numba's own cache stores, without parts that load slowly and are not needed.
-
-        The annotation is for people: a fifth of a file, with paths in it. Environments of numba's own
-        functions without constants would import their modules. Intermediate code is for kernels that call
-        this one; for those that Python calls, its names are enough.
-        """
+        # The annotation is for people: a fifth of a file, with paths in it. Environments of numba's own
+        # functions without constants would import their modules. Intermediate code is for kernels that call
+        # this one; for those that Python calls, its names are enough.
         plain = result._replace(type_annotation="")
         (name, kind, (machine_code, code)), *parts, environments = plain._reduce()
         if not self._inside:
@@ -140,7 +134,8 @@ class KernelCache:
 
 
 def levels_of(processor: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]:
-    """Levels of this processor (numba's: system, name, features such as "+avx2,-sse4a"), best first."""
+    """Levels whose code runs on this processor, best first."""
+    # as numba describes it: system, name, features such as "+avx2,-sse4a", without those switched off
     system, _, flags = processor
     features = {flag[1:] for flag in flags.split(",") if flag.startswith("+")}
     for name, needed in LEVELS.items():
@@ -221,7 +216,6 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _classes_in(kind: Any) -> Iterator[str]:
-    """The named tuples in a type, whose own names do not show their fields."""
     named = getattr(kind, "instance_class", None)
     if named is not None:
         yield f"{named.__module__}.{named.__qualname__}{named._fields}"
@@ -254,7 +248,8 @@ def _is_of_numba(module: str) -> bool:
 
 
 def _stub_code(code: bytes, descriptor: Any) -> bytes:
-    """Stubs of the functions Python asks for: machine code exists, and loading the full code is slow."""
+    # It is never compiled, because the machine code exists; reading the full code took longer than loading
+    # that.
     whole = binding.parse_bitcode(code)
     module = ir.Module(whole.name)
     module.triple, module.data_layout = whole.triple, whole.data_layout

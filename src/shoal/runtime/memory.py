@@ -38,7 +38,8 @@ def limit_idle_memory() -> None:
 
 
 def release_idle_memory() -> None:
-    """Return freed memory to the system, after large stages only: the next must touch pages again."""
+    """Return freed memory to the system, where the allocators can (glibc's and Arrow's)."""
+    # only after large stages: the next stage must touch again what it needs
     trim = _malloc_trim()
     if trim is not None:
         trim(0)

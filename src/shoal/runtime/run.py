@@ -132,7 +132,8 @@ class Engine(Protocol):
     """
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
-        """Results in order of ``parts``; a lost worker costs its task. Raises fn's errors, EngineError."""
+        """Results in the order of ``parts``; a lost worker costs only its task."""
+        # raises what ``fn`` raises, EngineError when workers keep dying
 
 
 def run_tasks(

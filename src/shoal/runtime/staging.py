@@ -15,7 +15,8 @@ from shoal.errors import OutputError
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder, renamed to ``target`` if the block ends without an error, else removed; OutputError."""
+    """A new folder that becomes ``target`` if the block ends without an error, else nothing stays."""
+    # raises OutputError when the target exists, its parent cannot be written, or the disk is full
     require_absent(target)
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
     try:
@@ -61,7 +62,8 @@ def explain_write_errors(target: Path) -> Iterator[None]:
 
 @contextmanager
 def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
-    """A file of this mode, written at once, renamed at the block's end, else removed; OutputError."""
+    """A file that ``write`` fills at once, renamed when the block ends without an error, else removed."""
+    # mode: by default only its owner may read it; raises OutputError when it cannot be written
     partial = partial_name(path)
     with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

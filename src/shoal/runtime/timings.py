@@ -38,7 +38,7 @@ class Cost:
 
 
 class _SideTask:
-    """Work alongside the stages of another thread; created by the thread that does it."""
+    # created by the thread that does it
 
     def __init__(self, name: str) -> None:
         self.name, self.ended = name, False

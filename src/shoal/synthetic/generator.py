@@ -40,7 +40,8 @@ _WEEKEND: Final = (
 def event_minutes(
     clock_min: Integers, days: int, habits: Habits, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(person, minute) of n people's events from the first 00:00, unordered, with repeats, at least one."""
+    """(person, minute) of n people's events, since the first 00:00, unordered, with repeats."""
+    # clock_min: [n], delay of each rhythm; every person has at least one event
     n = clock_min.size
     sigma = habits.rate_sigma
     rate_h = habits.events_per_hour * rng.lognormal(-0.5 * sigma**2, sigma, n)
@@ -70,7 +71,7 @@ def _rhythm(days: int) -> tuple[Floats, Floats]:
 
 
 def _by_own_days(share: Floats, person: Integers, midnight: Floats, factors: Floats) -> Floats:
-    """The common share until a moment, from a personal one: days differ by ``factors`` [n, d]."""
+    # midnight: common share until each midnight; factors: [n, d], a person's day against the average
     personal = np.cumsum(np.diff(midnight) * factors, axis=1)
     personal /= personal[:, -1:]
     n, days = personal.shape
@@ -194,7 +195,7 @@ class World:
         return person, minute, station
 
     def _as_observed(self, station: Integers, staying: Flags, rng: np.random.Generator) -> Integers:
-        """Recording stations, in dense areas sometimes a neighbor; not for people who are ``staying``."""
+        # sometimes not the nearest, more often where stations are dense; ``staying``: always the nearest
         neighbors = self.coverage.neighbors[:, :_N_HANDOVER]
         near = np.minimum(HANDOVER_WITHIN_M / self.coverage.neighbor_m[:, 0], 1.0)
         share = self.habits.handover * near

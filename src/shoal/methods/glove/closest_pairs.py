@@ -127,7 +127,7 @@ class BandedPairs:
             self._foreseen[a, b] = self._merged.begin(row, others, self._threshold)
 
     def _upcoming_pairs(self, ahead: Ahead, most: int) -> Iterator[tuple[tuple[int, int], EquivalenceClass]]:
-        """The next disjoint new pairs, to the end of a list: behind it other pairs may come."""
+        # disjoint, not foreseen yet, to the end of a list, behind which other pairs may come
         popped: list[Entry] = []
         slots_used: set[int] = set()
         count = 0

@@ -33,7 +33,8 @@ class ClosestPairs(Protocol):
         """Remove two classes."""
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
-        """Put a class below k into its slot; ahead: the class that two slots would form if next, or None."""
+        """Put a merged class, still below k, into its slot."""
+        # ahead: the class that two slots would form if they came next, or None if it would not enter
 
 
 @dataclass(frozen=True, eq=False)

@@ -259,7 +259,7 @@ class MergedCrowds:
 
 
 def _largest_32_bit_crowd(original: Trajectories, scale: Scale) -> int:
-    """The largest crowd size whose mutual costs fit 32 bits; 0 where coordinates do not fit."""
+    # the largest crowd size whose mutual costs fit 32 bits; 0 where coordinates do not fit
     ends = [(int(column.min()), int(column.max()) + 1) for column in (original.t, original.x, original.y)]
     if any(first < -_IN_32_BITS or last > _IN_32_BITS for first, last in ends):
         return 0

@@ -71,7 +71,8 @@ class _ClassAtPrice:
 def omit_samples(
     original: Trajectories, start: Sequence[EquivalenceClass], budget: Budget, run: Run
 ) -> list[EquivalenceClass]:
-    """Classes with smaller boxes, perhaps fewer; unchanged if no price meets the budget. start: disjoint."""
+    """Classes with smaller boxes and some samples in none; whole classes may be missing."""
+    # start: boxes disjoint in time; classes stay unchanged where no price meets the budget
     return _PriceSearch.on(original, start, run).spend(budget)
 
 

@@ -307,11 +307,8 @@ def _split_neighborhood(node: _Node, places: Integers, neighborhood: int) -> Ite
 def _suppress_rows(
     epochs: Epochs, states: Integers, at: int, table: Integers, pattern: Integers, failed: Integers, k: int
 ) -> int:
-    """Suppress failed rows in the epochs that cost fewest samples; returns the earliest changed epoch.
-
-    One epoch is enough if at least k - 1 others already have the remaining states; otherwise the whole window
-    goes. Of equal costs the latest epoch is chosen, which no earlier window holds.
-    """
+    # One epoch is enough if at least k - 1 others already have the remaining states; otherwise the whole
+    # window goes. Of equal costs the latest epoch is chosen, which no earlier window holds.
     is_hidden = np.ones(len(pattern), dtype=np.bool_)
     is_hidden[failed] = False
     sizes: dict[bytes, int] = {}

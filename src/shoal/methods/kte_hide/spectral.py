@@ -94,7 +94,7 @@ def spectral_states(
 
 
 def _choose_representatives(epochs: Epochs, pieces: Integers, n_clusters: int) -> tuple[Integers, Integers]:
-    """Representatives by k-means of mean place (cells) and first slot, several each; and each piece's."""
+    # a piece is its mean place in cells and its first slot; a cluster has several representatives
     from sklearn.cluster import KMeans
 
     rows = np.repeat(np.arange(len(pieces)), epochs.samples[pieces])

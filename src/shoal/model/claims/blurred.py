@@ -9,7 +9,7 @@ from shoal.units import show_m, show_s
 
 @dataclass(frozen=True, kw_only=True)
 class Blurred:
-    """Every box holds a true sample and is no smaller (Romero-Tris and Megías 2018, Def. 2.2)."""
+    """Every box holds a true sample of its person and is no smaller (Romero-Tris, Megías 2018, Def. 2.2)."""
 
     type: ClassVar[str] = "blurred-at-source"
     payload: ClassVar[PayloadKind] = "boxes"
