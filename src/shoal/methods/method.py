@@ -70,7 +70,7 @@ class Method(Declares, Protocol):
     about: ClassVar[About]
 
     def __init__(self, **parameters: Any) -> None:
-        # every parameter has a default and is checked once, here
+        """Every parameter has a default and is checked once, here."""
 
     def claim(self) -> Claim:
         """The promise of every release of this method."""
