@@ -16,7 +16,6 @@ from fair_shuffles import fair_draws, fair_runs
 from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -221,12 +220,10 @@ def with_changing_companions(n: int = 8, times: int = 200) -> Case:
         left_out={},
     )
     return original, *publish_exchange(
+        SwapLocations(k=2, time_threshold_s=1.0, space_threshold_m=1e6),
         original,
         exchange,
-        claim=TrajectoryPrivacy(k=2, time_threshold_s=1.0, space_threshold_m=1e6),
-        method="swap-locations",
-        parameters={},
-        rng=Randomness.from_system(),
+        Randomness.from_system(),
     )
 
 

@@ -8,13 +8,12 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
-    """Return the pivot of each person's cluster: int64 [n], a pivot's own number, -1 = unclustered.
-
-    distances: [n, n], symmetric. The first pivot is farthest from the person with the least sum of distances;
-    each next pivot is farthest from the previous one, among unclustered people that have not failed. A pivot
-    and its k - 1 nearest unclustered people form a cluster unless the last lies beyond ``radius``. The rest
-    join the nearest pivot within ``radius``, the earliest of equals. Other ties go to the lowest number.
-    """
+    """Return the pivot of each person's cluster: int64 [n], a pivot's own number, -1 = unclustered."""
+    # distances: [n, n], symmetric. The first pivot is farthest from the person with the least sum of
+    # distances; each next pivot is farthest from the previous one, among unclustered people that have not
+    # failed. A pivot and its k - 1 nearest unclustered people form a cluster unless the last lies beyond
+    # ``radius``. The rest join the nearest pivot within ``radius``, the earliest of equals. Other ties go to
+    # the lowest number.
     n = len(distances)
     pivot_of = np.full(n, -1)
     failed = np.zeros(n, np.bool_)

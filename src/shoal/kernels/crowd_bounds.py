@@ -107,11 +107,9 @@ def boxes_of(crowds: Crowds, slot: int) -> Samples:
 def fill_outlines(
     boxes: Samples, size: int, first_t: int, shift: int, scale: Scale, least: LeastCosts
 ) -> None:
-    """Fill least.outlines, n_outlines, outline_of, lengths, length, begins and ends.
-
-    Bins of 1 << shift slots begin at first_t. The first TOGETHER outlines are distinct; they cover nearly all
-    boxes of call records.
-    """
+    """Fill least.outlines, n_outlines, outline_of, lengths, length, begins and ends."""
+    # Bins of 1 << shift slots begin at first_t. The first TOGETHER outlines are distinct; they cover nearly
+    # all boxes of call records.
     outlines, count = least.outlines, 0
     least.length[0] = 0
     for j in range(len(boxes.t_start)):
@@ -234,11 +232,9 @@ def cost_outlines(
 
 @compiled
 def least_of_outlines(costs: Numbers, places: Numbers, first_place: int, last: int, room: Numbers) -> Any:
-    """Least spatial cost of all boxes with STRIDE outlines to a person.
-
-    costs: [P, STRIDE] at each place. room: [STRIDE]. Eight places are compared at once: a minimum through
-    memory for each takes ten times as long.
-    """
+    """Least spatial cost of all boxes with STRIDE outlines to a person."""
+    # costs: [P, STRIDE] at each place. room: [STRIDE]. Eight places are compared at once: a minimum through
+    # memory for each takes ten times as long.
     room[:] = (1 << 31) - 1
     for first in range(first_place, last + 1, 8):
         a, b = np.uint64(places[first]), np.uint64(places[min(first + 1, last)])
@@ -308,12 +304,10 @@ def rule_out_shorter(
 def lower_bound_to_person(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Lower bound of the cost of a crowd's boxes to one person with fewer samples, times size + 1.
-
-    Fills least.spaces and least.floors unless it stops early above ``limit``. A box of extent d with gap g to
-    the person's nearest place costs at least (size + 1) g + d - 1. Casts keep numba from widening numbers to
-    64 bits.
-    """
+    """Lower bound of the cost of a crowd's boxes to one person with fewer samples, times size + 1."""
+    # Fills least.spaces and least.floors unless it stops early above ``limit``. A box of extent d with gap g
+    # to the person's nearest place costs at least (size + 1) g + d - 1. Casts keep numba from widening
+    # numbers to 64 bits.
     places, outlines, gaps = people.places, least.outlines, least.gaps
     kind = gaps.dtype.type
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1

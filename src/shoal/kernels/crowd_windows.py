@@ -79,12 +79,10 @@ def fill_costs(
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs [n_windows, P] with the least cost of a person's sample beyond ``least`` of its place.
-
-    Costs are times size + 1. boxes: of a crowd of ``size``. least: [P] least spatial cost of a sample at each
-    place. A box is compared with the windows that it touches and one on either side; farther away its cost
-    grows by one window width per window.
-    """
+    """Fill costs [n_windows, P] with the least cost of a person's sample beyond ``least`` of its place."""
+    # Costs are times size + 1. boxes: of a crowd of ``size``. least: [P] least spatial cost of a sample at
+    # each place. A box is compared with the windows that it touches and one on either side; farther away its
+    # cost grows by one window width per window.
     kind = costs.dtype.type
     n_windows, n_places = costs.shape
     both, extent, width = size + 1, places.side - 1, 1 << shift

@@ -14,13 +14,11 @@ _PAIRED: Final = 40  # outermost people to pair at most; more give the same circ
 
 @compiled
 def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: float, slack: float) -> Any:
-    """float64 [2, s]: the middle at each time of people at x, y [n, s] with these means.
-
-    Of the circles through two people that contain all, the one with most people at its edge, then the one
-    nearest to the mean. If fewer than three stand at an edge and all lie within a circle around the mean, no
-    one was moved, and the mean is the middle; for two people it always is. slack: tolerance for rounded
-    places.
-    """
+    """float64 [2, s]: the middle at each time of people at x, y [n, s] with these means."""
+    # Of the circles through two people that contain all, the one with most people at its edge, then the one
+    # nearest to the mean. If fewer than three stand at an edge and all lie within a circle around the mean,
+    # no one was moved, and the mean is the middle; for two people it always is. slack: tolerance for rounded
+    # places.
     middles = np.empty((2, x.shape[1]))
     for at in range(x.shape[1]):
         middles[:, at] = _middle(x[:, at].copy(), y[:, at].copy(), mean_x[at], mean_y[at], radius, slack)

@@ -71,10 +71,9 @@ def _mark_matches(
 
 @compiled
 def _next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int) -> int:
-    """Turn one column of the table of edits into the next: where it rises (plus) and falls (minus) by row.
-
-    equal: the rows that match the next column. Returns the rise of the row of ``last_bit`` in the last word.
-    """
+    """Turn one column of the table of edits into the next: where it rises (plus) and falls (minus) by row."""
+    # equal: the rows that match the next column. Returns the rise of the row of ``last_bit`` in the last
+    # word.
     carry = 1
     for word in range(len(equal)):
         same, up, down = equal[word], plus[word], minus[word]
@@ -121,11 +120,9 @@ class Tolerance(NamedTuple):
 
 @compiled
 def align(path: TimedPath, target: TimedPath, tolerance: Tolerance, speed_m_s: float) -> Integers:
-    """The sample of ``path`` that becomes each of ``target``: int64 [n], -1 = a new one.
-
-    An optimal edit script. Among those with fewest edits it moves the samples least, where a second counts
-    ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before creating.
-    """
+    """The sample of ``path`` that becomes each of ``target``: int64 [n], -1 = a new one."""
+    # An optimal edit script. Among those with fewest edits it moves the samples least, where a second counts
+    # ``speed_m_s`` meters. Then, from the end, replacing comes before deleting before creating.
     (t, x, y), (at_t, at_x, at_y), (match_m, match_s) = path, target, tolerance
     m, n = len(t), len(at_t)
     low, high = _optimal_rows(path, target, tolerance)

@@ -103,11 +103,9 @@ def fill_gap_parts(
     tails: Floats,
     longest: int,
 ) -> Any:
-    """Fill parts [n, 2] and tails [n, 3] of these subjects.
-
-    parts: mean costs in space and in time. tails: total, space, time. neighbors: [n, c]. longest: most
-    samples of one subject.
-    """
+    """Fill parts [n, 2] and tails [n, 3] of these subjects."""
+    # parts: mean costs in space and in time. tails: total, space, time. neighbors: [n, c]. longest: most
+    # samples of one subject.
     count, most_places = neighbors.shape[1], np.diff(raw.place_offsets).max()
     space, time = (np.empty(count * longest, dtype=raw.t.dtype), np.empty(count * longest, dtype=raw.t.dtype))
     work = PlaceWork(

@@ -53,11 +53,9 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
 
 @compiled
 def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
-    """[n, n] costs between all pairs of these pieces, 0 on the diagonal.
-
-    The k-merge cost, plus ``space_weight`` times dx + dy of the common hull. If either piece has a single
-    time, the k-merge cost is that of the hull.
-    """
+    """[n, n] costs between all pairs of these pieces, 0 on the diagonal."""
+    # The k-merge cost, plus ``space_weight`` times dx + dy of the common hull. If either piece has a single
+    # time, the k-merge cost is that of the hull.
     n = len(chosen)
     hull = np.empty((6, n), dtype=np.int64)
     most = 0

@@ -142,12 +142,10 @@ def _number_cells(samples: Integers) -> Integers:
 def score_guesses(
     boxes: Integers, guesses: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
-    """Score the guess in each counted box [b, 3] against the true samples [s, 3], ascending in time.
-
-    shares [6]: boxes where the guess is a sample of the box, and where its cell is; both for random guesses;
-    samples guessed in a box that contains them, and the same for random guesses. errors [s, 2]: cells and
-    slots from a sample to the guess nearest in place; infinite where no box contains it.
-    """
+    """Score the guess in each counted box [b, 3] against the true samples [s, 3], ascending in time."""
+    # shares [6]: boxes where the guess is a sample of the box, and where its cell is; both for random
+    # guesses; samples guessed in a box that contains them, and the same for random guesses. errors [s, 2]:
+    # cells and slots from a sample to the guess nearest in place; infinite where no box contains it.
     times, cell = samples[:, 0].copy(), _number_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
     exact, lucky = np.zeros(len(samples)), np.zeros(len(samples))

@@ -69,14 +69,12 @@ def _least_cost_directly(stamps: Stamps, cost: Integers, h: int, lowest: int) ->
 
 @compiled
 def least_costs(stamps: Stamps, room: Integers) -> Integers:
-    """[s + 1]: the least cost of splitting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE.
-
-    The result lies in the room of the stamps. A run of stamps g..h can be split into two complete runs
-    exactly when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range above
-    it, up to P(h), and stay the same until P(h) moves. For a long range the hulls back from P(h) are stored,
-    and candidates whose runs have equal sides form one level: cost[g] - t[g] sides decides among them for
-    every later h.
-    """
+    """[s + 1]: the least cost of splitting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE."""
+    # The result lies in the room of the stamps. A run of stamps g..h can be split into two complete runs
+    # exactly when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range
+    # above it, up to P(h), and stay the same until P(h) moves. For a long range the hulls back from P(h) are
+    # stored, and candidates whose runs have equal sides form one level: cost[g] - t[g] sides decides among
+    # them for every later h.
     t, x_low, x_high = stamps.t, stamps.x_low, stamps.x_high
     y_low, y_high, latest = stamps.y_low, stamps.y_high, stamps.latest
     cost, west, east, south = room[8], room[9], room[10], room[11]

@@ -22,11 +22,9 @@ STRENGTHS = 25  # of the walk to try
 def filter_states(
     t: Floats, x: Floats, y: Floats, earlier: Integers, order: Integers, walk: float, speed_m2s2: float
 ) -> Floats:
-    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, mixed, velocity.
-
-    earlier: the previous point on each track, in the direction of ``order``; -1 = none. walk: growth of the
-    variance of a velocity per second. speed_m2s2: that variance where a track begins.
-    """
+    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, mixed, velocity."""
+    # earlier: the previous point on each track, in the direction of ``order``; -1 = none. walk: growth of the
+    # variance of a velocity per second. speed_m2s2: that variance where a track begins.
     states = np.zeros((len(t), 7))
     for i in order:
         back = earlier[i]

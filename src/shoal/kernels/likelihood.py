@@ -267,11 +267,9 @@ def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers
 def strongest_evidence(
     offsets: Integers, samples: Integers, index: CoverIndex, n_records: int, widest: float, strengths: Floats
 ) -> None:
-    """Fill strengths [v]: the greatest mean score of any record over the samples known of a person.
-
-    samples: [m, 3] slots and cells. A covered sample scores 1 + log(widest / volume), with the volume in
-    slots and cells of the smallest covering box; an uncovered one scores 0.
-    """
+    """Fill strengths [v]: the greatest mean score of any record over the samples known of a person."""
+    # samples: [m, 3] slots and cells. A covered sample scores 1 + log(widest / volume), with the volume in
+    # slots and cells of the smallest covering box; an uncovered one scores 0.
     starts = index.starts
     total, best = np.zeros(n_records), np.zeros(n_records)
     touched = np.empty(n_records, dtype=np.int64)

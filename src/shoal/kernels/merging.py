@@ -83,11 +83,10 @@ def _stretch_onto(
 def merged_boxes(
     longer: Columns, n_long: int, shorter: Columns, n_short: int, scale: Scale, cells: float, slots: float
 ) -> Integers:
-    """[6, m]: the merged boxes of both groups in canonical order, as BOX_COLUMNS.
-
-    Stage one: every box of the longer joins the box of the shorter that it stretches least. Stage two: each
-    unchosen box of the shorter joins the result of stage one, as stage one left it, that it stretches least.
-    """
+    """[6, m]: the merged boxes of both groups in canonical order, as BOX_COLUMNS."""
+    # Stage one: every box of the longer joins the box of the shorter that it stretches least. Stage two: each
+    # unchosen box of the shorter joins the result of stage one, as stage one left it, that it stretches
+    # least.
     few = columns_in_order(shorter)
     stretched, chosen = _stretch_onto(few, columns_in_order(longer), n_short, n_long, scale, cells, slots)
     results = _in_canonical_order(stretched[:, chosen])

@@ -39,11 +39,9 @@ def _distance_after_move(
 def correct_places(
     samples: Floats, middles: Floats, radius: float, published: Floats, near_m: float, places: Floats
 ) -> None:
-    """Replace places [s, 2] that do not end at ``published`` [s, 2] when moved into cylinders.
-
-    The replacement is the sample of ``samples`` [m, 2] that ends nearest, if nearer; places that end within
-    near_m stay. middles: [s, 2], of the cylinders.
-    """
+    """Replace places [s, 2] that do not end at ``published`` [s, 2] when moved into cylinders."""
+    # The replacement is the sample of ``samples`` [m, 2] that ends nearest, if nearer; places that end within
+    # near_m stay. middles: [s, 2], of the cylinders.
     for at in range(len(places)):
         x, y = published[at]
         least = _distance_after_move(
@@ -125,10 +123,8 @@ def _misfit_sums(
 def link_moved_points(
     victims: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
 ) -> None:
-    """Fill chances [v, 2]: to be right when naming one of the records with the least of each sum.
-
-    middles: float64 [m, 2], cylinder of each point of the records. least: float64 [v, 2], these sums.
-    """
+    """Fill chances [v, 2]: to be right when naming one of the records with the least of each sum."""
+    # middles: float64 [m, 2], cylinder of each point of the records. least: float64 [v, 2], these sums.
     sums, own_sums = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
     least[:] = math.inf

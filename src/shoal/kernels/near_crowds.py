@@ -99,11 +99,9 @@ def _keep_longer(
     n: int,
     room: Integers,
 ) -> int:
-    """Reduce the first n of room[0] to people whom places and times do not rule out; return their number.
-
-    All have at least as many samples as the crowd has boxes. most: cost of a sample, times size + 1. Costs by
-    place and window pay off for many people; few are judged by their bins.
-    """
+    """Reduce the first n of room[0] to people whom places and times do not rule out; return their number."""
+    # All have at least as many samples as the crowd has boxes. most: cost of a sample, times size + 1. Costs
+    # by place and window pay off for many people; few are judged by their bins.
     starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
     places, hours, main, costs, waits = people.places, people.hours, visits.main, least.places, least.waits
     possible, sums = room[0], room[2]

@@ -60,12 +60,10 @@ def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: 
 
 @compiled
 def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace, scale: Scale) -> None:
-    """Fill the table with the cost, beyond least[place], of a sample at each chosen place and time.
-
-    cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is at least
-    least[p]; beyond the cap in time the cost is least[p] + half. Between two of b's times, the least excess
-    comes from one of the two, at per_slot a slot.
-    """
+    """Fill the table with the cost, beyond least[place], of a sample at each chosen place and time."""
+    # cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is at least
+    # least[p]; beyond the cap in time the cost is least[p] + half. Between two of b's times, the least excess
+    # comes from one of the two, at per_slot a slot.
     places, hours = people.places, people.hours
     half, per_slot = scale.half, scale.per_slot
     far = half // per_slot + 1

@@ -169,12 +169,10 @@ def nearest_place(
 
 @compiled
 def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
-    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division.
-
-    All boxes have one size. Stops early once the sum exceeds ``limit``. Beyond the cap in time only space
-    differs: the least is half plus the distance to b's nearest place, computed once for each place of a.
-    least_spaces: space for one number per place of a.
-    """
+    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division."""
+    # All boxes have one size. Stops early once the sum exceeds ``limit``. Beyond the cap in time only space
+    # differs: the least is half plus the distance to b's nearest place, computed once for each place of a.
+    # least_spaces: space for one number per place of a.
     per_cell, half = scale.per_cell, scale.half
     x_min, x_max, y_min, y_max = raw.bounds[b]
     least_spaces[: raw.place_offsets[a + 1] - raw.place_offsets[a]] = -1

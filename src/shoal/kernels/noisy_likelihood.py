@@ -225,11 +225,10 @@ def link_noisy_victims(
     rules: Floats,
     results: LinkResults,
 ) -> None:
-    """Fill ``results`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4].
-
-    Candidates are the records that explain all observations within the possible deviations. Whole records are
-    compared only for classes nearly as good as the best one (``MARGIN``); others have density ``NOWHERE``.
-    """
+    """Fill ``results`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4]."""
+    # Candidates are the records that explain all observations within the possible deviations. Whole records
+    # are compared only for classes nearly as good as the best one (``MARGIN``); others have density
+    # ``NOWHERE``.
     work = empty_workspace(len(record_classes.sizes))
     logs, most = np.empty(len(record_classes.sizes)), np.max(np.diff(victims.offsets))
     for candidate in range(len(record_classes.sizes)):

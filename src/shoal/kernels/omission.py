@@ -53,12 +53,10 @@ def runs_with_gaps(
     longest: int,
     box_of: Integers,
 ) -> Any:
-    """Split samples into complete runs with moments left out between them; return the least cost.
-
-    t, x, y, owner: [m] samples of all k people by ascending time. prices: [k] of a sample left out. longest:
-    maximum slots of a run. box_of: [m] is set to the number of each sample's run, from the latest, or to
-    NONE.
-    """
+    """Split samples into complete runs with moments left out between them; return the least cost."""
+    # t, x, y, owner: [m] samples of all k people by ascending time. prices: [k] of a sample left out.
+    # longest: maximum slots of a run. box_of: [m] is set to the number of each sample's run, from the latest,
+    # or to NONE.
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, len(prices), room)
     n = len(stamps.t)

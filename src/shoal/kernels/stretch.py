@@ -78,14 +78,12 @@ def _least_space_to(
 def _nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
-    """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i.
-
-    near: the first position in b whose start is not before that of box i. least_space: lower bound of the
-    spatial cost, times n_a + n_b. The search runs both ways from ``near`` until a bound on the cost of all
-    further boxes reaches the best so far. With H the length of the hull in time, the cost is n_a (H - d_a) +
-    n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a. One that starts s
-    before has H - d_a >= s and H - d_b >= the end of a's box less its own.
-    """
+    """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i."""
+    # near: the first position in b whose start is not before that of box i. least_space: lower bound of the
+    # spatial cost, times n_a + n_b. The search runs both ways from ``near`` until a bound on the cost of all
+    # further boxes reaches the best so far. With H the length of the hull in time, the cost is n_a (H - d_a)
+    # + n_b (H - d_b). A box that starts s after a's has H - d_b >= s and H - d_a >= s - d_a. One that starts
+    # s before has H - d_a >= s and H - d_b >= the end of a's box less its own.
     both = n_a + n_b
     cap = both * scale.half
     t_start, t_end, x_min = a.t_start[i], a.t_end[i], a.x_min[i]

@@ -138,11 +138,9 @@ def _closest_free(
 def form_clusters(
     outlines: Floats, names: Integers, values: Floats, size: int, per_s: float, per_m: float
 ) -> Integers:
-    """int64 [r]: a cluster of about ``size`` for each record.
-
-    Records are taken by their smallest difference. Each adds the free records with the least mean difference
-    from its members. Remaining records join the cluster of their most similar record.
-    """
+    """int64 [r]: a cluster of about ``size`` for each record."""
+    # Records are taken by their smallest difference. Each adds the free records with the least mean
+    # difference from its members. Remaining records join the cluster of their most similar record.
     cluster = np.full(len(outlines), -1, dtype=np.int64)
     members = np.empty(size, dtype=np.int64)
     scales = np.array([per_s, per_m])
@@ -334,11 +332,9 @@ def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search)
 
 @compiled
 def assign_followers(cost: Floats, tracks: int) -> Integers:
-    """int64 [n]: the follower of each point, -1 = the last of its track, in the assignment of least sum.
-
-    cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` ends are
-    free, and each further end costs more than all links. Shortest augmenting paths with prices.
-    """
+    """int64 [n]: the follower of each point, -1 = the last of its track, in the assignment of least sum."""
+    # cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` ends are
+    # free, and each further end costs more than all links. Shortest augmenting paths with prices.
     n, band = cost.shape
     dear = 1.0
     for i in range(n):

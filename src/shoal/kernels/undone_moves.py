@@ -105,12 +105,10 @@ def undo_moves(
     undone: Floats,
     evidence: Floats,
 ) -> None:
-    """Fill undone [m, 2] for records from first to end: the likeliest origin of each point.
-
-    Points inside a cylinder stay. Others go to the candidate with the greatest product of their own evidence
-    and the square of the evidence of all points of the record, where those on one line count as one.
-    evidence: float64 [m], that product, infinite for points that stay.
-    """
+    """Fill undone [m, 2] for records from first to end: the likeliest origin of each point."""
+    # Points inside a cylinder stay. Others go to the candidate with the greatest product of their own
+    # evidence and the square of the evidence of all points of the record, where those on one line count as
+    # one. evidence: float64 [m], that product, infinite for points that stay.
     places = np.empty((2 * CANDIDATES, 2))
     for record in range(first, end):
         begin, beyond = lines.offsets[record], lines.offsets[record + 1]

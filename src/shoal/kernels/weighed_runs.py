@@ -122,11 +122,9 @@ def take_candidates(
 
 @compiled
 def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
-    """The least cost with a last run that begins with one of these candidates; end: of its samples.
-
-    time: cost of one sample for the time until now. Unsigned indexes need no sign check, so several
-    candidates are processed at once.
-    """
+    """The least cost with a last run that begins with one of these candidates; end: of its samples."""
+    # time: cost of one sample for the time until now. Unsigned indexes need no sign check, so several
+    # candidates are processed at once.
     best = IMPOSSIBLE
     for i in range(np.uint64(low), np.uint64(high)):
         best = min(best, room[BEFORE, i] + (end - room[SINCE, i]) * (room[EACH, i] + time))
@@ -135,11 +133,9 @@ def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -
 
 @compiled
 def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
-    """Begin of the candidates after dropping those that can never be best again.
-
-    Of two, the earlier has the larger run and never the smaller hull. While both cost the same for place it
-    loses more and more against the later, and even more once they do not.
-    """
+    """Begin of the candidates after dropping those that can never be best again."""
+    # Of two, the earlier has the larger run and never the smaller hull. While both cost the same for place it
+    # loses more and more against the later, and even more once they do not.
     begin, level, least = high, NONE, IMPOSSIBLE
     for i in range(high - 1, low - 1, -1):
         place = room[PLACE, room[CANDIDATE, i]]
@@ -236,11 +232,9 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
 def weighed_partition(
     t: Integers, x: Integers, y: Integers, owner: Integers, k: int, weights: Weights
 ) -> tuple[Integers, int]:
-    """First sample of every run of the cheapest partition into complete runs, and its cost.
-
-    t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, all present. Ties
-    prefer the shortest last runs.
-    """
+    """First sample of every run of the cheapest partition into complete runs, and its cost."""
+    # t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, all present. Ties
+    # prefer the shortest last runs.
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)
     least = _weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)

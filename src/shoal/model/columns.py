@@ -6,7 +6,7 @@ from typing import Final, Literal
 import numpy as np
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Column:
     """A column of Trajectories, as construction checks it."""
 
@@ -21,64 +21,21 @@ class Column:
     pair: str | None = None  # the column that comes with it
 
 
+_IN_CELLS: Final = ("cells of cell_m meters, by their lower corner", "meters")
+_IN_SLOTS: Final = ("slots of slot_s seconds since 1970-01-01 UTC", "seconds since then, or since step 0")
+_RANK: Final = "the subject's place in the order of first appearance in the input"
+_LAT: Final = "latitude, to the last digit of the input"
+_LON: Final = "longitude, to the last digit of the input"
+
 COLUMNS: Final[dict[str, Column]] = {
     "offsets": Column(
-        of="offset",
-        snapped=np.int64,
-        unsnapped=np.int64,
-        meaning="subject i owns samples offsets[i] to offsets[i + 1], at least one",
+        "offset", np.int64, np.int64, "subject i owns samples offsets[i] to offsets[i + 1], at least one"
     ),
-    "t": Column(
-        of="sample",
-        snapped=np.int64,
-        unsnapped=np.float64,
-        unit="slots of slot_s seconds since 1970-01-01 UTC",
-        as_given="seconds since then, or since step 0",
-        meaning="when the subject was seen",
-        place=0,
-    ),
-    "x": Column(
-        of="sample",
-        snapped=np.int64,
-        unsnapped=np.float64,
-        unit="cells of cell_m meters, by their lower corner",
-        as_given="meters",
-        meaning="where the subject was seen, eastward",
-        place=1,
-    ),
-    "y": Column(
-        of="sample",
-        snapped=np.int64,
-        unsnapped=np.float64,
-        unit="cells of cell_m meters, by their lower corner",
-        as_given="meters",
-        meaning="where the subject was seen, northward",
-        place=2,
-    ),
-    "input_rank": Column(
-        of="subject",
-        snapped=np.int64,
-        unsnapped=np.int64,
-        meaning="the subject's place in the order of first appearance in the input",
-        required=False,
-    ),
-    "lat": Column(
-        of="sample",
-        snapped=None,
-        unsnapped=np.float64,
-        as_given="degrees",
-        meaning="latitude, to the last digit of the input",
-        required=False,
-        pair="lon",
-    ),
-    "lon": Column(
-        of="sample",
-        snapped=None,
-        unsnapped=np.float64,
-        as_given="degrees",
-        meaning="longitude, to the last digit of the input",
-        required=False,
-        pair="lat",
-    ),
+    "t": Column("sample", np.int64, np.float64, "when the subject was seen", *_IN_SLOTS, place=0),
+    "x": Column("sample", np.int64, np.float64, "where the subject was seen, eastward", *_IN_CELLS, place=1),
+    "y": Column("sample", np.int64, np.float64, "where the subject was seen, northward", *_IN_CELLS, place=2),
+    "input_rank": Column("subject", np.int64, np.int64, _RANK, required=False),
+    "lat": Column("sample", None, np.float64, _LAT, as_given="degrees", required=False, pair="lon"),
+    "lon": Column("sample", None, np.float64, _LON, as_given="degrees", required=False, pair="lat"),
 }
 """The columns of Trajectories; construction checks types, lengths, pairs and order by this table."""

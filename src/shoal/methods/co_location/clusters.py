@@ -1,16 +1,14 @@
 """Shared by NWA and W4M: greedy clusters with limited trash, the cylinder of a cluster, the release."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from shoal.kernels.clusters import cluster_within
 from shoal.methods.assembly import PointRecords, assemble_points
-from shoal.methods.method import microaggregation
+from shoal.methods.method import Method, microaggregation
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
-from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -106,13 +104,7 @@ def move_into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Fl
 
 
 def publish_clusters(
-    original: Trajectories,
-    clusters: list[Cluster],
-    *,
-    claim: KDeltaAnonymity,
-    method: str,
-    parameters: Mapping[str, Any],
-    rng: Randomness,
+    method: Method, original: Trajectories, clusters: list[Cluster], delta_m: float, rng: Randomness
 ) -> tuple[Release, Linkage]:
     """Publish everybody in a cluster, suppress others; empties ``clusters`` to have each point once."""
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
@@ -124,7 +116,7 @@ def publish_clusters(
     while clusters:
         cluster = clusters.pop()
         rows = slice(end - cluster.x.size, end)
-        moved = move_into_cylinder(cluster.x, cluster.y, claim.delta_m)
+        moved = move_into_cylinder(cluster.x, cluster.y, delta_m)
         x[rows], y[rows] = (column.reshape(-1) for column in moved)
         t[rows] = np.tile(cluster.t, len(cluster.members))
         source[rows] = cluster.source.reshape(-1)
@@ -132,9 +124,9 @@ def publish_clusters(
     release, linkage, _ = assemble_points(
         original,
         PointRecords(members=members, offsets=offsets, points=Points(t=t, x=x, y=y), stands_for=source),
-        claim=claim,
-        method=method,
-        parameters=parameters,
+        claim=method.claim(),
+        method=method.about.name,
+        parameters=method.parameters(),
         rng=rng,
     )
     return release, linkage

@@ -132,14 +132,7 @@ class Nwa:
                 "everybody would be left out; choose a longer --pi (or a shorter one, if people are there "
                 "for less than it) or a smaller --k"
             )
-        return publish_clusters(
-            original,
-            clusters,
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_clusters(self, original, clusters, self.delta_m, rng)
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
         """Subjects by begin and end in multiples of pi_s; those without a multiple in between are missing."""

@@ -141,14 +141,7 @@ class W4m:
         """
         require_method_inputs(original, rng)
         clusters = self.clusters(original, run or Run())
-        return publish_clusters(
-            original,
-            clusters,
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_clusters(self, original, clusters, self.delta_m, rng)
 
     def clusters(self, original: Trajectories, run: Run) -> list[Cluster]:
         """Clusters on their common time lines, before they are moved.

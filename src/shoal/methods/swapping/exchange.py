@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from shoal.methods.assembly import PointRecords, assemble_points
-from shoal.model.claims import Claim
+from shoal.methods.method import Method
 from shoal.model.omission import NOTHING_SWAPPED
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.streets import StreetGraph
@@ -33,13 +32,7 @@ class Exchange:
 
 
 def publish_exchange(
-    original: Trajectories,
-    exchange: Exchange,
-    *,
-    claim: Claim,
-    method: str,
-    parameters: Mapping[str, Any],
-    rng: Randomness,
+    method: Method, original: Trajectories, exchange: Exchange, rng: Randomness
 ) -> tuple[Release, Linkage]:
     """The release, and its linkage with the trace; other suppressed subjects had no swapped point."""
     members, counts = np.unique(exchange.record_of, return_counts=True)
@@ -51,9 +44,9 @@ def publish_exchange(
             points=_points_of(original, exchange.time_from, exchange.place_from),
             stands_for=exchange.time_from,
         ),
-        claim=claim,
-        method=method,
-        parameters=parameters,
+        claim=method.claim(),
+        method=method.about.name,
+        parameters=method.parameters(),
         rng=rng,
     )
     time_from, place_from = exchange.time_from[rows], exchange.place_from[rows]

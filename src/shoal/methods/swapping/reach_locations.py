@@ -199,14 +199,7 @@ class ReachLocations:
             left_out={OFF_STREETS: off},
             streets=self.streets,
         )
-        return publish_exchange(
-            original,
-            exchange,
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_exchange(self, original, exchange, rng)
 
     def _trade(
         self,

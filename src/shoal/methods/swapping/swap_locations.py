@@ -252,11 +252,4 @@ class SwapLocations:
             facts=facts,
             left_out=left_out,
         )
-        return publish_exchange(
-            original,
-            exchange,
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_exchange(self, original, exchange, rng)
