@@ -14,7 +14,7 @@ from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.clusters import cluster_within
 from shoal.kernels.edit import TimedPath, Tolerance, align, edit_distances
-from shoal.methods.co_location.clusters import greedy_clusters, move_into_cylinder, root_mean_square_distances
+from shoal.methods.co_location.clusters import greedy_clusters, move_into_cylinder, rms_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m
 from shoal.model.release import Linkage, Release
@@ -129,7 +129,7 @@ def test_distances_are_root_mean_squares() -> None:
     rng = np.random.default_rng(0)
     points = 5e6 + rng.normal(0, 1000, (6, 4, 3))
     expected = [[math.sqrt(np.mean(np.sum((a - b) ** 2, axis=1))) for b in points] for a in points]
-    np.testing.assert_allclose(root_mean_square_distances(points), expected, atol=1e-3)
+    np.testing.assert_allclose(rms_distances(points), expected, atol=1e-3)
 
 
 @given(

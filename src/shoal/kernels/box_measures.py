@@ -134,9 +134,7 @@ def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, le
 
 
 @compiled
-def distance_bounds(
-    areas: Areas, offsets: Integers, cell_m: float, shortest: Floats, longest: Floats
-) -> None:
+def distance_bounds(areas: Areas, offsets: Integers, cell_m: float, least: Floats, longest: Floats) -> None:
     """Fill the distance in meters between the nearest and between the farthest cells of these pairs."""
     move = 0
     for record in range(len(offsets) - 1):
@@ -147,7 +145,7 @@ def distance_bounds(
             y_gap, y_span = _gap_and_span(
                 areas.y_first[i - 1], areas.y_last[i - 1], areas.y_first[i], areas.y_last[i]
             )
-            shortest[move] = math.hypot(x_gap, y_gap) * cell_m
+            least[move] = math.hypot(x_gap, y_gap) * cell_m
             longest[move] = math.hypot(x_span, y_span) * cell_m
             move += 1
 

@@ -38,9 +38,7 @@ class LowerBounds(NamedTuple):
 
 
 @compiled
-def build_crowd_index(
-    crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, until: int
-) -> CrowdIndex:
+def build_crowd_index(crowds: Crowds, hours: Hours, slots: Integers, sizes: Integers, end: int) -> CrowdIndex:
     """Index these crowds."""
     offsets = np.zeros(len(sizes) * hours.n_bins + 1, dtype=np.int64)
     size_of = np.searchsorted(sizes, crowds.sizes[slots])
@@ -63,7 +61,7 @@ def build_crowd_index(
             boxes[2, j], boxes[3, j] = crowds.boxes.x_min[i], crowds.boxes.x_max[i]
             boxes[4, j], boxes[5, j] = crowds.boxes.y_min[i], crowds.boxes.y_max[i]
             owner[j] = slots[place]
-    return CrowdIndex(slots, sizes, size_of, until, boxes, owner, offsets)
+    return CrowdIndex(slots, sizes, size_of, end, boxes, owner, offsets)
 
 
 @compiled

@@ -117,6 +117,6 @@ def _turn(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
 
 
 @compiled
-def _off_line(x: Floats, y: Floats, first: int, second: int, third: int) -> float:
-    length = math.hypot(x[second] - x[first], y[second] - y[first])
-    return abs(_turn(x, y, first, second, third)) / length if length > 0 else 0.0
+def _off_line(x: Floats, y: Floats, a: int, b: int, c: int) -> float:
+    length = math.hypot(x[b] - x[a], y[b] - y[a])
+    return abs(_turn(x, y, a, b, c)) / length if length > 0 else 0.0

@@ -195,7 +195,7 @@ def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> t
     for column in range(0, n, every):
         stored[column // every] = suffix[0]
         count = min(every, n - column)
-        _next_columns(back, back_target, tolerance, column, suffix[: count + 1])
+        _columns(back, back_target, tolerance, column, suffix[: count + 1])
         suffix[0] = suffix[count]
     fewest = n + _rise(suffix[0], m)
     low, high = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
@@ -205,11 +205,11 @@ def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> t
     for column in range((n - 1) // every * every, -1, -every):
         suffix[0] = stored[column // every]
         count = min(every, n - column)
-        _next_columns(back, back_target, tolerance, column, suffix[: count + 1])
+        _columns(back, back_target, tolerance, column, suffix[: count + 1])
         for place in range(count, -1 if column == 0 else 0, -1):
             j = n - column - place
             if j > 0:
-                _next_columns(forward, target, tolerance, j - 1, prefix)
+                _columns(forward, target, tolerance, j - 1, prefix)
                 prefix[0] = prefix[1]
             i, rest = low_before, suffix[place]
             surplus = n + _rise(prefix[0], i) + _rise(rest, m - i) - fewest
@@ -231,9 +231,7 @@ def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> t
 
 
 @compiled
-def _next_columns(
-    path: TimedPath, target: TimedPath, tolerance: Tolerance, begin: int, columns: Integers
-) -> None:
+def _columns(path: TimedPath, target: TimedPath, tolerance: Tolerance, begin: int, columns: Integers) -> None:
     """Fill columns [c, 2, words] after columns[0], column ``begin``: bits of where each rises and falls."""
     t, at_t, match_s = path.t, target.t, tolerance.s
     equal = np.empty(columns.shape[2], np.int64)

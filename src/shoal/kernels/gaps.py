@@ -32,9 +32,7 @@ def _fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
 
 
 @compiled
-def _pair_stretches(
-    raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers
-) -> int:
+def _stretches(raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers) -> int:
     # a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
     # then a. Beyond the cap in time only the nearest place counts, searched once for each place.
     m_a, m_b = raw.offsets[a + 1] - raw.offsets[a], raw.offsets[b + 1] - raw.offsets[b]
@@ -118,7 +116,7 @@ def fill_gap_parts(
         parts[i] = 0.0
         for place in range(count):
             a, b = min(i, neighbors[i, place]), max(i, neighbors[i, place])
-            m = _pair_stretches(raw, a, b, scale, work, space[filled:], time[filled:])
+            m = _stretches(raw, a, b, scale, work, space[filled:], time[filled:])
             parts[i, 0] += space[filled : filled + m].sum() / m / count
             parts[i, 1] += time[filled : filled + m].sum() / m / count
             filled += m

@@ -91,16 +91,9 @@ def empty_workspace(n_records: int) -> Workspace:
 
 
 @compiled
-def _find_holders(
-    record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace
-) -> int:
-    index, n_now, boxes, owners, sizes = (
-        record_classes.by_time,
-        0,
-        record_classes.by_time.boxes,
-        record_classes.by_time.record,
-        record_classes.sizes,
-    )
+def _holders(record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace) -> int:
+    index, n_now = record_classes.by_time, 0
+    boxes, owners, sizes = index.boxes, index.record, record_classes.sizes
     even, hull = work.even, work.hull
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
@@ -128,7 +121,7 @@ def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Intege
     n_touched = 0
     for row in range(len(samples)):
         for i in range(
-            _find_holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
+            _holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
         ):
             candidate = work.now[i]
             if work.samples_held[candidate] == 0:
@@ -143,15 +136,13 @@ def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Intege
 
 
 @compiled
-def add_record_cues(
-    samples: Integers, record_classes: RecordClasses, candidate: int, work: Workspace
-) -> None:
+def add_record_cues(samples: Integers, record_classes: RecordClasses, record: int, work: Workspace) -> None:
     """Add the whole record's cues for the places of these samples."""
-    boxes = record_classes.boxes[record_classes.offsets[candidate] : record_classes.offsets[candidate + 1]]
+    boxes = record_classes.boxes[record_classes.offsets[record] : record_classes.offsets[record + 1]]
     for row in range(len(samples)):
         density = _record_density(boxes, samples[row, 1], samples[row, 2])
-        work.cues[candidate, 2] += math.log(max(density, NOWHERE))
-    work.cues[candidate, 3] = len(samples) * math.log(len(boxes))
+        work.cues[record, 2] += math.log(max(density, NOWHERE))
+    work.cues[record, 3] = len(samples) * math.log(len(boxes))
 
 
 @compiled
@@ -231,7 +222,7 @@ def count_holders(samples: Integers, record_classes: RecordClasses, counts: Inte
     for row in range(len(samples)):
         counts[row] = 0
         for i in range(
-            _find_holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
+            _holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
         ):
             counts[row] += record_classes.sizes[work.now[i]]
             work.even[work.now[i]] = 0.0

@@ -25,7 +25,7 @@ class Errors(NamedTuple):
 
 
 @compiled
-def _distance_after_move(
+def _distance_moved(
     x: float, y: float, middle_x: float, middle_y: float, known_x: float, known_y: float, radius: float
 ) -> float:
     along_x, along_y = known_x - middle_x, known_y - middle_y
@@ -44,13 +44,11 @@ def correct_places(
     # near_m stay. middles: [s, 2], of the cylinders.
     for at in range(len(places)):
         x, y = published[at]
-        least = _distance_after_move(
-            x, y, middles[at, 0], middles[at, 1], places[at, 0], places[at, 1], radius
-        )
+        least = _distance_moved(x, y, middles[at, 0], middles[at, 1], places[at, 0], places[at, 1], radius)
         if least <= near_m:
             continue
         for sample in range(len(samples)):
-            off = _distance_after_move(
+            off = _distance_moved(
                 x, y, middles[at, 0], middles[at, 1], samples[sample, 0], samples[sample, 1], radius
             )
             if off < least:
@@ -70,7 +68,7 @@ def _distance_after_move_at(
     if after > begin and lines.t[after] > t:
         before = after - 1
         share = (t - lines.t[before]) / (lines.t[after] - lines.t[before])
-    return _distance_after_move(
+    return _distance_moved(
         lines.x[before] + share * (lines.x[after] - lines.x[before]),
         lines.y[before] + share * (lines.y[after] - lines.y[before]),
         middles[before, 0] + share * (middles[after, 0] - middles[before, 0]),
@@ -113,7 +111,7 @@ def _misfit_sums(
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
             off = min(
                 off,
-                _distance_after_move(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius),
+                _distance_moved(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius),
             )
         sums[1] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log(off + FLOOR_M) - math.log(FLOOR_M)
@@ -168,7 +166,7 @@ def _blurred_sum(
             late = (lines.t[at] - t) / errors.s
             weight = math.exp(-late * late / 2) + ANY_TIME
             off = (
-                _distance_after_move(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius)
+                _distance_moved(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius)
                 / errors.m
             )
             off_x, off_y = (lines.x[at] - x) / errors.m, (lines.y[at] - y) / errors.m

@@ -224,9 +224,7 @@ def compare_block(
         for first in range(0, passed.counts[lane], _AT_ONCE):
             some = slice(first, min(first + _AT_ONCE, passed.counts[lane]))
             ranks, bounds = passed.rank[lane, some], passed.bound[lane, some]
-            _compare_by_cost_table(
-                search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace
-            )
+            _compare_ranks(search, begin + lane, ranks, bounds, least[lane], gaps[lane], nearest, workspace)
 
 
 @compiled
@@ -261,7 +259,7 @@ def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, worksp
         bounds = np.empty(len(others), dtype=np.int32)
         for j in range(len(others)):
             bounds[j] = _lowest_sum(people, order[others[j]], least, gaps, np.inf)
-        _compare_by_cost_table(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
+        _compare_ranks(search, np.int64(ranks[i]), others, bounds, least, gaps, nearest, workspace)
 
 
 @compiled
@@ -278,7 +276,7 @@ def _lowest_sum(people: People, a: int, least: Numbers, gaps: Numbers, limit: fl
 
 
 @compiled
-def _compare_by_cost_table(
+def _compare_ranks(
     search: PairSearch,
     rank_of_b: int | np.int64,
     ranks: Numbers,

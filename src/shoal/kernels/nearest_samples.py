@@ -139,15 +139,13 @@ def chunks_in_space(raw: Raw, a: int, chunk_of_a: int, b: int, scale: Scale, can
 
 
 @compiled
-def nearest_place(
-    raw: Raw, i: int, b: int, candidates: Candidates, count: int, scale: Scale
-) -> tuple[Any, int]:
+def nearest_place(raw: Raw, i: int, b: int, candidates: Candidates, n: int, scale: Scale) -> tuple[Any, int]:
     """The least spatial cost from row i to any place of b, and the first such place."""
     per_cell, half = scale.per_cell, scale.half
     x, y = raw.x[i], raw.y[i]
     first, end, hulls = raw.place_offsets[b], raw.place_offsets[b + 1], raw.place_chunks.offsets[b]
     best, chosen = half, end
-    for place in range(count):
+    for place in range(n):
         if candidates.cost[place] > best:
             break
         c = candidates.chunk[place]

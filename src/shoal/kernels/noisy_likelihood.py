@@ -155,9 +155,7 @@ def _explain(
 
 
 @compiled
-def _place_cue(
-    boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, erf_tables: Floats
-) -> float:
+def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, tables: Floats) -> float:
     """Log density of observed places. No arrays go to another kernel in the loop: see ``_add_densities``."""
     cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
     lows, highs, width = (0, 2, 3), (1, 4, 5), _table_width(noise.cells)
@@ -179,9 +177,9 @@ def _place_cue(
                     position = high if side else low
                     place = position - first
                     if 0 <= place < width:
-                        if math.isnan(erf_tables[row, axis, place]):
-                            erf_tables[row, axis, place] = math.erf((position - seen[row, axis]) / scale)
-                        until = erf_tables[row, axis, place]
+                        if math.isnan(tables[row, axis, place]):
+                            tables[row, axis, place] = math.erf((position - seen[row, axis]) / scale)
+                        until = tables[row, axis, place]
                     else:
                         until = math.erf((position - seen[row, axis]) / scale)
                     if side == 0:

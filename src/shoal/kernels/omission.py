@@ -194,9 +194,7 @@ def _hull_sample_cost(hull: Integers, weights: Weights) -> Any:
 
 
 @compiled
-def _fill_boxes(
-    columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers
-) -> Any:
+def _fill(columns: Integers, owner: Integers, prices: Integers, weights: Weights, box_of: Integers) -> Any:
     m, total, i = len(owner), 0, 0
     hull = np.empty(6, dtype=np.int64)
     while i < m:
@@ -258,7 +256,7 @@ def choose_boxes_at_prices(
                 _peel(columns[:, part], owner[part], prices, wish.weights, some)
                 trial[part[~some]] = NONE
             first = place
-        whole = _fill_boxes(columns, owner, prices, wish.weights, trial)
+        whole = _fill(columns, owner, prices, wish.weights, trial)
         if whole >= best:
             break
         best = whole
@@ -275,7 +273,7 @@ def choose_boxes(
     # Prices of people who lose more than ``most`` rise, finally so high that all their samples stay.
     k, m = len(most), len(owner)
     box_of[:] = 0
-    one_box = _fill_boxes(columns, owner, most, wish.weights, box_of)
+    one_box = _fill(columns, owner, most, wish.weights, box_of)
     never = max(price, min(one_box + 1, IMPOSSIBLE // (2 * m)))  # more than all extents together
     prices, asked = np.full(k, price, dtype=np.int64), np.zeros(k, dtype=np.int64)
     for _ in range((_ATTEMPTS + 1) * k + 1):
@@ -285,7 +283,7 @@ def choose_boxes(
             lost[owner[i]] += box_of[i] == NONE
         if (lost <= most).all():
             prices[:] = price
-            return _fill_boxes(columns, owner, prices, wish.weights, box_of)
+            return _fill(columns, owner, prices, wish.weights, box_of)
         for person in range(k):
             if lost[person] > most[person]:
                 asked[person] += 1

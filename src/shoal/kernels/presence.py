@@ -37,7 +37,7 @@ class Raster(NamedTuple):
 
 
 @compiled
-def _share_between(low: float, high: float, first: float, last: float) -> float:
+def _share_in(low: float, high: float, first: float, last: float) -> float:
     share = (min(high, last) - max(low, first)) / (high - low)
     if share < _ROUNDING:
         return 0.0
@@ -105,15 +105,9 @@ def chances_in(
                     and boxes.t_start[i] <= t0
                     and boxes.t_end[i] >= t1
                 ):
-                    share = _share_between(
-                        boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, edges[0], edges[1]
-                    )
-                    share *= _share_between(
-                        boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, edges[2], edges[4]
-                    )
-                    share *= _share_between(
-                        boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, edges[3], edges[5]
-                    )
+                    share = _share_in(boxes.t_start[i] * slot_s, boxes.t_end[i] * slot_s, edges[0], edges[1])
+                    share *= _share_in(boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, edges[2], edges[4])
+                    share *= _share_in(boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, edges[3], edges[5])
                     absent *= 1 - share
                     touches = True
                     surely = surely or share >= 1
@@ -127,11 +121,11 @@ def chances_in(
 @compiled
 def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
     first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
-    while first < len(edges) - 1 and _share_between(low, high, edges[first], edges[first + 1]) == 0:
+    while first < len(edges) - 1 and _share_in(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
     end = first
     while end < len(edges) - 1:
-        shares[end] = _share_between(low, high, edges[end], edges[end + 1])
+        shares[end] = _share_in(low, high, edges[end], edges[end + 1])
         if shares[end] == 0:
             break
         end += 1
@@ -141,7 +135,7 @@ def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tup
 @compiled
 def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts: Floats) -> None:
     """Fill counts [3, zones] with the certain, the expected and the possible visitors of a part's records."""
-    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
     east, north = np.empty(columns), np.empty(rows)
     absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
     touched = np.empty(columns * rows, dtype=np.int64)
@@ -149,12 +143,8 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
     for record in range(len(offsets) - 1):
         n_touched = 0
         for i in range(offsets[record], offsets[record + 1]):
-            x0, x1 = _shares_along(
-                boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
-            )
-            y0, y1 = _shares_along(
-                boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
-            )
+            x0, x1 = _shares_along(boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, raster.x_m, east)
+            y0, y1 = _shares_along(boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, raster.y_m, north)
             for row in range(y0, y1):
                 for column in range(x0, x1):
                     zone, share = row * columns + column, north[row] * east[column]
@@ -175,22 +165,14 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
 @compiled
 def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Raster, counts: Floats) -> None:
     """Add to counts [3, zones, zones] certain, expected and possible trips from box begins[i] to ends[i]."""
-    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
     east, north, east_to, north_to = np.empty(columns), np.empty(rows), np.empty(columns), np.empty(rows)
     for trip in range(len(begins)):
         i, j = begins[trip], ends[trip]
-        x0, x1 = _shares_along(
-            boxes.x_min[i] * raster.cell_m, boxes.x_max[i] * raster.cell_m, raster.x_m, east
-        )
-        y0, y1 = _shares_along(
-            boxes.y_min[i] * raster.cell_m, boxes.y_max[i] * raster.cell_m, raster.y_m, north
-        )
-        to_x0, to_x1 = _shares_along(
-            boxes.x_min[j] * raster.cell_m, boxes.x_max[j] * raster.cell_m, raster.x_m, east_to
-        )
-        to_y0, to_y1 = _shares_along(
-            boxes.y_min[j] * raster.cell_m, boxes.y_max[j] * raster.cell_m, raster.y_m, north_to
-        )
+        x0, x1 = _shares_along(boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, raster.x_m, east)
+        y0, y1 = _shares_along(boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, raster.y_m, north)
+        to_x0, to_x1 = _shares_along(boxes.x_min[j] * cell_m, boxes.x_max[j] * cell_m, raster.x_m, east_to)
+        to_y0, to_y1 = _shares_along(boxes.y_min[j] * cell_m, boxes.y_max[j] * cell_m, raster.y_m, north_to)
         for row in range(y0, y1):
             for column in range(x0, x1):
                 origin, share = row * columns + column, north[row] * east[column]

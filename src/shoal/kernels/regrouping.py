@@ -161,9 +161,7 @@ def _insert_proposal(proposals: Proposals, count: int, gain: int, other: int, in
 
 
 @compiled
-def _find_proposals(
-    search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals
-) -> Any:
+def _find_changes(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
     own_class, count, examined = classes.of[p], 0, classes.examined[p]
     for r in range(len(back)):
         back[r] = _class_cost_bound(search, classes, r, own_class, p)
@@ -337,7 +335,7 @@ def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
             spent += more
             if not done:
                 spent += _compute_saving(search, classes, p)
-                n_proposals = _find_proposals(search, classes, p, back, proposals)
+                n_proposals = _find_changes(search, classes, p, back, proposals)
                 classes.examined[p] = clock
                 for i in range(n_proposals):
                     done, more = _try_change(

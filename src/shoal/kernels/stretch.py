@@ -65,9 +65,7 @@ def _surrounding_box(boxes: Samples) -> tuple[Any, Any, Any, Any]:
 
 
 @compiled
-def _least_space_to(
-    around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale
-) -> Any:
+def _space_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n_b: int, scale: Scale) -> Any:
     away = max(around[0] - a.x_max[i], a.x_min[i] - around[1], 0) + max(
         around[2] - a.y_max[i], a.y_min[i] - around[3], 0
     )
@@ -133,7 +131,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
         chosen[i], cost[i] = _nearest_box(
-            a, i, n_a, b, near, n_b, _least_space_to(around_b, a, i, n_a, n_b, scale), scale
+            a, i, n_a, b, near, n_b, _space_to(around_b, a, i, n_a, n_b, scale), scale
         )
     return chosen, cost
 
@@ -148,9 +146,7 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
     for i in range(len(a.t_start)):
         while near < len(b.t_start) and b.t_start[near] < a.t_start[i]:
             near += 1
-        total += _nearest_box(
-            a, i, n_a, b, near, n_b, _least_space_to(around_b, a, i, n_a, n_b, scale), scale
-        )[1]
+        total += _nearest_box(a, i, n_a, b, near, n_b, _space_to(around_b, a, i, n_a, n_b, scale), scale)[1]
         if total > limit:
             break
     return total

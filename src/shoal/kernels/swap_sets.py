@@ -33,12 +33,12 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
     nearest, least = np.full(n, -1), np.full(n, np.inf)
     for node in range(n):
         if available[node]:
-            nearest[node], least[node] = _nearest_available(distances, searches, node, available)
+            nearest[node], least[node] = _nearest_free(distances, searches, node, available)
     groups = np.empty((np.count_nonzero(available) // k, k), dtype=np.int64)
     for group in groups:
         first = int(np.argmin(least))
         while not available[nearest[first]]:  # all remaining nodes are farther than this one was
-            nearest[first], least[first] = _nearest_available(distances, searches, first, available)
+            nearest[first], least[first] = _nearest_free(distances, searches, first, available)
             first = int(np.argmin(least))
         group[0], group[1] = first, nearest[first]
         _fill_up(distances, searches, group, available)
@@ -47,9 +47,7 @@ def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
 
 
 @compiled
-def _nearest_available(
-    distances: Distances, searches: Searches, node: int, available: Flags
-) -> tuple[int, float]:
+def _nearest_free(distances: Distances, searches: Searches, node: int, available: Flags) -> tuple[int, float]:
     begin_search(distances, searches, 0, node)
     value = searches.value[0]
     chosen, least = -1, np.inf

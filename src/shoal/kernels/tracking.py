@@ -116,9 +116,7 @@ def find_most_similar(
 
 
 @compiled
-def _closest_free(
-    outlines: Floats, names: Integers, members: Integers, cluster: Integers, scales: Floats
-) -> int:
+def _closest(outlines: Floats, names: Integers, members: Integers, cluster: Integers, scales: Floats) -> int:
     best, least = -1, np.inf
     for member in members:
         for other in names[member]:
@@ -151,7 +149,7 @@ def form_clusters(
             continue
         members[0], cluster[record], count = record, n_clusters, 1
         while count < size:
-            best = _closest_free(outlines, names, members[:count], cluster, scales)
+            best = _closest(outlines, names, members[:count], cluster, scales)
             if best < 0:
                 break
             members[count], cluster[best] = best, n_clusters

@@ -22,7 +22,7 @@ _STEPS: Final = (0.7548776662466927, 0.5698402909980532)  # spread pairs evenly 
 
 
 @compiled
-def _origin_evidence(
+def _evidence(
     x: float, y: float, middle_x: float, middle_y: float, radius: float, place_x: float, place_y: float
 ) -> float:
     # 1 = the point is there, less if farther from the place's position after a move, relative to the
@@ -38,9 +38,7 @@ def _origin_evidence(
 
 
 @compiled
-def _crossing(
-    first: Floats, first_middle: Floats, second: Floats, second_middle: Floats, place: Floats
-) -> bool:
+def _crossing(first: Floats, first_middle: Floats, second: Floats, second_middle: Floats, at: Floats) -> bool:
     ax, ay = first[0] - first_middle[0], first[1] - first_middle[1]
     bx, by = second[0] - second_middle[0], second[1] - second_middle[1]
     turn = ax * by - ay * bx
@@ -51,7 +49,7 @@ def _crossing(
     along_a, along_b = (off_x * by - off_y * bx) / turn, (off_x * ay - off_y * ax) / turn
     if along_a < 0.0 or along_b < 0.0 or along_a * math.sqrt(ax * ax + ay * ay) > MOST_MOVED_M:
         return False
-    place[0], place[1] = first[0] + along_a * ax, first[1] + along_a * ay
+    at[0], at[1] = first[0] + along_a * ax, first[1] + along_a * ay
     return True
 
 
@@ -132,7 +130,7 @@ def undo_moves(
             middle_x, middle_y = own_middles[row, 0], own_middles[row, 1]
             weight = 1.0 / on_same_line[row]
             for place in range(count):
-                total_evidence[place] += weight * _origin_evidence(
+                total_evidence[place] += weight * _evidence(
                     x, y, middle_x, middle_y, radius, places_x[place], places_y[place]
                 )
         total_evidence *= total_evidence
@@ -142,7 +140,7 @@ def undo_moves(
             for place in order:
                 if total_evidence[place] <= most:  # evidence of a point is at most 1
                     break
-                product = total_evidence[place] * _origin_evidence(
+                product = total_evidence[place] * _evidence(
                     points[row, 0],
                     points[row, 1],
                     own_middles[row, 0],
@@ -168,9 +166,7 @@ def sum_origin_evidence(
         middle_x, middle_y = middles[begin:end, 0].copy(), middles[begin:end, 1].copy()
         evidence = np.empty(end - begin)
         for row in range(end - begin):  # separate from the sum: vectorized
-            evidence[row] = _origin_evidence(
-                own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y
-            )
+            evidence[row] = _evidence(own_x[row], own_y[row], middle_x[row], middle_y[row], radius, x, y)
         visits[record] = 0.0
         for value in evidence:
             visits[record] += value

@@ -39,11 +39,8 @@ def widest_cells(original: Trajectories) -> int:
 def least_costs_in_a_class(
     original: Trajectories, k: int, weights: Weights, subjects: Integers, run: Run
 ) -> Integers:
-    """[subjects] least cost of each subject's samples in any class of k, among the snapped data's people.
-
-    A sample costs its box's dx + dy in cells and its duration in slots, each times its weight. Raises
-    MisuseError when there are fewer than k people.
-    """
+    """[subjects] least cost of their samples in any class of k of the data; MisuseError below k people."""
+    # a sample costs its box's dx + dy in cells and its duration in slots, each times its weight
     require_people(original.n_subjects, k)
     starts = original.offsets[:-1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]

@@ -220,11 +220,9 @@ class NearPairs:
         return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
     def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
-        """The nearest others of all requested subjects [n] among all people; ties by number.
-
-        Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
-        people, with a limit for each person. below: as in ``nearest``.
-        """
+        """The nearest others of all requested subjects [n] among all people; ties by number."""
+        # Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
+        # people, with a limit for each person. below: as in ``nearest``.
         search = self.prepared(np.arange(len(self.lengths)), below, requested)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
 
@@ -239,9 +237,8 @@ class NearPairs:
         first_lists = merge_parts(parts, search.order)
         if len(neighbors) == 1 and requested.all():
             return first_lists  # all have been compared
-        below = np.minimum(
-            below, np.nextafter(first_lists.effort[:, -1], np.inf)
-        )  # inf: the list is not full
+        # an effort of inf means that the list is not full
+        below = np.minimum(below, np.nextafter(first_lists.effort[:, -1], np.inf))
         search = self.prepared(np.arange(len(self.lengths)), below, requested)
         return self._all_blocks(search, count, requested)
 

@@ -1,10 +1,8 @@
 """Questions to a release, answered with bounds: people in regions, trips between zones.
 
-A box says that its subject was somewhere inside, so an answer has a minimum (boxes certainly inside), a
-maximum (boxes possibly inside), and an expected value (positions and times spread evenly over each box, boxes
-independent). The bounds concern published data: people and samples that the release suppressed are not
-counted; its losses report them. Raw samples are boxes of one slot and cell, so the same questions apply to
-raw data.
+A box says that its subject was somewhere inside: the minimum counts boxes certainly inside, the maximum those
+possibly inside, the expected value spreads each box evenly. Suppressed people and samples are not counted.
+Raw samples are boxes of one slot and cell, so the same questions apply to raw data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +66,7 @@ class Region:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Zones:
-    """A raster of nx x ny rectangles: zone i + nx * j lies between x_m[i : i + 2] and y_m[j : j + 2]."""
+    """A raster of nx x ny rectangles: zone i + nx * j begins at x_m[i] and y_m[j]."""
 
     x_m: Floats
     y_m: Floats

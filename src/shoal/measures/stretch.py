@@ -1,7 +1,4 @@
-"""The stretch effort of samples and fingerprints (Gramaglia and Fiore 2015, Sec. 4).
-
-Where both caps are simple multiples of the grid, costs are exact integers: cost = 2 * half * stretch.
-"""
+"""Stretch effort (Gramaglia, Fiore 2015, Sec. 4), in exact integers where caps are multiples of the grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

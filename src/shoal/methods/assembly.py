@@ -41,12 +41,10 @@ def assemble(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
             "thresholds"
         )
-    published = [equivalence_class.boxes.sorted() for equivalence_class in classes]
+    published = [crowd.boxes.sorted() for crowd in classes]
     ends = np.cumsum([len(boxes) for boxes in published], dtype=np.int64)
-    class_of = np.repeat(
-        np.arange(len(classes)), [len(equivalence_class.members) for equivalence_class in classes]
-    )
-    members = np.concatenate([equivalence_class.members for equivalence_class in classes])
+    class_of = np.repeat(np.arange(len(classes)), [len(crowd.members) for crowd in classes])
+    members = np.concatenate([crowd.members for crowd in classes])
     covered = sum(
         int(
             box_measures.count_covered(
@@ -88,10 +86,8 @@ def assemble_points(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage, Integers]:
-    """A release of points, its linkage, and for each published point its row in ``records.points``.
-
-    Raises NothingLeftError without a record, or for a record without a point.
-    """
+    """A release of points, its linkage, and for each published point its row in ``records.points``."""
+    # NothingLeftError without a record, or for a record without a point
     offsets, points = records.offsets, records.points
     if not len(records.members) or (np.diff(offsets) < 1).any():
         raise NothingLeftError(
@@ -184,12 +180,10 @@ def _release(
 def unrelated_order(
     members: Integers, class_of: Integers, input_rank: Integers | None, rng: Randomness
 ) -> Integers:
-    """A random order of records that neither repeats nor reverses the order of the input or of the ids.
-
-    With few records chance alone would sometimes repeat it, and a reader could not tell chance from a leak.
-    Compared are the classes (``class_of``), so that members of a class stay equally likely to have each of
-    its records; where all but one record belong to one class, the records themselves.
-    """
+    """A random order of records that neither repeats nor reverses the order of the input or of the ids."""
+    # With few records chance alone would sometimes repeat it, and a reader could not tell chance from a leak.
+    # Compared are the classes (``class_of``), so that members of a class stay equally likely to have each of
+    # its records; where all but one record belong to one class, the records themselves.
     largest = np.unique(class_of, return_counts=True)[1].max()
     class_numbers = class_of if largest < len(members) - 1 else np.arange(len(members))
     places = [members, *([] if input_rank is None else [input_rank[members]])]

@@ -1,7 +1,4 @@
-"""k-merge: publish k trajectories as one at least cost, with a sample of each in every box.
-
-Gramaglia et al. 2017, Sec. III-D.
-"""
+"""k-merge: publish k trajectories as one at least cost (Gramaglia et al. 2017, Sec. III-D)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -54,9 +54,7 @@ class About:
     publishes: PayloadKind  # "boxes" of snapped samples, or "points" without a grid
     summary: str = ""  # what it does, for readers who choose; empty = what its techniques do
     page: str = ""  # its page of the docs, without the ending
-    as_published: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # closest to its paper, where defaults differ
+    as_published: Mapping[str, Any] = field(default_factory=dict)  # closest to its paper
 
     def __post_init__(self) -> None:
         if not self.summary:

@@ -1,9 +1,7 @@
-"""Declarations of parameters, each next to its field.
+"""Declarations of parameters, each next to its field in a method, a frozen dataclass.
 
-A method is a frozen dataclass whose fields are declared with ``parameter``: default, help, meaning, unit and
-bound. The command line, settings files, manifest, record and docs tables derive from these declarations or
-are tested against them. They know no parameter by its name alone, so two methods may use one name for two
-things.
+The command line, settings files, manifest, record and docs tables derive from these declarations or are
+tested against them. They know no parameter by its name alone, so two methods may use one name for two things.
 """
 
 from collections.abc import Callable, Mapping

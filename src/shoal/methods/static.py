@@ -140,9 +140,7 @@ class StaticGeneralization:
         place = self._coarse_places(original)
         return list(
             run.map(
-                lambda members: EquivalenceClass(
-                    members=members, boxes=_coarse_hulls(original, members, place)
-                ),
+                lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
                 self._group_people(original, place),
                 label="generalizing",
             )
@@ -182,7 +180,7 @@ class StaticGeneralization:
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
 
-def _coarse_hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
+def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
     rows = np.concatenate([np.arange(original.offsets[i], original.offsets[i + 1]) for i in members])
     rows = rows[np.argsort(place[rows], kind="stable")]
     first = np.flatnonzero(np.diff(place[rows], prepend=-1))

@@ -16,9 +16,7 @@ _READ_FIRST: Final = "read it with shoal.read first, which also takes data frame
 def require_trajectories(value: object) -> None:
     """Raise MisuseError unless the value is raw data as ``shoal.read`` returns it."""
     if not isinstance(value, (Trajectories, StoredPeople)):
-        raise MisuseError(
-            f"raw data is needed as Trajectories, not as {_describe_type(value)}; {_READ_FIRST}"
-        )
+        raise MisuseError(f"raw data is needed as Trajectories, not as {_type_name(value)}; {_READ_FIRST}")
 
 
 def require_method_inputs(original: object, rng: object) -> None:
@@ -40,7 +38,7 @@ def require_release(value: object) -> None:
     """Raise MisuseError unless the value is a release in memory."""
     if not isinstance(value, Release):
         raise MisuseError(
-            f"a Release is needed, not {_describe_type(value)}; shoal.read_release reads one from its folder"
+            f"a Release is needed, not {_type_name(value)}; shoal.read_release reads one from its folder"
         )
 
 
@@ -48,11 +46,11 @@ def require_linkage(value: object) -> None:
     """Raise MisuseError unless the value is a linkage in memory, or None."""
     if not (value is None or isinstance(value, Linkage)):
         raise MisuseError(
-            f"a Linkage is needed, not {_describe_type(value)}; shoal.read_linkage reads one from a file"
+            f"a Linkage is needed, not {_type_name(value)}; shoal.read_linkage reads one from a file"
         )
 
 
-def _describe_type(value: object) -> str:
+def _type_name(value: object) -> str:
     if value is None or isinstance(value, type):
         return repr(value) if value is None else f"the class {value.__name__} itself"
     name = type(value).__name__

@@ -1,7 +1,4 @@
-"""The clock for hours of the day: of the zone named when reading, else UTC.
-
-Samples are in UTC. A zone's offset changes during the year, so it is looked up for each moment.
-"""
+"""The clock for hours of the day: of the zone named when reading, else UTC. Samples are in UTC."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,4 @@
-"""The account of a reading: columns used, and rows dropped or repaired, by reason.
-
-Readers fill it, releases and reports show it, and a verifier reads the raw file again by its ``Reading``.
-"""
+"""The account of a reading: columns used, rows dropped or repaired, and how to read the file again."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace

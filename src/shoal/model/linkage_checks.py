@@ -84,9 +84,7 @@ def require_boxes_near_data(original: Trajectories, release: Release) -> None:
                 f"the release holds boxes without extent in {axis}; look at it with shoal verify"
             )
         first, last = int(samples.min()), int(samples.max())
-        beyond = (
-            last - first + _ROOM
-        )  # coarse boxes reach over the edge of the data, and other tools' may more
+        beyond = last - first + _ROOM  # coarse boxes reach over the data's edge, other tools' may more
         if int(starts.min()) < first - beyond or int(ends.max()) > last + beyond:
             raise InputError(
                 "the release does not belong to this raw data, or was changed since: it has boxes far "

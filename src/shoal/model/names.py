@@ -77,13 +77,11 @@ class Pseudonyms(_Names):
         parts, first, rest = [np.empty(0, dtype=np.uint64)], 0, iter(names)
         irregular: dict[int, str] = {}
         while some := list(islice(rest, AT_ONCE)):
-            irregular_here = {
-                first + at: name for at, name in enumerate(some) if not _REGULAR.fullmatch(name)
-            }
-            digits = ["0" * _DIGITS if first + at in irregular_here else name for at, name in enumerate(some)]
-            read = np.frombuffer(bytes.fromhex("".join(digits if irregular_here else some)), dtype=">u8")
+            irregulars = {first + at: name for at, name in enumerate(some) if not _REGULAR.fullmatch(name)}
+            digits = ["0" * _DIGITS if first + at in irregulars else name for at, name in enumerate(some)]
+            read = np.frombuffer(bytes.fromhex("".join(digits if irregulars else some)), dtype=">u8")
             parts.append(read.astype(np.uint64))
-            irregular |= irregular_here
+            irregular |= irregulars
             first += len(some)
         return cls(np.concatenate(parts), irregular)
 

@@ -1,8 +1,4 @@
-"""What may be missing in a release, and the reasons why a sample or a person is missing.
-
-A raw sample of a release of boxes is missing when no box of its person's record covers it. Methods count such
-samples by these reasons, and the verifier counts them again.
-"""
+"""What may be missing: raw samples that no box of their person's record covers, by reason; and people."""
 
 from fractions import Fraction
 from typing import Final

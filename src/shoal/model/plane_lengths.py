@@ -48,12 +48,10 @@ class PlaneLengths:
         self._parts += later._parts
 
     def errors(self) -> tuple[int, int, float, int]:
-        """(places, those with wrong distances, their worst error, those that are unavoidably wrong).
-
-        An error is a share of the distance; up to 1 % is right, and half of the places must be right. Far
-        from their center all equal-area planes are wrong, by 1 / cos(c / 2) - 1 at the angle c (Snyder 1987,
-        p. 184); for the other half that much is unavoidable and only counted.
-        """
+        """(places, those with wrong distances, their worst error, those that are unavoidably wrong)."""
+        # An error is a share of the distance; up to 1 % is right, and half of the places must be right. Far
+        # from their center all equal-area planes are wrong, by 1 / cos(c / 2) - 1 at the angle c (Snyder
+        # 1987, p. 184); for the other half that much is unavoidable and only counted.
         lon, lat, error = np.concatenate(self._parts).T
         off: Flags = ~(error <= MOST_WRONG)
         wrong = off

@@ -1,7 +1,4 @@
-"""A release in memory: boxes or points under fresh pseudonyms, its claim, and its losses.
-
-It holds no raw identifier and no seed. The Linkage, kept apart, says who became which record.
-"""
+"""A release in memory, without raw identifiers or seed; the Linkage, kept apart, knows who is who."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,9 +24,7 @@ if TYPE_CHECKING:
 BOX_COLUMNS: Final = ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max")
 POINT_COLUMNS: Final = ("t", "x", "y")
 DEGREE_COLUMNS: Final = ("lat", "lon")
-_HULL_BOUNDS: Final = {
-    name: np.maximum if name.endswith(("_end", "_max")) else np.minimum for name in BOX_COLUMNS
-}
+_BOUNDS: Final = {name: np.maximum if name.endswith(("_end", "_max")) else np.minimum for name in BOX_COLUMNS}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,9 +79,7 @@ class Boxes:
 
     def hulls(self, first: Integers) -> "Boxes":
         """The smallest box around each run of rows; run i begins at row first[i]."""
-        return Boxes(
-            **{name: bound.reduceat(getattr(self, name), first) for name, bound in _HULL_BOUNDS.items()}
-        )
+        return Boxes(**{name: bound.reduceat(getattr(self, name), first) for name, bound in _BOUNDS.items()})
 
     def sorted(self) -> "Boxes":
         """In canonical order: by t_start, then t_end, x_min, y_min, x_max, y_max."""

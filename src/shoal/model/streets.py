@@ -1,7 +1,4 @@
-"""A street graph: nodes, and undirected edges with lengths and shapes.
-
-Coordinates are in the system they came in; ``on_plane`` converts them to the meters of the trajectories.
-"""
+"""A street graph: nodes, and undirected edges with lengths and shapes, in any system of coordinates."""
 
 from dataclasses import dataclass
 from typing import Any

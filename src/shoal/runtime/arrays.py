@@ -29,10 +29,8 @@ def read_only(column: Numbers) -> Numbers:
 
 
 def distinct_rows(owner: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
-    """int64 [d]: positions of the distinct rows (owner, t, x, y), in their order.
-
-    Sorts only neighbors of equal owner and time, or everything where a row begins before the one above it.
-    """
+    """int64 [d]: positions of the distinct rows (owner, t, x, y), in their order."""
+    # Sorts only neighbors of equal owner and time, or everything where a row begins before the one above it.
     first = np.ones(len(t), dtype=np.bool_)  # of its owner and time
     first[1:] = (owner[1:] > owner[:-1]) | ((owner[1:] == owner[:-1]) & (t[1:] > t[:-1]))
     later = np.flatnonzero(~first)

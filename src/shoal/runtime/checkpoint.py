@@ -1,7 +1,4 @@
-"""Finished parts of long work on disk, so that the same command continues after a stop.
-
-The folder holds data like the raw data: only its owner can read it, and it is never inside a release.
-"""
+"""Finished parts of long work, to continue it: readable by their owner only, never inside a release."""
 
 import errno
 import hashlib

@@ -58,13 +58,11 @@ class CompiledKernel:
             raise
 
 
-def _without_literals(
-    template: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
-) -> Any:
+def _without_literals(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     # a literal number in a call needs no compiled form of its own
     from numba.core.types.misc import unliteral
 
-    return template(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
+    return resolve(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
 
 
 def compiled(function: Kernel) -> Kernel:

@@ -6,13 +6,10 @@ from collections.abc import Callable
 
 
 class CompileTimer:
-    """Counts compiled kernels and seconds; nested kernels count their seconds once.
+    """Counts compiled kernels and seconds, nested kernels once; ``listeners`` are called at each start."""
 
-    Garbage collection pauses meanwhile: compilers create many long-lived objects, and collecting took a tenth
-    of the time.
-
-    listeners: called whenever a kernel starts to compile.
-    """
+    # Garbage collection pauses meanwhile: compilers create many long-lived objects, and collecting took a
+    # tenth of the time.
 
     def __init__(self) -> None:
         self.kernels = 0

@@ -23,12 +23,10 @@ _SET_ELSEWHERE: Final = (
 
 
 def limit_idle_memory() -> None:
-    """Make glibc map arrays of 16 MiB or more separately, so that they return to the system when freed.
-
-    Otherwise it keeps arrays of up to 32 MiB per thread, between pieces that still live. All threads share
-    one heap, so that freed memory serves the others. It affects the whole process: only the command line and
-    the workers of ``local`` call it. The user's own settings for glibc stay.
-    """
+    """Make glibc map arrays of 16 MiB or more separately, so that they return to the system when freed."""
+    # Otherwise it keeps arrays of up to 32 MiB per thread, between pieces that still live. All threads share
+    # one heap, so that freed memory serves the others. It affects the whole process: only the command line
+    # and the workers of ``local`` call it. The user's own settings for glibc stay.
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None or any(name in os.environ for name in _SET_ELSEWHERE):
         return

@@ -1,8 +1,4 @@
-"""Progress: pace and remaining time, a file for another process, and bars.
-
-A command started with ``SHOAL_PROGRESS_FILE`` in its environment keeps that file up to date, complete at
-every moment.
-"""
+"""Progress: pace and remaining time, bars, and the file ``SHOAL_PROGRESS_FILE``, complete at every moment."""
 
 import json
 import os

@@ -40,7 +40,7 @@ class Randomness:
     """
 
     def __init__(self, draw_bytes: Callable[[int], bytes], *, publishable: bool) -> None:
-        self._draw_bytes = draw_bytes
+        self._bytes = draw_bytes
         self._generator: np.random.Generator | None = None
         self.publishable = publishable
 
@@ -65,13 +65,13 @@ class Randomness:
         With a research seed it equals ``numpy.random.default_rng(seed)``.
         """
         if self._generator is None:
-            self._generator = np.random.default_rng(int.from_bytes(self._draw_bytes(32)))
+            self._generator = np.random.default_rng(int.from_bytes(self._bytes(32)))
         return self._generator
 
     def permutation(self, n: int) -> Integers:
         """A uniformly random order of 0..n-1, by 64-bit keys; equal keys cause a new draw."""
         while True:
-            keys = np.frombuffer(self._draw_bytes(8 * n), dtype=np.uint64)
+            keys = np.frombuffer(self._bytes(8 * n), dtype=np.uint64)
             if len(distinct(keys)) == n:
                 return np.argsort(keys).astype(np.int64)
 
@@ -80,9 +80,7 @@ class Randomness:
         orders = np.empty((rows, n), dtype=np.int64)
         waiting = np.arange(rows)
         while len(waiting):
-            keys = np.frombuffer(self._draw_bytes(8 * n * len(waiting)), dtype=np.uint64).reshape(
-                len(waiting), n
-            )
+            keys = np.frombuffer(self._bytes(8 * n * len(waiting)), dtype=np.uint64).reshape(len(waiting), n)
             orders[waiting] = np.argsort(keys, axis=1)
             ordered = np.take_along_axis(keys, orders[waiting], axis=1)
             waiting = waiting[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
@@ -96,7 +94,7 @@ class Randomness:
         numbers = np.empty(count, dtype=np.int64)
         waiting, full = np.arange(count), 2**63 - 2**63 % limit
         while len(waiting):
-            drawn = np.frombuffer(self._draw_bytes(8 * len(waiting)), dtype=np.uint64) >> np.uint64(1)
+            drawn = np.frombuffer(self._bytes(8 * len(waiting)), dtype=np.uint64) >> np.uint64(1)
             numbers[waiting] = (drawn % np.uint64(limit)).astype(np.int64)
             waiting = waiting[drawn >= full]
         return numbers
@@ -110,7 +108,7 @@ class Randomness:
         """The same names as numbers."""
         numbers = np.empty(0, dtype=np.uint64)
         while missing := n - len(numbers):
-            drawn = np.frombuffer(self._draw_bytes(_PSEUDONYM_BYTES * missing), dtype=">u8")
+            drawn = np.frombuffer(self._bytes(_PSEUDONYM_BYTES * missing), dtype=">u8")
             numbers = np.concatenate([numbers, drawn.astype(np.uint64)])
             first = np.unique(numbers, return_index=True)[1]
             numbers = numbers if len(first) == len(numbers) else numbers[np.sort(first)]

@@ -29,17 +29,10 @@ class RowKind(Generic[Row]):
 
 
 class Registry(MutableMapping[str, Row]):
-    """Rows by name: shoal's, those registered, and those that installed packages offer as entry points.
+    """Rows by name: shoal's, those registered, and those that installed packages offer as entry points."""
 
-    Entry points are loaded once, when a name is looked up that is unknown, or when all are listed.
-
-    Parameters
-    ----------
-    kind
-        What all rows have in common.
-    rows
-        Shoal's own, in their order; they cannot be replaced by ``register``.
-    """
+    # Entry points are loaded once, when a name is unknown, or when all are listed. Shoal's ``rows`` are in
+    # their order and cannot be replaced by ``register``.
 
     def __init__(self, kind: RowKind[Row], rows: Iterable[Row]) -> None:
         self._kind = kind
@@ -48,10 +41,8 @@ class Registry(MutableMapping[str, Row]):
         self._is_loaded = False
 
     def register(self, row: Row, *, replace: bool = False) -> None:
-        """Add a row; raises MisuseError when it is incomplete, or its name is taken.
-
-        replace: take the place of a row that was registered before, as when a cell of a notebook runs again.
-        """
+        """Add a row; raises MisuseError when it is incomplete, or its name is taken."""
+        # replace: a row that was registered before, as when a cell of a notebook runs again
         self._kind.check(row)
         name, word = self._kind.name_of(row), self._kind.word
         if name in self._shoals:

@@ -125,11 +125,10 @@ class Run:
 
 
 class Engine(Protocol):
-    """Carries out tasks, as a Run does in this process.
+    """Carries out tasks, as a Run does in this process."""
 
-    A task is a function that can be imported by name, and a small part that refers to data by location. The
-    function must return the same result every time: an engine repeats it when a worker is lost.
-    """
+    # A task is a function that can be imported by name, and a small part that refers to data by location. It
+    # must return the same result every time: an engine repeats it when a worker is lost.
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
         """Results in the order of ``parts``; a lost worker costs only its task."""

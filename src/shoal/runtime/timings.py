@@ -91,11 +91,9 @@ class Timings:
             self._restart_counters()
 
     def alongside(self, name: str, piece: Callable[[], Result]) -> Result:
-        """Run a piece of work on this thread, alongside the stages of another thread.
-
-        Its CPU time counts under ``name`` and not under the stages open meanwhile, whose peaks become its
-        own. Only Linux reports the time of another thread; elsewhere those stages count it.
-        """
+        """Run a piece of work on this thread, alongside the stages of another thread."""
+        # Its CPU time counts under ``name`` and not under the stages open meanwhile, whose peaks become its
+        # own. Only Linux reports the time of another thread; elsewhere those stages count it.
         task = _SideTask(name)
         with self._unended:
             self._side_tasks.append(task)

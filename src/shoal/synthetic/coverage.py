@@ -84,21 +84,17 @@ class Coverage:
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
     def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
-        """The station at which a jump from each origin ends.
-
-        Its length follows the law, its direction the density of people. origin: int64 [n] stations. One of
-        n_directions random directions is chosen in proportion to the density at its end; a person who would
-        leave the area in all of them stays.
-        """
+        """The station at which a jump from each origin ends."""
+        # Its length follows the law, its direction the density of people. origin: int64 [n] stations. One of
+        # n_directions random directions is chosen in proportion to the density at its end; a person who would
+        # leave the area in all of them stays.
         length = law.lengths_m(rng.random(origin.size))[:, None]
         angle = rng.random((origin.size, n_directions)) * (2 * np.pi)
-        ends, distance = self.serving(
+        ends, away = self.serving(
             self.x_m[origin][:, None] + length * np.cos(angle),
             self.y_m[origin][:, None] + length * np.sin(angle),
         )
-        pull = np.cumsum(
-            np.where(distance <= _OUTSIDE * self.spacing_m[ends], self.density[ends], 0.0), axis=1
-        )
+        pull = np.cumsum(np.where(away <= _OUTSIDE * self.spacing_m[ends], self.density[ends], 0.0), axis=1)
         choice = (pull <= (rng.random(origin.size) * pull[:, -1])[:, None]).sum(axis=1)
         chosen = ends[np.arange(origin.size), np.minimum(choice, n_directions - 1)]
         return np.where(pull[:, -1] > 0, chosen, origin)

@@ -267,11 +267,8 @@ def write_synthetic(
     stations: Stations | None = None,
     run: Run | None = None,
 ) -> Counts:
-    """Write the rows of ``synthesize`` to a Parquet file, block by block; the file is complete or absent.
-
-    Raises MisuseError like ``synthesize``, and OutputError when the file exists, cannot be written, or has
-    the suffix of another format.
-    """
+    """Write the rows of ``synthesize`` to a Parquet file, block by block, complete or absent."""
+    # OutputError when the file exists, cannot be written, or has the suffix of another format
     import pyarrow as pa
     import pyarrow.parquet as pq
 

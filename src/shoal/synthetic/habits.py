@@ -1,7 +1,4 @@
-"""Habits that differ between the layouts, after the data sets of the papers.
-
-Everything else is the same for all, see ``people`` and ``generator``.
-"""
+"""Habits that differ between the layouts, after the data sets of the papers; all else is the same."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -56,12 +56,10 @@ def trash_parameter() -> float:
 
 
 def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
-    """The pivot of each person's cluster, -1 for people left out: at most the share ``trash``.
-
-    distances: [n, n] with n >= k. The largest radius starts at half the median distance to the (k - 1)-th
-    nearest neighbor and grows by half until few enough people remain (Abul, Bonchi and Nanni 2008; both
-    figures are ours).
-    """
+    """The pivot of each person's cluster, -1 for people left out: at most the share ``trash``."""
+    # distances: [n, n] with n >= k. The largest radius starts at half the median distance to the (k - 1)-th
+    # nearest neighbor and grows by half until few enough people remain (Abul, Bonchi and Nanni 2008; both
+    # figures are ours).
     nearest = np.partition(distances, k - 1, axis=1)[:, k - 1]
     positive = distances[distances > 0]
     radius = max(float(np.median(nearest)) / 2, float(positive.min()) if positive.size else 0.0)
@@ -72,7 +70,7 @@ def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
         radius *= _GROWTH
 
 
-def root_mean_square_distances(points: Floats) -> Floats:
+def rms_distances(points: Floats) -> Floats:
     """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean squared distance over s."""
     n, steps, _ = points.shape
     flat = (points - points.reshape(-1, points.shape[2]).mean(axis=0)).reshape(n, -1)

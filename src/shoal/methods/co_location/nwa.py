@@ -16,7 +16,7 @@ from shoal.methods.co_location.clusters import (
     greedy_clusters,
     interpolate_places,
     publish_clusters,
-    root_mean_square_distances,
+    rms_distances,
     trash_parameter,
 )
 from shoal.methods.method import About
@@ -160,10 +160,8 @@ class Nwa:
             (begin, end), members = part
             steps = round(self.pi_s / self.step_s)
             t = np.arange(begin * steps, end * steps + 1).astype(np.float64) * self.step_s
-            x, y, source = _interpolate_members(original, members, t)
-            pivot_of = greedy_clusters(
-                root_mean_square_distances(np.stack([x, y], axis=2)), self.k, self.trash
-            )
+            x, y, source = _interpolate(original, members, t)
+            pivot_of = greedy_clusters(rms_distances(np.stack([x, y], axis=2)), self.k, self.trash)
             chosen = (pivot_of == pivot for pivot in np.unique(pivot_of[pivot_of >= 0]))
             return [
                 Cluster(members=members[rows], t=t, x=x[rows], y=y[rows], source=source[rows])
@@ -174,9 +172,7 @@ class Nwa:
             yield from clusters
 
 
-def _interpolate_members(
-    original: Trajectories, members: Integers, t: Floats
-) -> tuple[Floats, Floats, Integers]:
+def _interpolate(original: Trajectories, members: Integers, t: Floats) -> tuple[Floats, Floats, Integers]:
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):

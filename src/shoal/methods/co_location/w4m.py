@@ -15,7 +15,7 @@ from shoal.methods.co_location.clusters import (
     greedy_clusters,
     interpolate_places,
     publish_clusters,
-    root_mean_square_distances,
+    rms_distances,
     trash_parameter,
 )
 from shoal.methods.method import About
@@ -157,10 +157,8 @@ class W4m:
             ],
             axis=1,
         )
-        everybody = np.arange(original.n_subjects)
-        chunks = list(
-            bisect_rows(everybody, order_by_longest_axis(middles), most=self.chunk or len(everybody))
-        )
+        people = np.arange(original.n_subjects)
+        chunks = list(bisect_rows(people, order_by_longest_axis(middles), most=self.chunk or len(people)))
         groups: list[tuple[int, Integers]] = []
         for done, chunk in enumerate(chunks):
             run.progress("clustering", done, len(chunks))
@@ -174,7 +172,7 @@ class W4m:
     def distances(self, people: Trajectories, run: Run) -> Floats:
         """[n, n] distances between people: meters for LST, edits for EDR."""
         if self.distance == "lst":
-            return root_mean_square_distances(_sample_lives(people, self.speed_m_s))
+            return rms_distances(_sample_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)
         columns = (people.t, people.x, people.y, people.offsets)
         for _ in run.map(

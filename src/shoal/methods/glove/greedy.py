@@ -65,12 +65,10 @@ def merge_greedily(
     run: Run,
     finish: Finish | None = None,
 ) -> Merging:
-    """Merge until at most one class has fewer than k members.
-
-    singles: a class of one for each subject, in canonical order. join: merges two classes, perhaps to no box
-    at all. finish: makes all classes that reached k at the end, since no merge needs them; None = ``join``
-    makes each in its turn.
-    """
+    """Merge until at most one class has fewer than k members."""
+    # singles: a class of one for each subject, in canonical order. join: merges two classes, perhaps to no
+    # box at all. finish: makes all classes that reached k at the end, since no merge needs them; None =
+    # ``join`` makes each in its turn.
     outcome = Merging()
     unfinished: dict[int, EquivalenceClass] = {}  # of more than one
     unmerged = set(range(len(singles)))

@@ -166,7 +166,7 @@ class MergedCrowds:
     def begin(self, row: int, living: Integers, threshold: float) -> StartedSearch:
         """Start to search for a crowd's nearest among the living slots, below the threshold."""
         self._refresh_index(living)
-        task = self._search_arguments(np.array([row]), self._rows[living], threshold, self._index)
+        task = self._arguments(np.array([row]), self._rows[living], threshold, self._index)
         return StartedSearch(row, len(self.entered), self._pool.submit(self._search, *task), task)
 
     def end(self, search: StartedSearch) -> list[tuple[float, int]]:
@@ -179,7 +179,7 @@ class MergedCrowds:
 
     def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
         """The same among a few slots, at once."""
-        self._search(*self._search_arguments(np.array([row]), self._rows[slots], threshold, self._nobody))
+        self._search(*self._arguments(np.array([row]), self._rows[slots], threshold, self._nobody))
         return self._list_of(row)
 
     def _list_of(self, row: int) -> list[tuple[float, int]]:
@@ -197,9 +197,7 @@ class MergedCrowds:
             searches = [
                 self._pool.submit(
                     self._search,
-                    *self._search_arguments(
-                        rows[first :: self._threads].copy(), others, threshold, self._index
-                    ),
+                    *self._arguments(rows[first :: self._threads].copy(), others, threshold, self._index),
                 )
                 for first in range(min(self._threads, len(slots)))
             ]
@@ -237,7 +235,7 @@ class MergedCrowds:
             rows = self._rows[living]
             self._rebuild_index(rows[self.crowds.sizes[rows] > 1])
 
-    def _search_arguments(
+    def _arguments(
         self, rows: Integers, others: Integers, threshold: float, index: CrowdIndex
     ) -> tuple[Any, ...]:
         return rows, others, threshold, self.crowds, index, self._lowest, self._most_boxes

@@ -1,7 +1,4 @@
-"""Merge two classes sample by sample, and resolve boxes that overlap in time.
-
-Gramaglia and Fiore 2015, Sec. 6.2, with several readings of its reshaping.
-"""
+"""Merge two classes sample by sample, and resolve overlaps in time (Gramaglia and Fiore 2015, Sec. 6.2)."""
 
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -30,11 +27,9 @@ _UNBOUNDED: Final = Bounds(np.inf, np.inf)
 def merge(
     first: EquivalenceClass, second: EquivalenceClass, scale: Scale, bounds: Bounds | None = None
 ) -> EquivalenceClass:
-    """The class of all members of both; each of its boxes is the hull of at least one box of each class.
-
-    ``first`` precedes ``second`` in canonical order. Of boxes that stretch another equally, the first is
-    chosen.
-    """
+    """The class of all members of both; each of its boxes is the hull of at least one box of each class."""
+    # ``first`` precedes ``second`` in canonical order. Of boxes that stretch another equally, the first is
+    # chosen.
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
     cells, slots = bounds or _UNBOUNDED
     columns = merged_boxes(
@@ -70,11 +65,9 @@ def unite_overlaps(boxes: Boxes) -> Boxes:
 
 
 def split_at_overlaps(boxes: Boxes) -> Boxes:
-    """Cut time wherever a box begins or ends; each piece covers the area of all boxes that span it.
-
-    A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces with the
-    same area become one.
-    """
+    """Cut time wherever a box begins or ends; each piece covers the area of all boxes that span it."""
+    # A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces with the
+    # same area become one.
     ordered = boxes.sorted()
     cuts = np.unique(np.concatenate([ordered.t_start, ordered.t_end]))
     pieces: list[tuple[int, int, int, int, int, int]] = []

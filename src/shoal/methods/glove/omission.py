@@ -125,7 +125,7 @@ class _PriceSearch:
             self.run.progress(_LABEL, step, steps)
             if low < high:
                 middle = (low + high) // 2
-                answers = self._answers_with_classes_left_out(middle, budget, n_people)
+                answers = self._answers_without_classes(middle, budget, n_people)
                 if _count_missing(answers) <= n_samples:
                     high, best = middle, answers
                 else:
@@ -145,30 +145,22 @@ class _PriceSearch:
         ]
         if self.answers_by_price is None:
             tasks = zip(self.crowds, bounds, strict=True)
-            return list(
-                self.run.map(lambda task: _answer_at_price(task[0], price, task[1], self.goal), tasks)
-            )
+            return list(self.run.map(lambda task: _answer(task[0], price, task[1], self.goal), tasks))
         if price not in self.answers_by_price:
             self.answers_by_price[price] = list(
-                self.run.map(
-                    lambda crowd: _answer_at_price(crowd, price, crowd.lengths, self.goal), self.crowds
-                )
+                self.run.map(lambda crowd: _answer(crowd, price, crowd.lengths, self.goal), self.crowds)
             )
         tasks_with_answers = zip(self.crowds, bounds, self.answers_by_price[price], strict=True)
         return list(
             self.run.map(
                 lambda entry: (
-                    entry[2]
-                    if _respects_bounds(*entry)
-                    else _answer_at_price(entry[0], price, entry[1], self.goal)
+                    entry[2] if _respects_bounds(*entry) else _answer(entry[0], price, entry[1], self.goal)
                 ),
                 tasks_with_answers,
             )
         )
 
-    def _answers_with_classes_left_out(
-        self, place: int, budget: Budget, n_people: int
-    ) -> list[_ClassAtPrice]:
+    def _answers_without_classes(self, place: int, budget: Budget, n_people: int) -> list[_ClassAtPrice]:
         answers = self._answers_at(place, budget)
         out = _choose_classes_left_out(self.crowds, answers, self.prices[place], n_people)
         return [
@@ -211,9 +203,7 @@ def fit_boxes(
     )
     crowds = [_crowd(original, crowd_class.members) for crowd_class in start]
     answers = list(
-        run.map(
-            lambda crowd: _answer_at_price(crowd, price, crowd.lengths, goal), crowds, label="fitting boxes"
-        )
+        run.map(lambda crowd: _answer(crowd, price, crowd.lengths, goal), crowds, label="fitting boxes")
     )
     classes = _replace_boxes(start, crowds, answers)
     return [
@@ -256,7 +246,7 @@ def _prices(crowds: Sequence[_Crowd], weights: Weights) -> list[int]:
     return [round(least * 1.1**step) for step in range(count)]
 
 
-def _answer_at_price(crowd: _Crowd, price: int, bounds: Integers, goal: OmissionGoal) -> _ClassAtPrice:
+def _answer(crowd: _Crowd, price: int, bounds: Integers, goal: OmissionGoal) -> _ClassAtPrice:
     box_of = np.empty(len(crowd.owner), dtype=np.int64)
     cost = choose_boxes(crowd.columns, crowd.owner, price, bounds, goal, box_of)
     return _ClassAtPrice(box_of=box_of, cost=int(cost))

@@ -1,10 +1,8 @@
 """Improve classes by a local search that starts where the greedy loop ends.
 
 It lowers the extents of raw samples' boxes in place and in time, each in units of its mean before the
-refinement. The same costs decide how a class's samples are cut into boxes.
-
-Neighborhoods of classes are searched separately, on all threads; each round cuts the population into other
-neighborhoods. Deterministic: classes follow from raw data and parameters alone.
+refinement; the same costs cut a class's samples into boxes. Neighborhoods, others in each round, are searched
+on all threads. Deterministic: classes follow from raw data and parameters alone.
 """
 
 from collections.abc import Sequence
@@ -45,11 +43,9 @@ def refine_classes(
     *,
     weights: Weights | None = None,
 ) -> list[EquivalenceClass]:
-    """Classes of at least k of the same people, whose samples have smaller extents.
-
-    start: boxes disjoint in time. weights: default to those of ``start``, with a ramp. The run's checkpoint
-    stores the state after each round.
-    """
+    """Classes of at least k of the same people, whose samples have smaller extents."""
+    # start: boxes disjoint in time. weights: default to those of ``start``, with a ramp. The run's checkpoint
+    # stores the state after each round.
     if weights is None:
         weights = weights_of(original, start, ramp=True)
     members = [crowd.members for crowd in start]
@@ -76,11 +72,9 @@ def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceCl
 
 
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
-    """Costs of extents: the root of dx + dy, and the duration, in units of the means of these boxes.
-
-    ramp: wider boxes also cost more up to 2.5 km, the more so the fewer samples these boxes hold within it.
-    Means and shares are over raw samples. docs/decisions/0106 gives the reason.
-    """
+    """Costs of extents: the root of dx + dy, and the duration, in units of the means of these boxes."""
+    # ramp: wider boxes also cost more up to 2.5 km, the more so the fewer samples these boxes hold within it.
+    # Means and shares are over raw samples. docs/decisions/0106 gives the reason.
     close = _CLOSE_M / original.snapped_grid().cell_m
     cells = slots = samples = far = 0
     for crowd in classes:
@@ -179,11 +173,8 @@ def search_neighborhood(
     )
     for c, class_members in enumerate(members):
         local = np.searchsorted(people, class_members)
-        classes.members[c, : len(class_members)], classes.size[c], classes.of[local] = (
-            local,
-            len(class_members),
-            c,
-        )
+        classes.members[c, : len(class_members)], classes.of[local] = local, c
+        classes.size[c] = len(class_members)
     longest = int(np.sort(lengths)[-most:].sum())
     places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # at least twice the number computed
     search = Regrouping(

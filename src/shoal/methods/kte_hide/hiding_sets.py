@@ -49,7 +49,7 @@ class Search:
 
 @dataclass(eq=False)
 class _Node:
-    """Rows of one window that may hide each other, and the larger neighborhood they were cut from."""
+    # rows of one window that may hide each other, and the larger neighborhood they were cut from
 
     rows: Integers
     parent: "_Node | None"
@@ -58,7 +58,7 @@ class _Node:
 
 
 class _WindowResult(NamedTuple):
-    """The last result for a window: hiders of each subject, [n, k - 1], and versions of its past."""
+    # the last result for a window: hiders of each subject, [n, k - 1], and versions of its past
 
     subjects: Integers
     hiders: Integers
@@ -71,19 +71,16 @@ _Solutions = dict[bytes, tuple[Integers, int]]
 
 @dataclass(eq=False, repr=False)
 class _HiderStack:
-    """HidingHistory hiders of each subject, as a stack, since windows are undone in reverse order.
-
-    version: [subjects] equal only for equal hiders so far. The solution of a neighborhood is therefore reused
-    when its window is repeated with the same pieces and versions. pushed, solutions: of the last windows, by
-    number.
-    """
+    """Hiders of each subject so far, as a stack, since windows are undone in reverse order."""
 
     hiders: Integers
     count: Integers
-    version: Integers
+    version: Integers  # [subjects], equal only for equal hiders so far
     n_versions: int = 1
-    pushed: dict[int, _WindowResult] = field(default_factory=dict)
-    solutions: dict[int, _Solutions] = field(default_factory=dict)
+    pushed: dict[int, _WindowResult] = field(default_factory=dict)  # of the last windows, by number
+    solutions: dict[int, _Solutions] = field(  # reused if pieces and versions repeat
+        default_factory=dict
+    )  # reused when a window is repeated with the same pieces and versions
 
     @classmethod
     def of_nobody(cls, n_subjects: int) -> "_HiderStack":
@@ -129,7 +126,7 @@ class _HiderStack:
 
 @dataclass(eq=False, repr=False)
 class _WindowLoop:
-    """Windows done so far. The rest depends on this state alone, so a run can be continued."""
+    # windows done so far; the rest depends on this state alone, so a run can be continued
 
     epochs: Epochs
     states: Integers
@@ -188,11 +185,10 @@ class _WindowLoop:
 
 
 def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run: Run) -> list[Window]:
-    """The hiders of every published subject in every window.
-
-    states: int64 [pieces], changed in place: UNPUBLISHED for suppressed ones. Only subjects with the same
-    states in all epochs of a window may hide each other there. The run's checkpoint stores finished windows.
-    """
+    """The hiders of every published subject in every window."""
+    # states: int64 [pieces], changed in place: UNPUBLISHED for suppressed ones. Only subjects with the same
+    # states in all epochs of a window may hide each other there. The run's checkpoint stores finished
+    # windows.
     n_subjects = int(epochs.subject.max()) + 1
     walk = _WindowLoop(epochs, states, k, search, _HiderStack.of_nobody(n_subjects))
     run.progress(_LABEL, 0, epochs.n_windows)

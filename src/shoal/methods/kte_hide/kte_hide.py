@@ -1,7 +1,4 @@
-"""kte-hide: hiding sets that change with every window.
-
-Gramaglia et al. 2017, Alg. 2: following a person for tau reveals at most epsilon more.
-"""
+"""kte-hide: hiding sets that change with every window (Gramaglia et al. 2017, Alg. 2)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -307,12 +304,11 @@ def generalize(
 def draw_owners(
     classes: list[EquivalenceClass], windows: list[Window], rng: Randomness
 ) -> list[EquivalenceClass]:
-    """The same records, each assigned at random to one of the k people whom it holds; each person has one.
-
-    A subject and its hiders of each turn make k assignments of people to records, and no person has the same
-    record in two of them. One assignment is drawn for all people who hide each other, directly or through
-    others: so each of the k records that hold a person is theirs with a chance of 1 in k, whatever the data.
-    """
+    """The same records, each assigned at random to one of the k people whom it holds; each person has one."""
+    # A subject and its hiders of each turn make k assignments of people to records, and no person has the
+    # same record in two of them. One assignment is drawn for all people who hide each other, directly or
+    # through others: so each of the k records that hold a person is theirs with a chance of 1 in k, whatever
+    # the data.
     (window,) = windows
     n, turns = window.hiders.shape
     drawn = rng.below(turns + 1, n)[_first_of_group(window.hiders)]

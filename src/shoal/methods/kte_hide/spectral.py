@@ -35,12 +35,9 @@ def cluster_size(epochs: Epochs, k: int) -> int:
 def spectral_states(
     epochs: Epochs, k: int, run: Run, *, size: int | None = None, kasp: bool = False
 ) -> Integers:
-    """int64 [pieces]: the cluster of each piece, counted from 1 in every epoch.
-
-    size: people per cluster, None = ``cluster_size``. kasp: k-means first, then the spectral step on one
-    piece near each mean (Yan, Huang and Jordan 2009, cited by the paper). Raises MissingExtraError without
-    scikit-learn.
-    """
+    """int64 [pieces]: the cluster of each piece, counted from 1 in every epoch; needs scikit-learn."""
+    # size: people per cluster, None = ``cluster_size``. kasp: k-means first, then the spectral step on one
+    # piece near each mean (Yan, Huang and Jordan 2009, cited by the paper).
     try:
         from sklearn.cluster import spectral_clustering
     except ImportError as error:

@@ -20,10 +20,8 @@ CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 
 
 def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
-    """Groups of k to 2 k - 1 positions, each ascending, that cover everybody.
-
-    distances: [n, n], symmetric, finite, with n >= k; unchanged at the end.
-    """
+    """Groups of k to 2 k - 1 positions, each ascending, that cover everybody."""
+    # distances: [n, n], symmetric, finite, with n >= k; unchanged at the end.
     ungrouped = np.ones(len(distances), dtype=np.bool_)
     groups = _mdav(distances, k, ungrouped) if clustering == "mdav" else _greedy(distances, k, ungrouped)
     return _add_leftovers(groups, np.flatnonzero(ungrouped), lambda position: distances[position])

@@ -210,10 +210,8 @@ class ReachLocations:
         rng: Randomness,
         run: Run,
     ) -> tuple[Integers, Integers]:
-        """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets.
-
-        ``state`` receives the exchanges.
-        """
+        """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets."""
+        # ``state`` receives the exchanges.
         m, n = original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
         town = Town(
@@ -281,12 +279,8 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
     inner[streets.shape_offsets[1:-1] - 1] = False
     at = np.flatnonzero(inner)
     edge = np.searchsorted(streets.shape_offsets, at, side="right") - 1
-    x0, y0, x1, y1 = (
-        streets.shape_x[at],
-        streets.shape_y[at],
-        streets.shape_x[at + 1],
-        streets.shape_y[at + 1],
-    )
+    x0, y0 = streets.shape_x[at], streets.shape_y[at]
+    x1, y1 = streets.shape_x[at + 1], streets.shape_y[at + 1]
     steps = np.hypot(x1 - x0, y1 - y0)
     ends = np.cumsum(steps)
     drawn = np.bincount(edge, weights=steps, minlength=streets.n_edges)

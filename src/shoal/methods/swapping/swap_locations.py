@@ -216,9 +216,7 @@ class SwapLocations:
         Every set is shuffled uniformly, so a triple may also stay where it was.
         """
         used = np.zeros(original.n_samples, dtype=np.bool_)
-        owner_after = np.full(
-            original.n_samples, -1, dtype=np.int64
-        )  # whose each triple is now, -1 = removed
+        owner_after = np.full(original.n_samples, -1, dtype=np.int64)  # whose triple it is now, -1 = removed
         sets_of: list[Integers] = []
         for cluster in clusters:
             members = cluster[rng.permutation(len(cluster))]

@@ -1,7 +1,6 @@
 """Expected claims, and how a claim falls short of one.
 
-Each number of a claim declares which way it is stronger: ``MORE`` or ``LESS``. The text form of an
-expectation follows from the claims' fields.
+Each number of a claim declares which way it is stronger, ``MORE`` or ``LESS``; its field gives the text form.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,20 +30,9 @@ class ExpectedClaim:
 
     @classmethod
     def parse(cls, text: str) -> "ExpectedClaim":
-        """An expectation from text.
-
-        Parameters
-        ----------
-        text
-            TYPE[:K][,NAME[=VALUE]...], such as ``k-anonymity:5,truthful`` or
-            ``kte-anonymity:2,tau=30min,epsilon=30min``. Names are those of the claim's numbers, with dashes
-            and without unit; a name alone means yes.
-
-        Raises
-        ------
-        MisuseError
-            For an unknown type or name, or a value that cannot be read.
-        """
+        """An expectation from TYPE[:K][,NAME[=VALUE]...]; MisuseError for what cannot be read."""
+        # ``k-anonymity:5,truthful`` or ``kte-anonymity:2,tau=30min,epsilon=30min``: names of the claim's
+        # numbers, with dashes and without unit; a name alone means yes
         kind, _, rest = text.strip().partition(":")
         if kind not in CLAIMS:
             raise MisuseError(f"'{kind}' is no claim; choose from {', '.join(CLAIMS)}")

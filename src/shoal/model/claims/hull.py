@@ -1,8 +1,4 @@
-"""How far a published box may extend beyond the hull of its samples.
-
-Not at all, by a few random cells on each side, or to a coarser grid. Only in space: times are always those of
-the first and the last sample.
-"""
+"""How far a box may extend beyond the hull of its samples, in space only: times are those of the samples."""
 
 from dataclasses import dataclass
 from typing import Final
