@@ -115,7 +115,7 @@ def test_a_method_an_attack_a_metric_and_a_figure_are_everywhere(tmp_path: Path)
             "all samples become one toy box",
             "so many toy people were left out",
             "names one of the longest records",
-            "people with a record",
+            "people with a record of a toy",
             "A toy figure",
         )
         assert [words for words in shown if words not in record] == []

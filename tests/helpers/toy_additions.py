@@ -71,7 +71,7 @@ METRIC = Addition(
             Row(
                 table="_ROWS",
                 text=(
-                    'Metric(name="toy-published", question="people with a record", unit="1", '
+                    'Metric(name="toy-published", question="people with a record of a toy", unit="1", '
                     'better="higher", function=toy.people_published, in_record_of=("boxes",))'
                 ),
                 imports=("from shoal.utility import toy",),
@@ -81,7 +81,7 @@ METRIC = Addition(
     pages={
         "docs/utility.md": Line(
             below="| metric | says | better |\n|---|---|---|\n",
-            text="| `toy-published` | people with a record | higher |\n",
+            text="| `toy-published` | people with a record of a toy | higher |\n",
         ),
     },
 )
@@ -122,7 +122,7 @@ ATTACK = Addition(
             Row(
                 table="_ROWS",
                 text=(
-                    'Adversary(name="toy", form="toy:N", example="toy:3", sentence="Knows nothing at all.", '
+                    'Adversary(name="toy", form="toy:N", example="toy:3", sentence="Knows only toys.", '
                     'answers={"toy-linkage": "link"}, evaluate=attack_longest, parameters=(count(3),), '
                     'default=("3",), record=("3",))'
                 ),

@@ -132,7 +132,7 @@ class ShuffledClusters:
 
 
 class ExchangedPlaces:
-    """PlaceTiles that two people exchanged, each keeping their times."""
+    """Places that two people exchanged, each keeping their times."""
 
     def __init__(self, evaluation: Evaluation[PointTarget], inside: Victims, within_s: float) -> None:
         self.target, self.people, self.within_s = evaluation.target, inside.people, within_s

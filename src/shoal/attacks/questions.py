@@ -42,7 +42,7 @@ QUESTIONS: Final = (
     Question(
         name="link", words="Can a record be linked to the person it is of, by what is known from elsewhere?"
     ),
-    Question(name="infer", words="Can something be learnt about a person from the records?"),
+    Question(name="infer", words="Can something be learned about a person from the records?"),
 )
 
 

@@ -256,5 +256,5 @@ def _why(name: str, error: Exception) -> str:
     if "inflate" in text:
         return f"{name} is not gzip data although its name ends in .gz; rename or copy it again"
     if isinstance(error, PermissionError):
-        return f"{name} cannot be open_bytes: no permission to read it"
+        return f"{name} cannot be opened: no permission to read it"
     return f"{name} cannot be read as delimited text; look for a broken quotation mark or a very long line"
