@@ -187,7 +187,7 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
 def most_points(profile: Profile, terms: Terms) -> int:
     """Return how many points may take part: those that fit a release, with all pairs answerable.
 
-    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a part only.
+    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a part.
     """
     capacity = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
     if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
