@@ -470,7 +470,7 @@ FIGURE = Addition(
 """,
                 text='''
 
-def _toy(shown: Shown) -> Drawing:
+def _toy(_inputs: FigureInputs) -> Drawing:
     """A toy."""
     x, y = axes.from_zero("toys", [1]), axes.from_zero("people", [2])
     return Drawing(x=x, y=y, layers=[Bars(name="toys", x=[1], heights=[2], number=0)])

@@ -365,7 +365,7 @@ def test_windows_that_are_done_again_are_as_if_nothing_were_remembered(
         solved[-1] += 1
         return assign_hiders(*words)
 
-    monkeypatch.setattr(hiding_sets, "hide_each_other", counted)
+    monkeypatch.setattr(hiding_sets, "assign_hiders", counted)
     for remembered in (0, 1, 48):
         monkeypatch.setattr(hiding_sets, "_WINDOWS_REMEMBERED", remembered)
         solved.append(0)
