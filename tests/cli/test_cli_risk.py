@@ -35,7 +35,7 @@ def test_a_release_is_told_with_the_strongest_attack_of_its_report(
     (line,) = [line for line in told.splitlines() if line.startswith("strongest attack")]
     page = unescape(re.sub(r"<[^>]*>", "", (tmp_path / "out/report.html").read_text()))
     first = " ".join(page[page.index("The strongest attack among those tested: ") :][:1000].split())
-    said, _, terms = line.partition("tried: ")[2].partition(" [")
+    said, _, terms = line.partition("tested: ")[2].partition(" [")
     assert said.startswith("Somebody ")
     assert "; guessing would give " in said
     assert first.startswith(

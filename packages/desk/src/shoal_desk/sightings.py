@@ -79,10 +79,15 @@ def records_that_fit(release: Release, sightings: Sequence[Sighting]) -> Fit:
     A box matches when it holds the place and the time, a point within 200 m and 10 min of them. Raises
     MisuseError without a sighting, and for degrees without a plane of the release or the reverse.
 
-    Examples -------- >>> import shoal >>> from shoal_desk.sightings import Sighting, records_that_fit >>>
-      city = shoal.read(shoal.synthesize(30, 1, 1)) >>> release, _ = shoal.Glove(k=3).anonymize(city,
-      shoal.Randomness.from_system()) >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100,
-      y_m=city.y[0] * 100) >>> records_that_fit(release, [sighting]).together >= 3 True
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal_desk.sightings import Sighting, records_that_fit
+    >>> city = shoal.read(shoal.synthesize(30, 1, 1))
+    >>> release, _ = shoal.Glove(k=3).anonymize(city, shoal.Randomness.from_system())
+    >>> sighting = Sighting(t_s=city.t[0] * 60, x_m=city.x[0] * 100, y_m=city.y[0] * 100)
+    >>> records_that_fit(release, [sighting]).together >= 3
+    True
     """
     if not sightings:
         raise MisuseError("nothing is known; give at least one time with its place")

@@ -70,8 +70,6 @@ def reproduce(
     quick: bool,
     seeds: int | None,
     output: Path | None,
-    as_json: bool,
-    quiet: bool,
     **options: Any,
 ) -> int:
     """Measure the figures and tables of a PAPER, and compare them with the printed values.
@@ -98,7 +96,7 @@ def reproduce(
     size = FULL if full else QUICK
     size = size if seeds is None else replace(size, seeds=seeds)
     asked = {one: experiments_of(one, figures) for one in (papers() if paper == "all" else (paper,))}
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=options["quiet"]) as bars:
         run = Run(progress=bars)
         streets = take_streets(options)
         inputs_by_kind = _read_inputs(inputs, None if paper == "all" else paper, take_reading(options), run)
@@ -116,7 +114,7 @@ def reproduce(
     document = {one: [json_of(outcome) for outcome in results] for one, results in outcomes.items()}
     written = [] if output is None else [f"written: {output}"]
     print_result(
-        as_json,
+        options["as_json"],
         {"size": "full" if full else "quick", "seeds": size.seeds, "papers": null_for_nan(document)},
         [*lines[1:], *written],
     )
