@@ -103,7 +103,8 @@ def _toy_files(folder: Path) -> tuple[Path, Path, Path]:
     return folder / "people.parquet", folder / "release", folder / "linkage.parquet"
 
 
-def _end_with_the_publication(folder: Path) -> None:
+def _exit_with_parent(folder: Path) -> None:
+    # the parent's end closes standard input
     sys.stdin.read()
     shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
@@ -115,7 +116,7 @@ def main(method: str, *rest: str) -> None:
         make(method, Path(rest[1]))
         return
     with tempfile.TemporaryDirectory(prefix="shoal-ahead-", ignore_cleanup_errors=True) as name:
-        threading.Thread(target=_end_with_the_publication, args=(Path(name),), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(Path(name),), daemon=True).start()
         go_through(method, Path(name), list(rest))
 
 

@@ -56,7 +56,7 @@ def _streamed(path: Path) -> Table:
             raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
         names.update(dict.fromkeys(flat(item)))
     owner = (stem_of(path.name), path.resolve().parent.name)
-    added = _added(names)
+    added = _person_columns_to_add(names)
     columns = (*added, *(name for name in names if name not in added))
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -70,7 +70,7 @@ def _streamed(path: Path) -> Table:
     )
 
 
-def _added(names: Collection[str]) -> tuple[str, ...]:
+def _person_columns_to_add(names: Collection[str]) -> tuple[str, ...]:
     """Columns that name the file's person, unless a column of ids exists."""
     from shoal.io.columns.column_names import NAMES
 
@@ -93,7 +93,7 @@ def table_of(path: Path, content: Any) -> Table:
 def _own_table(
     path: Path, owner: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
 ) -> Table:
-    added = _added(names)
+    added = _person_columns_to_add(names)
     columns = (*added, *(name for name in names if name not in added))
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:

@@ -248,7 +248,7 @@ def _assign_window(
                 larger[node.parent] = None
         for node in waiting:
             hiders[node.rows] = np.where(node.hiders == NO_ONE, NO_ONE, node.rows[node.hiders])
-        waiting = [node for node in larger if not _is_inside_another(node, larger)]
+        waiting = [node for node in larger if not _has_ancestor_in(node, larger)]
     return Window(subjects, table, hiders), pattern, np.flatnonzero((hiders == NO_ONE).any(axis=1))
 
 
@@ -263,7 +263,7 @@ def _published_in(epochs: Epochs, states: Integers, at: int) -> tuple[Integers, 
     )
 
 
-def _is_inside_another(node: _Node, others: Collection[_Node]) -> bool:
+def _has_ancestor_in(node: _Node, others: Collection[_Node]) -> bool:
     while node.parent is not None:
         node = node.parent
         if node in others:

@@ -102,7 +102,7 @@ def reveal_together(
     followed = [row.followed_s(claim) for row, claim in zip(rows, claims, strict=True)]
     tau_s = min((seconds for seconds in followed if seconds is not None), default=None)
     if all(claim.in_classes for claim in claims):
-        subjects, remaining, alone = _remaining_by_class([entry.release for entry in issued], records)
+        subjects, remaining, alone = _remaining_crowds([entry.release for entry in issued], records)
         right = right_alone = np.ones(len(remaining), dtype=np.bool_)
     else:
         subjects, remaining, right, right_alone, alone = _remaining_by_question(
@@ -178,7 +178,7 @@ def _require_claim_holds(entry: IssuedRelease) -> None:
         )
 
 
-def _remaining_by_class(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
+def _remaining_crowds(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
     classes = np.full_like(records, -1)
     alone = np.full_like(records, -1)
     for column, entry in enumerate(issued):

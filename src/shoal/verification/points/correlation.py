@@ -136,7 +136,7 @@ def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
             step = np.arange(len(where)) - np.repeat(np.cumsum(lengths[part]) - lengths[part], lengths[part])
             rows = starts[part][where] + step
             spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
-            for cell, other in _cells(draws, mirrored=mirrored):
+            for cell, other in _indicator_pairs(draws, mirrored=mirrored):
                 a = _transformed(draws, rows, where, step, len(part), size, cell)
                 b = a if cell == other else _transformed(draws, rows, where, step, len(part), size, other)
                 spectrum += (np.conj(a) * b).sum(axis=0)
@@ -145,7 +145,7 @@ def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
     return total
 
 
-def _cells(draws: Draws, *, mirrored: bool) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def _indicator_pairs(draws: Draws, *, mirrored: bool) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     for i in range(draws.by_person.shape[1]):
         for j in range(draws.c):
             reverse = (j, i) if draws.permutes else (0, -j % draws.c)
