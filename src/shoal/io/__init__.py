@@ -1,4 +1,4 @@
-"""Readers, one file for each format, and the way from their rows to Trajectories; loaded on first use."""
+"""Readers of formats, and the way from rows to Trajectories; loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

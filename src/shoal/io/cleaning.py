@@ -1,4 +1,4 @@
-"""Which rows are usable; every other row is counted once, under the first reason that applies."""
+"""Which rows are usable."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -35,14 +35,14 @@ MINUTE_S: Final = 60.0
 
 
 class Sieve:
-    """The usable rows of one batch, and the counts of the others by reason."""
+    """The usable rows of one batch; each other row is counted under the first reason that applies."""
 
     def __init__(self, rows: int, dropped: dict[str, int]) -> None:
         self.good: Flags = np.ones(rows, dtype=np.bool_)
         self._dropped = dropped
 
     def drop(self, reason: str, bad: Flags) -> None:
-        """Remove the rows where ``bad``, and count those that were still good."""
+        """Drop and count the rows where ``bad``."""
         newly = int(np.count_nonzero(bad & self.good))
         if newly:
             self._dropped[reason] = self._dropped.get(reason, 0) + newly
@@ -55,18 +55,18 @@ class Sieve:
         self.drop(FUTURE, t > latest)
 
     def drop_coordinates(self, first: Floats, second: Floats, readable: Flags) -> None:
-        """Drop positions that are unreadable or not finite."""
+        """Drop unreadable and infinite positions."""
         self.drop(BAD_COORDINATE, ~readable)
         self.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))
 
     def drop_angles(self, lon_deg: Floats, lat_deg: Floats) -> None:
-        """Drop positions off the globe; rows dropped before may hold any value."""
+        """Drop positions off the globe."""
         self.drop(LATITUDE, ~(np.abs(lat_deg) <= 90))
         self.drop(LONGITUDE, ~(np.abs(lon_deg) <= 180))
 
 
 class TimeOrder:
-    """Counts rows whose time is before the person's previous good row, in file order over all batches."""
+    """Counts rows earlier than the person's previous good row, in file order over all batches."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -74,7 +74,7 @@ class TimeOrder:
         self._latest: Micros = np.empty(0, dtype=np.int64)
 
     def count(self, code: Codes, t: Micros) -> None:
-        """Count one batch of good rows in file order."""
+        """Count one batch."""
         if not code.size:
             return
         if code.max() >= len(self._latest):
@@ -96,20 +96,20 @@ class TimeOrder:
         self._latest[code[last]] = t[last]
 
     def ends(self, people: int) -> tuple[Micros, Micros]:
-        """The times of each person's first and last good row, [n] twice; -1 without a row."""
+        """The times of each person's first and last good row, [n]; -1 without a row."""
         none = np.full(max(people - len(self._latest), 0), -1)
         return np.append(self._first, none)[:people], np.append(self._latest, none)[:people]
 
 
 def duplicate_reason(grid: Grid | None) -> str:
-    """The reason for dropping a repeated sample; on a grid, different rows may give the same sample."""
+    """The reason for dropping a repeated sample."""
     if grid is None:
         return DUPLICATE
     return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT
 
 
 def format_counts(counts: Mapping[str, int]) -> str:
-    """Rows by reason in one line, the most frequent first: ``2 latitude outside -90..90, 1 empty id``."""
+    """Rows by reason in one line, the most frequent first."""
     return ", ".join(
         f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1])
     )

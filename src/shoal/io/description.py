@@ -1,4 +1,4 @@
-"""A data set in figures and in plain words, with a map of letters: the answer to ``shoal inspect``."""
+"""A data set in figures, in plain words, and with a map of letters."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -25,7 +25,7 @@ _LETTER_SHAPE: Final = 2.0  # a letter is about twice as high as wide
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """One of the most frequent places: its center, in meters and, on a known plane, degrees."""
+    """A frequent place: its center, in meters and, on a known plane, degrees."""
 
     lat: float | None
     lon: float | None
@@ -46,7 +46,7 @@ class Area:
 
 
 def area_of(data: Trajectories) -> Area | None:
-    """The rectangle in degrees; None on a plane of no known system."""
+    """The rectangle; None on an unknown plane."""
     if data.crs is None:
         return None
     cell_m = data.grid.cell_m if data.grid else 1.0
@@ -66,7 +66,7 @@ def area_of(data: Trajectories) -> Area | None:
 
 
 def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[Place, ...]:
-    """The most frequent places. order: the samples by place; begins: the first index of each place in it."""
+    """The most frequent places. order: the samples by place; begins: the first of each place in it."""
     counts = np.diff(np.append(begins, len(order)))
     best = np.argsort(-counts, kind="stable")[:TOP_PLACES]
     subject = np.repeat(np.arange(data.n_subjects), data.lengths)
@@ -88,10 +88,9 @@ def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[P
 
 
 def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
-    """A map of letters, north up: the denser the samples, the darker the letter.
+    """A map of letters, north up: the denser the samples, the darker.
 
-    x, y: [n] positions. The outermost hundredth on each side of each axis is left out, so that one stray
-    sample does not shrink the rest to a point.
+    The outermost hundredth on each side is left out, so that no stray sample shrinks the rest to a point.
     """
     (west, east), (south, north) = _middle(x), _middle(y)
     wide, high = east - west, north - south
@@ -108,19 +107,18 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
 
 
 def letter_width(x: Numbers, y: Numbers) -> float:
-    """The width of a letter of the map, in the unit of x."""
+    """The width of a letter, in the unit of x."""
     (west, east), (south, north) = _middle(x), _middle(y)
     return _longest(east - west, north - south) / _MAP_COLUMNS
 
 
 def middle_of(x: Numbers, y: Numbers) -> tuple[float, float, float, float]:
-    """West, south, east and north of the map, in the unit of x."""
+    """West, south, east and north of the map."""
     (west, east), (south, north) = _middle(x), _middle(y)
     return west, south, east, north
 
 
 def _longest(wide: float, high: float) -> float:
-    """The distance across the full width of the map."""
     return max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
 
 
@@ -137,7 +135,7 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
 
 
 def surface_of(x: Numbers, y: Numbers) -> float:
-    """The area of the convex hull of points, in square units; 0 for points on a line."""
+    """The area of the convex hull; 0 for points on a line."""
     points = np.unique(_outer(np.stack([x, y], axis=1).astype(np.float64)), axis=0)
     corners: list[Numbers] = []
     for ordered in (points, points[::-1]):  # the lower half from left to right, the upper one back
@@ -155,7 +153,7 @@ def surface_of(x: Numbers, y: Numbers) -> float:
 
 
 def _outer(points: Numbers) -> Numbers:
-    """The points outside the octagon of the outermost ones in eight directions."""
+    """Those outside the octagon of the outermost ones in eight directions."""
     angle = np.arange(8) * np.pi / 4
     octagon = points[np.argmax(points @ np.stack([np.cos(angle), np.sin(angle)]), axis=0)]
     inside = np.ones(len(points), dtype=np.bool_)
@@ -167,7 +165,7 @@ def _outer(points: Numbers) -> Numbers:
 
 
 def _turn(a: Numbers, b: Numbers, c: Numbers) -> float:
-    """Positive when the path from a over b to c turns left."""
+    """Positive for a left turn."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
@@ -179,15 +177,13 @@ _EVEN: Final = 0.5  # the share of all intervals from which one interval is the 
 class Description:
     """A data set in figures.
 
-    first_time, last_time: ISO 8601, UTC. days: between them. extent: of the smallest upright rectangle.
-    samples_per_subject: least, median, most. samples_per_subject_and_day: mean over all subjects and the days
-    of the data, at least one; samples_per_subject_and_hour likewise. surface_km2: of the convex hull. places:
-    the number of different cells or positions. share_in_top_places: of all samples, in the ten most frequent.
-    median_gap_s: between consecutive samples of a subject, None without any; gap_quantiles_s: at 10, 50 and
-    90 %. usual_gap_s, usual_gap_share: the most frequent gap and its share. area: in degrees, None on a plane
-    of no known system. map: lines of letters, north up. map_letter_m: width of a letter. map_bounds_m: west,
-    south, east, north of the map on the plane of crs. cell_m, slot_s: None without a grid. samples_by_hour:
-    24 numbers, by the clock of time_zone. columns: the columns that were read, by role.
+    first_time, last_time: ISO 8601, UTC. samples_per_subject: least, median, most.
+    samples_per_subject_and_day: mean over all subjects and days, at least one. surface_km2: of the convex
+    hull. places: how many. share_in_top_places: of all samples, in the ten most frequent. median_gap_s:
+    between consecutive samples of a subject, None without any; gap_quantiles_s: at 10, 50 and 90 %.
+    usual_gap_s, usual_gap_share: the most frequent gap and its share. area: in degrees, None on a plane of
+    no known system. map_bounds_m: west, south, east, north on the plane of crs. cell_m, slot_s: None
+    without a grid. samples_by_hour: by the clock of time_zone. columns: those read, by role.
     """
 
     subjects: int
@@ -380,7 +376,6 @@ def _bounds_m(data: Trajectories, cell_m: float) -> tuple[float, float, float, f
 
 
 def _extent(values: Numbers, *, snapped: bool) -> float:
-    """From the least to the greatest; a cell reaches one further than its lower corner."""
     return float(values.max() - values.min()) + snapped
 
 

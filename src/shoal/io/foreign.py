@@ -1,7 +1,4 @@
-"""A file that another tool published, in any columns: records with places and times, exact or as ranges.
-
-Unlike raw data, no row is cleaned or dropped: every row is published, and counts.
-"""
+"""A file that another tool published, with places and times, exact or as ranges; no row is dropped."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +36,7 @@ class Axis:
 
     @property
     def single(self) -> Flags:
-        """Whether the file gives a single value, bool [n]."""
+        """Whether each row has a single value, bool [n]."""
         return np.asarray(self.low == self.high)
 
     def take(self, rows: Any) -> "Axis":
@@ -52,9 +49,9 @@ class Foreign:
     """The content of a published file.
 
     records: names in the order of their first rows; the rows themselves without a column of names. record:
-    int64 [n], the record of each row. t: seconds. first, second: degrees (longitude, latitude) or meters; of
-    H3 cells, their numbers and nothing. corners: of H3 cells, their bounding rectangle in degrees. finest:
-    the finest level of H3. columns: by role. others: unused columns. unreadable: rows left out.
+    int64 [n]. t: seconds. first, second: degrees (longitude, latitude) or meters; of H3 cells, their
+    numbers and nothing. corners: of H3 cells, in degrees. finest: level of H3. columns: by role. others:
+    unused columns. unreadable: rows left out.
     """
 
     name: str
@@ -81,7 +78,7 @@ class Foreign:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Places:
-    """Both axes of space; fields as of Foreign, and the readable rows."""
+    """Axes as in Foreign, and the readable rows."""
 
     first: Axis
     second: Axis
@@ -101,9 +98,8 @@ def read_foreign(
 ) -> Foreign:
     """Read a published file from any source of ``shoal.read``.
 
-    columns: by role (a key of ROLES), for names that are not recognized. crs: of planar x and y. time_zone:
-    of times without a zone, None = UTC. Raises InputError for an unreadable file or one without places and
-    times, MisuseError for an unknown role.
+    columns: by role (a key of ROLES). crs: of planar x and y. time_zone: of times without a zone, None =
+    UTC.
     """
     unknown = sorted(set(columns or {}) - set(ROLES))
     if unknown:
@@ -190,7 +186,7 @@ def _column(data: pa.Table, name: str) -> pa.Array:
 
 
 def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
-    """Join whole hours of the day with their dates: 13 of 2024-05-01 is 2024-05-01 13."""
+    """13 of 2024-05-01 is 2024-05-01 13."""
     hour = chosen.by_role["time"]
     column = plain(_column(data, hour))
     try:

@@ -204,8 +204,7 @@ def read_rows(
 ) -> ReadingState:
     """Read and clean all rows, and pass them to ``keep`` part by part.
 
-    The rows are not placed yet: microseconds, and degrees or meters. read_in_tasks: reads pieces of the
-    source after the first. Raises as ``read`` does, also when no row is left.
+    Not placed yet: microseconds, and degrees or meters. read_in_tasks: reads pieces after the first.
     """
     require_grid(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s))
     require_screening(reading)
@@ -229,5 +228,5 @@ def read_rows(
 
 
 def _end_of_today_s() -> float:
-    """The end of the current UTC day. The only place where reading looks at the clock."""
+    """The only place where reading looks at the clock."""
     return float((int(clock.time()) // DAY_S + 1) * DAY_S)

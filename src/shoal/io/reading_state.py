@@ -1,4 +1,4 @@
-"""The state of a reading, batch by batch: decisions about columns and units, and counts of rows."""
+"""The state of a reading: decisions about columns and units, and counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """Decisions and counts of a reading. plane: known after the last row."""
+    """Decisions and counts. plane: known after the last row."""
 
     name: str
     columns: Columns
@@ -56,11 +56,11 @@ class ReadingState:
 
     @property
     def decided(self) -> tuple[Any, ...]:
-        """Decisions of these rows that hold for all later rows."""
+        """Decisions for all later rows."""
         return self.times.decided, self.positions.commas.decided
 
     def without_counts(self) -> "ReadingState":
-        """For later rows: the same decisions, and empty counts."""
+        """The same decisions, empty counts."""
         return ReadingState(
             name=self.name,
             columns=self.columns,
@@ -70,14 +70,14 @@ class ReadingState:
         )
 
     def forget_names(self) -> None:
-        """Continue without the names of people; counts stay."""
+        """Continue without the names of people."""
         kinds, late = self.people.kinds, self.order.rows
         self.people, self.order = Names(), TimeOrder()
         self.people.kinds, self.order.rows = kinds, late
         self.units = self.people
 
     def join(self, later: "ReadingState") -> None:
-        """Add the counts of later rows that were read with the same decisions, without their names.
+        """Add the counts of later rows, without their names.
 
         Raises InputError when two files would become one person.
         """
@@ -94,7 +94,7 @@ class ReadingState:
         self.notes += later.notes
 
     def intake(self, duplicates: int) -> Intake:
-        """The account of the whole reading. duplicates: rows that give no new sample."""
+        """The account. duplicates: rows without a new sample."""
         repaired = {
             OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
@@ -122,7 +122,7 @@ class ReadingState:
         )
 
     def _hours_of_utc(self) -> list[str]:
-        """A note when UTC is far from local time and the report shows hours."""
+        """UTC may be far from local time, while the report shows hours."""
         longitude = self.positions.middle_lon_deg
         if (
             self.reading.time_zone is not None
@@ -147,7 +147,7 @@ def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> None:
-    """Clean one batch of rows and keep the good ones."""
+    """Clean one batch and keep its good rows."""
     columns, reading = state.columns, state.reading
     state.rows_read += batch.num_rows
     sieve = Sieve(batch.num_rows, state.dropped)
@@ -171,7 +171,7 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
 
 
 def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
-    """The code of each row's person-day, ``<id>@YYYY-MM-DD``; new ones in the order of their first rows."""
+    """``<id>@YYYY-MM-DD``; new codes in the order of their first rows."""
     day = t // DAY
     low = int(day.min())
     key = code.astype(np.int64) * (int(day.max()) - low + 1) + (day - low)
@@ -185,7 +185,7 @@ def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
 
 
 def no_rows(state: ReadingState) -> InputError:
-    """The error, with reasons, when no row is left."""
+    """The error, with reasons, when no row remains."""
     hints = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
         cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",

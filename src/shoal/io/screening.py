@@ -34,7 +34,7 @@ def require_screening(reading: Reading) -> None:
 
 
 def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
-    """[n]: days (UTC) with samples of each subject. t: [m] in slots, ascending in each subject."""
+    """[n]: days (UTC) with samples of each subject. t: [m] slots, ascending in each."""
     day = np.floor(t * slot_s / DAY_S)
     fresh = np.ones(len(day), dtype=np.bool_)
     fresh[1:] = np.diff(day) != 0
@@ -43,17 +43,16 @@ def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
 
 
 def days_between(first: float, last: float, slot_s: float) -> int:
-    """The number of days (UTC) from the first to the last sample, including days without samples."""
+    """Days (UTC) from first to last sample, including empty ones."""
     return int(np.floor(last * slot_s / DAY_S) - np.floor(first * slot_s / DAY_S)) + 1
 
 
 def screen(
     lengths: Integers, active: Integers, days: float, n_days: int, intake: Intake
 ) -> tuple[Integers, Intake]:
-    """Indexes of the subjects with enough samples and days, and the new account.
+    """Indexes of the subjects with enough samples and days, and the account.
 
-    active: days with samples of each. days: length of the data; at least one is counted, and a person-day is
-    one day long. n_days: calendar days of the data. Raises InputError when no one is left.
+    days: length of their data; a person-day is one day long. n_days: of all data.
     """
     reading = intake.reading
     selected = np.ones(len(lengths), dtype=np.bool_)
@@ -93,7 +92,7 @@ def _left_out(lengths: Integers, selected: Flags, enough: Flags, least: str, int
 
 
 def screen_trajectories(trajectories: Trajectories) -> Trajectories:
-    """Apply the bounds of the reading; InputError when no one is left."""
+    """Apply the bounds of the reading."""
     if not has_screening(trajectories.intake.reading):
         return trajectories
     t, slot_s = trajectories.t, trajectories.grid.slot_s if trajectories.grid else 1.0

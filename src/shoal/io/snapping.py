@@ -1,4 +1,4 @@
-"""From cleaned rows to the arrays of Trajectories: projected, snapped, sorted and without duplicates."""
+"""From cleaned rows to the arrays of Trajectories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ LONGEST_S: Final = 1000 * 365.25 * DAY_S
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows in input order: code of the subject, time, position.
+    """Rows in input order: code of the subject, time, position.
 
-    Units are microseconds and degrees or meters at first, then those of Trajectories. lat, lon: degrees
-    exactly as in the input, for points without a grid that came in degrees.
+    Microseconds and degrees or meters at first, then units of Trajectories. lat, lon: degrees of the input,
+    for points without a grid.
     """
 
     code: Codes
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Arranged:
-    """The arrays of Trajectories, and the number of exact duplicates left out."""
+    """The arrays, and the number of exact duplicates."""
 
     ids: tuple[str, ...]
     offsets: Integers
@@ -54,7 +54,7 @@ class Arranged:
 
 
 def require_grid(grid: Grid) -> None:
-    """Raise MisuseError for a grid finer than stored coordinates and times, or wider than the earth."""
+    """Raise MisuseError for a grid finer than stored coordinates, or wider than the earth."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")
     if not grid.slot_s <= LONGEST_S:
@@ -82,8 +82,7 @@ def put_on_plane(
 ) -> None:
     """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place.
 
-    Rows without an image on the plane are counted in ``dropped``. Without ``grid`` units are seconds and
-    meters; ``keep_degrees`` keeps the degrees as well.
+    Without ``grid`` units are seconds and meters; ``keep_degrees`` keeps the degrees as well.
     """
 
     def work(index: int) -> int:
@@ -97,14 +96,14 @@ def put_on_plane(
 
 
 def reason_outside(plane: str | None) -> str:
-    """The reason for rows outside the plane."""
+    """Why a row has no place on the plane."""
     return OUTSIDE if plane is not None else TOO_LARGE
 
 
 def place_rows(
     rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False
 ) -> tuple[Rows, int]:
-    """The rows with an image on the plane, projected and snapped, and the number of others."""
+    """The rows with an image on the plane, and the number of others."""
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
     code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
     inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
@@ -119,7 +118,7 @@ def place_rows(
 
 
 def slots(t: Micros, slot_s: float) -> Micros:
-    """floor(t / slot_s) of microseconds, exact when the slot is a whole number of microseconds."""
+    """floor(t / slot_s) of microseconds, exact for whole microseconds."""
     width = Fraction(str(float(slot_s))) * SECOND
     if width.denominator == 1:
         return t // width.numerator
@@ -133,7 +132,7 @@ def cells(meters: Floats, cell_m: float) -> Integers:
 
 
 def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
-    """Subjects by id, their samples by (t, x, y) without repeats. Empties ``parts``. texts: of codes."""
+    """Subjects by id, their samples by (t, x, y) without repeats. Empties ``parts``."""
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
     for part in reversed(parts):
@@ -161,10 +160,10 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
 
 
 def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -> Sequence[Any]:
-    """Subject, t, x, y (and degrees, if kept) of the different rows, ascending.
+    """The different rows (subject, t, x, y, degrees), ascending. Empties ``parts``.
 
-    Empties ``parts``; needs at least one row. Whole-number columns are packed with the subject into one
-    64-bit key if they fit: sorting one key takes a tenth of the time and memory of sorting four columns.
+    Whole numbers are packed with the subject into one 64-bit key if they fit: that takes a tenth of time
+    and memory.
     """
     packing = Packing.of(parts, n_subjects)
     return packing.sorted_rows(parts, subject_of_code) if packing else _sorted_columns(parts, subject_of_code)
@@ -172,14 +171,14 @@ def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -
 
 @dataclass(frozen=True)
 class Packing:
-    """Subject, t, x and y in one 64-bit key: the lowest value and the number of bits of t, x and y."""
+    """Subject, t, x and y in one 64-bit key: the lowest value and bits of each."""
 
     lowest: tuple[int, int, int]
     bits: tuple[int, int, int]
 
     @classmethod
     def of(cls, parts: Sequence[Rows], n_subjects: int) -> "Packing | None":
-        """The packing for these rows, None if they are not whole numbers or do not fit."""
+        """The packing, None unless the rows fit."""
         filled = [part for part in parts if part.code.size]
         if filled[0].t.dtype != np.int64:
             return None
@@ -193,7 +192,7 @@ class Packing:
     def sorted_rows(
         self, parts: list[Rows], subject_of_code: Integers
     ) -> tuple[Integers, Integers, Integers, Integers]:
-        """Subject, t, x, y of the different rows, ascending. Empties ``parts``."""
+        """The different rows, ascending. Empties ``parts``."""
         key = np.empty(sum(len(part.code) for part in parts), dtype=np.uint64)
         end = len(key)
         while parts:
@@ -219,7 +218,7 @@ class Packing:
 
 
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
-    """For rows that fit no 64-bit key: points without a grid, with degrees, or a very large area."""
+    """For rows that fit no key."""
     has_degrees = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size]
     names = ("t", "x", "y", "lat", "lon") if has_degrees else ("t", "x", "y")

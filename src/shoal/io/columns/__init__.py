@@ -1,1 +1,1 @@
-"""What a column means: identifiers, times, positions, and layouts of known data sets."""
+"""What a column means."""

@@ -1,7 +1,7 @@
 """Cells of known systems by their codes: geohashes as rectangles of degrees, H3 cells as ranges of numbers.
 
-An H3 cell is a hexagon, so no rectangle equals it. But the numbers of all finest cells within one follow each
-other: a cell is a range of numbers, and a position is the number of its finest cell (extra ``h3``).
+No rectangle equals a hexagon. But the finest H3 cells within one have consecutive numbers: a cell is a
+range, and a position the number of its finest cell (extra ``h3``).
 """
 
 import re
@@ -28,10 +28,10 @@ _MASK: Final = (1 << _NUMBER_BITS) - 1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellCodes:
-    """Different cells of one system; arrays are float64 [n].
+    """Different cells of one system, float64 [n].
 
     west, south, east, north: the bounding rectangle in degrees. low, high: of H3, the range of numbers.
-    finest: the finest level among them.
+    finest: the finest level.
     """
 
     system: System
@@ -45,7 +45,7 @@ class CellCodes:
 
 
 def system_of(texts: Sequence[str]) -> System | None:
-    """The system that matches all these codes, None if none does."""
+    """The system that matches all codes, None if none does."""
     if not texts:
         return None
     if all(_H3.match(text.lower()) for text in texts):
@@ -56,12 +56,12 @@ def system_of(texts: Sequence[str]) -> System | None:
 
 
 def cells_of(system: System, texts: Sequence[str]) -> CellCodes:
-    """The cells of these codes; MissingExtraError without H3's library, InputError for an invalid cell."""
+    """The cells of these codes."""
     return _h3_cells(texts) if system == "h3" else _geohashes(texts)
 
 
 def h3_numbers(lat: Floats, lon: Floats, level: int) -> Floats:
-    """The number of the H3 cell of this level at each position, float64 [n]."""
+    """The number of the H3 cell at each position, float64 [n]."""
     h3 = _h3()
     cells = (
         h3.str_to_int(h3.latlng_to_cell(*at, level)) for at in zip(lat.tolist(), lon.tolist(), strict=True)
@@ -106,7 +106,7 @@ def _h3_cells(texts: Sequence[str]) -> CellCodes:
 
 
 def _first_number(cell: int) -> int:
-    """The number of the first finest cell within a cell: base cell and digits, unused digits as 0."""
+    """The number of the first finest cell: unused digits are 0."""
     unused = _FINEST - (cell >> _LEVEL_SHIFT & 15)
     return (cell & _MASK) >> _LEVEL_BITS * unused << _LEVEL_BITS * unused
 

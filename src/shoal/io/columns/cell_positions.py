@@ -1,8 +1,7 @@
 """Records that name a cell of a mobile network, or a zone, instead of a position.
 
-A table of cells with positions or footprints (polygons, bounds, or widths around a center) completes them. A
-sample has no extent, so a record stands at the center of its cell's footprint; the account tells how large
-the footprints are.
+A table of cells with positions or footprints completes them. A record stands at the center of its cell's
+footprint; the account tells how large the footprints are.
 """
 
 from collections.abc import Sequence
@@ -75,7 +74,7 @@ def holds_areas(path: Path) -> bool:
 
 
 def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
-    """The layout of the table, None without positions. centers: its columns of longitude and latitude."""
+    """The layout of the table, None without positions. centers: columns of longitude and latitude."""
     column_of = {name.strip().lower(): name for name in table.columns}
     if table.geometry is not None:
         if table.geometry.crs is None:
@@ -100,7 +99,7 @@ def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
 
 
 def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
-    """The places of these cells; nan for an unreadable center."""
+    """The places of these cells; nan if unreadable."""
     if layout.area:
         west, south, east, north = _bounds_of(batch.column(layout.area), where)
         return _between(layout.crs, west, south, east, north)
@@ -158,7 +157,7 @@ _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
 def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table as a preset and a file of cells complete it, and the resulting settings."""
+    """The table as a preset and a file of cells complete it, and the settings."""
     table, reading = apply_preset(table, reading)
     settings: dict[str, Any] = {
         name: value
@@ -170,11 +169,7 @@ def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """Add columns ``lat`` and ``lon`` of the cell that each record names; unknown cells are counted.
-
-    Raises InputError without a column of cells or a readable table of cells, MisuseError when columns of
-    positions are named as well.
-    """
+    """Add columns ``lat`` and ``lon`` of the cell of each record; unknown cells are counted."""
     if any(getattr(reading, role) not in {None, role} for role in ("lat", "lon")) or reading.x or reading.y:
         raise MisuseError(
             "positions come from the table of cells; leave out --cells, or the columns of positions"
@@ -205,7 +200,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _extents(cells: Places) -> list[str]:
-    """A note on the size of the footprints of the whole table, so that it reveals no one's places."""
+    """Of the whole table, so that it reveals no one's places."""
     extents = np.sort(np.maximum(cells.width_m, cells.height_m)[_known(cells)])
     if not len(extents):
         return []
@@ -228,7 +223,6 @@ def _length(meters: float) -> str:
 
 
 def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
-    """The row of each cell by its name, and the places of the rows."""
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")

@@ -1,4 +1,4 @@
-"""The role of each column: recognized names, the caller's names, and errors that say what to name."""
+"""The role of each column: recognized names, and the caller's."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -49,9 +49,8 @@ SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # 
 class Columns:
     """The columns to read.
 
-    person: names the subject. first, second: longitude and latitude when ``angles``, else x and y. geometry:
-    the column of positions instead. alternative: other columns that also give positions. date: of days, when
-    ``time`` is a clock time.
+    first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
+    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time.
     """
 
     id: str
@@ -71,11 +70,7 @@ class Columns:
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
-    """The columns that ``reading`` names, and recognized ones for the rest.
-
-    Raises InputError for a missing or ambiguous column, MisuseError when both kinds of position are named, or
-    one column twice.
-    """
+    """The named columns, and recognized ones for the rest."""
     _require_all(table, reading)
     columns = _columns_of(table, reading)
     if reading.date is not None:
@@ -146,7 +141,6 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
 
 
 def _require_all(table: Table, reading: Reading) -> None:
-    """Name every missing column in one error, when several are missing."""
     requested = {
         "id": reading.person or reading.id,
         **{role: getattr(reading, role) for role in NAMES if role != "id"},
@@ -195,7 +189,7 @@ def _candidates(table: Table, role: str) -> list[str]:
 
 
 def find_column(table: Table, requested: str) -> str:
-    """The column of that name: an exact match, else one that ignores case."""
+    """The column of that name, exactly or ignoring case."""
     if requested in table.columns:
         return _once(table, requested)
     matches = [name for name in table.columns if name.strip().lower() == requested.strip().lower()]

@@ -1,4 +1,4 @@
-"""The role of each column of a published file: names that tools use, and names that the caller gives."""
+"""The role of each column of a published file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class ColumnChoice:
 
 
 def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
-    """The requested columns, else the first of the usual names for each role."""
+    """The requested columns, else the first usual name for each role."""
     chosen = ColumnChoice(by_role={role: find_column(table, name) for role, name in requested.items()})
     twice = next(
         (name for name in chosen.by_role.values() if list(chosen.by_role.values()).count(name) > 1), None

@@ -1,7 +1,6 @@
-"""A coarse map of land: the squares of half a degree that touch it.
+"""A coarse map of land, to notice swapped latitude and longitude: the half-degree squares that touch it.
 
-From Natural Earth's 1:10,000,000 land polygons (public domain, naturalearthdata.com, version 4.1.0). Used to
-notice swapped latitude and longitude: people live on land.
+From Natural Earth's 1:10,000,000 land polygons (public domain, naturalearthdata.com, version 4.1.0).
 """
 
 import base64
@@ -87,7 +86,7 @@ _MASK: Final = (
 
 
 def on_land(lon_deg: Floats, lat_deg: Floats) -> Flags:
-    """Whether the half-degree square of each position touches land, bool [n]; False off the globe."""
+    """Whether each position's square touches land, bool [n]; False off the globe."""
     column = np.floor((lon_deg + 180) * _PER_DEGREE)
     row = np.floor((lat_deg + 90) * _PER_DEGREE)
     mask = _mask()
@@ -98,19 +97,19 @@ def on_land(lon_deg: Floats, lat_deg: Floats) -> Flags:
 
 
 def squares(lon_deg: Floats, lat_deg: Floats) -> Integers:
-    """The number of the half-degree square of each position, [n]; either angle may be a longitude."""
+    """The square of each position, [n]; either angle may be a longitude."""
     row, column = (np.floor((angle + 180) * _PER_DEGREE) for angle in (lat_deg, lon_deg))
     return (row * _SIDE + column).astype(np.int64)
 
 
 def middles(square: Integers) -> tuple[Floats, Floats]:
-    """Longitude and latitude of the center of each square, [n]."""
+    """Longitude and latitude of each center, [n]."""
     row, column = np.divmod(square, _SIDE)
     return (column + 0.5) / _PER_DEGREE - 180, (row + 0.5) / _PER_DEGREE - 180
 
 
 def mirror_squares(square: Integers) -> tuple[Integers, Floats]:
-    """The squares after swapping both angles, and the distance between the two in degrees."""
+    """The squares after swapping both angles, and how far apart both are, in degrees."""
     row, column = np.divmod(square, _SIDE)
     return column * _SIDE + row, np.abs(row - column) / _PER_DEGREE
 

@@ -1,4 +1,4 @@
-"""Files without a column of persons: the person is the file, by its name, or its folder."""
+"""Files without a column of persons: the person is the file, or its folder."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +8,14 @@ from shoal.io.formats.tables import Owner, Table, add_constants
 
 
 def add_file_column(table: Table) -> Table:
-    """Add a column ``file`` with the only person of the table: the file's name without its ending."""
+    """Add a column ``file`` with the file's name without its ending."""
     stem = stem_of(table.name)
     owner = Owner(column="file", value=stem, place=table.place)
     return add_constants(replace(table, owners=(owner,)), {"file": stem})
 
 
 def owners_of_file(path: Path) -> tuple[Owner, Owner]:
-    """The owners of a file whose columns ``uid`` and ``folder`` are the names of the file and its folder."""
+    """The owners of a file, by its name and its folder."""
     whole = path.resolve()
     return (
         Owner(column="uid", value=stem_of(path.name), place=str(whole)),
@@ -24,25 +24,25 @@ def owners_of_file(path: Path) -> tuple[Owner, Owner]:
 
 
 def stem_of(name: str) -> str:
-    """A file's name without its ending, and without a second one of a packed file (``ride.gpx.gz``)."""
+    """A file's name without endings (``ride.gpx.gz``)."""
     path = Path(name)
     return Path(path.stem).stem if path.suffix.lower() in {".gz"} else path.stem
 
 
 class Owners:
-    """The files read so far and their persons, to notice two files that would become one person."""
+    """The files so far and their persons, to notice two files that would become one person."""
 
     def __init__(self) -> None:
         self._place_of: dict[str, str] = {}
 
     def add(self, table: Table, person: str) -> None:
-        """Add a table with the column ``person``; InputError if its name belongs to another file already."""
+        """Add a table; InputError if its name belongs to another file."""
         for owner in table.owners:
             if owner.column == person:
                 self._take(owner.value, owner.place)
 
     def join(self, later: "Owners") -> None:
-        """Add the owners of another piece of the input; raises as ``add`` does."""
+        """Add the owners of another piece."""
         for value, place in later._place_of.items():
             self._take(value, place)
 

@@ -1,4 +1,4 @@
-"""From an input's coordinates to one plane in meters: degrees, a declared plane, or local meters."""
+"""From coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
 from collections import Counter
 from copy import copy
@@ -85,7 +85,7 @@ _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is 
 
 @dataclass(frozen=True, eq=False)
 class AtSea:
-    """A table whose positions look swapped: the squares of the map and the positions in each."""
+    """A table whose positions look swapped: its squares, and the positions in each."""
 
     name: str
     square: Integers
@@ -93,11 +93,10 @@ class AtSea:
 
 
 class Positions:
-    """Reads and checks the positions of one input, batch after batch, and decides their plane.
+    """Reads and checks positions, batch after batch, and decides their plane.
 
-    crs: of the input, None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), still to be
-    projected into ``plane()``; otherwise meters of that plane. named: the caller named latitude and
-    longitude.
+    crs: None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), to be projected into
+    ``plane()``. named: the caller named latitude and longitude.
     """
 
     def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
@@ -165,7 +164,7 @@ class Positions:
         )  # of local meters: west and south with the sign turned, east, north
 
     def without_counts(self) -> "Positions":
-        """A copy with the same decisions and empty counts."""
+        """The same decisions, empty counts."""
         fresh = copy(self)
         fresh.commas = self.commas.without_counts()
         if self._lengths is not None and self._working_crs is not None:
@@ -174,7 +173,7 @@ class Positions:
         return fresh
 
     def join(self, later: "Positions") -> None:
-        """Add the counts of later rows that were read with the same decisions."""
+        """Add the counts of later rows."""
         self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
         self._rows += later._rows
         self.scaled += later.scaled
@@ -188,7 +187,7 @@ class Positions:
             self._lengths.add(later._lengths)
 
     def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
-        """Coordinates, float64 [n] twice; unusable rows leave the sieve and may hold any value."""
+        """Coordinates, float64 [n] twice; unusable rows may hold any value."""
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
@@ -214,7 +213,7 @@ class Positions:
         return first, second
 
     def end_table(self, name: str) -> None:
-        """Close a table, or a part of one, after its last batch."""
+        """Close a table after its last batch."""
         looked_at, swapped = self._of_table.total(), self._swapped - self._swapped_before
         if looked_at and swapped >= _SWAPPED * looked_at:
             square, count = np.array(list(self._of_table.items())).T
@@ -229,7 +228,7 @@ class Positions:
         return (values / _PER_DEGREE if name.strip().lower() in SCALED else values), readable
 
     def _remember(self, first: Floats, second: Floats) -> None:
-        """Collect what the plane depends on. Sums of whole numbers do not depend on the order of rows."""
+        """Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
         if self._lengths is not None and len(first):
             some = slice(None, None, len(first) // _MEASURED + 1)
@@ -261,10 +260,10 @@ class Positions:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
 
     def plane(self) -> str | None:
-        """The plane after all rows have been read, None for local meters.
+        """The plane after all rows, None for local meters.
 
-        Raises InputError when planar numbers without a system look like degrees, and when distances in a
-        named plane differ from those on the earth.
+        Raises InputError when numbers without a system look like degrees, or when a plane's distances are
+        wrong.
         """
         if self._may_be_degrees and self._rows:
             raise InputError(
@@ -340,7 +339,7 @@ class Positions:
         )
 
     def _swapped_tables(self) -> list[str]:
-        """Tables at sea that lie among other positions when swapped; near the diagonal both look the same."""
+        """Near the diagonal both look the same."""
         names = []
         for table in self._at_sea:
             swapped, apart_deg = mirror_squares(table.square)

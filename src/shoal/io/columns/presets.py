@@ -1,7 +1,4 @@
-"""Layouts of known data sets and programs: how to recognize them, the role of each column, fixed settings.
-
-``rows`` computes samples from a file's rows, when no column holds them.
-"""
+"""Layouts of known data sets and programs."""
 
 import csv
 import io
@@ -30,7 +27,7 @@ _ALONE: Final = "no column says who traveled: each trip is a person of its own"
 
 
 def taxi_ny(table: Table) -> Table:
-    """Yellow and green cabs with places: by medallion if the file has it, else each trip on its own."""
+    """Yellow and green cabs with places, by medallion if any, else each trip on its own."""
     times = _first(table, ("tpep_pickup_datetime", "lpep_pickup_datetime", "pickup_datetime"))
     ends = _first(table, ("tpep_dropoff_datetime", "lpep_dropoff_datetime", "dropoff_datetime"))
     return _of_ends(
@@ -43,7 +40,7 @@ def taxi_ny(table: Table) -> Table:
 
 
 def taxi_ny_zones(table: Table) -> Table:
-    """Cabs since July 2016, whose places are zones: positions come from a table of zones."""
+    """Cabs since July 2016, whose places are zones."""
     times = _first(table, ("tpep_pickup_datetime", "lpep_pickup_datetime", "pickup_datetime"))
     ends = _first(
         table, ("tpep_dropoff_datetime", "lpep_dropoff_datetime", "dropoff_datetime", "dropOff_datetime")
@@ -78,7 +75,7 @@ def citi_bike_2013(table: Table) -> Table:
 def _of_ends(
     table: Table, *, start: Sequence[str], end: Sequence[str], names: Sequence[str], who: str | None
 ) -> Table:
-    """Two samples a trip; without ``who``, the column ``trip`` numbers the trips in file order."""
+    """Without ``who``, the column ``trip`` numbers the trips in file order."""
     start, end = ([find_column(table, name) for name in ends] for ends in (start, end))
     trips = 0
 
@@ -168,7 +165,7 @@ _CELL_M: Final = 500.0
 def yjmob(table: Table) -> Table:
     """YJMob100K: days from 0, half hours from 0 to 47, cells of 500 m; 999 = withheld.
 
-    Times become seconds since the start of day 0; positions the centers of cells in meters.
+    Seconds since day 0; centers of cells in meters.
     """
     day, slot, x, y = (find_column(table, name) for name in ("d", "t", "x", "y"))
 
@@ -197,10 +194,9 @@ _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
 class Preset:
     """One layout.
 
-    title: of the data set. source: its description. header: columns, in lower case, that a file must have.
-    fields: the column names of a file without a header. looks: an expression that matches every first line of
-    such a file, fields joined by commas; None = only by ``--preset``. settings: of the reading. rows:
-    computes samples.
+    source: its description. header: lower-case columns that a file must have. fields: the columns of a file
+    without a header. looks: matches every first line of such a file, fields joined by commas; None = only
+    by ``--preset``. rows: computes samples when no column holds them.
     """
 
     title: str
@@ -367,14 +363,14 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 
 def get_preset(name: str) -> Preset:
-    """The layout of that name; MisuseError for an unknown one."""
+    """The layout of that name."""
     if name not in PRESETS:
         raise MisuseError(f"preset = '{name}' is not known; known are {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
 def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | None:
-    """The preset and the delimiter of a file whose first lines match it, None if none does."""
+    """The preset and delimiter of a file whose first lines match, if any."""
     for delimiter in delimiters:
         try:
             rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
@@ -388,9 +384,9 @@ def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | N
 
 
 def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table and the settings by the named or recognized preset, if any.
+    """The table and the settings by the preset, if any.
 
-    A preset is recognized only while no column is named. Settings of the caller come first.
+    It is recognized only while no column is named. Settings of the caller come first.
     """
     free = all(getattr(reading, role) is None for role in ("id", "time", "lat", "lon", "x", "y", "columns"))
     columns = {name.strip().lower() for name in table.columns}

@@ -1,7 +1,6 @@
-"""Times written as text: recognized layouts, and layouts that the caller gives.
+"""Times written as text: recognized layouts, and the caller's.
 
-A layout is a regular expression with named groups; ``parse`` turns matches into microseconds, a whole column
-at a time.
+A layout is a regular expression with named groups; ``parse`` takes a whole column.
 """
 
 import re
@@ -79,7 +78,7 @@ _WEEKS: Final = frozenset("UWVGug")
 
 
 def layout_of(form: str) -> str:
-    """The layout of a form in strptime's signs; MisuseError for an unsupported sign."""
+    """The layout of a form in strptime's signs."""
     for sign, longer in _LONGER.items():
         form = form.replace(f"%{sign}", longer)
     pieces = re.split(r"(%.?)", form)
@@ -112,7 +111,7 @@ def layout_of(form: str) -> str:
 
 
 def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
-    """Microseconds by the clock (less the zone, if written); readable rows; rows with a zone."""
+    """Microseconds (less the zone, if written); readable rows; rows with a zone."""
     fields = pc.extract_regex(text, layout)
     matched = has_value(fields)
     groups = {field.name for field in fields.type}
@@ -168,14 +167,14 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
 
 
 def day_and_month(text: pa.Array) -> tuple[int, int]:
-    """The number of dates such as 31/12/2024 that only read with the day first, or the month first."""
+    """How many dates such as 31/12/2024 only read with the day first, or the month first."""
     _, by_day, _ = parse(text, DAY_FIRST)
     _, by_month, _ = parse(text, MONTH_FIRST)
     return int(np.count_nonzero(by_day & ~by_month)), int(np.count_nonzero(by_month & ~by_day))
 
 
 def shape_of(text: str) -> str:
-    """The shape of a value without its content: digits are 9, letters A except in names of months."""
+    """A value without its content: digits are 9, letters A except in names of months."""
 
     def masked(word: re.Match[str]) -> str:
         return word[0] if word[0].lower() in _VISIBLE else "A" * min(len(word[0]), 8)

@@ -1,8 +1,4 @@
-"""Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time.
-
-Supported: Arrow timestamps and dates, text in the layouts of ``time_text``, and numbers whose unit is given
-or recognized by size. Times without a zone have the caller's zone, else UTC.
-"""
+"""Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 from copy import copy
 from typing import Final
@@ -32,12 +28,12 @@ _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
 class Times:
-    """Turns the time columns of one input, batch after batch, into microseconds.
+    """Turns the time columns of one input into microseconds, batch after batch.
 
-    The unit of numbers, and whether dates such as 03/04/2024 begin with the day, are decided once. unit: "s",
-    "ms", "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognized. form:
-    of text, in strptime's signs, None = recognized. zone: of times without one, None = UTC. naive, zoned:
-    rows without and with a zone. twice, never: local times that the clock showed twice or skipped.
+    The unit of numbers, and whether 03/04/2024 begins with the day, are decided once. unit: "s", "ms",
+    "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognized by size.
+    form: in strptime's signs, None = recognized. zone: of times without one, None = UTC. naive, zoned: rows
+    without and with a zone. twice, never: local times that the clock showed twice or skipped.
     """
 
     def __init__(self, unit: str | None, form: str | None = None, zone: str | None = None) -> None:
@@ -60,10 +56,7 @@ class Times:
             self.twice = self.never = 0
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
-        """int64 [n], and whether each is readable.
-
-        Raises InputError for a column of another type, or when its times have two meanings.
-        """
+        """int64 [n], and whether each is readable."""
         column = plain(column)
         kind = column.type
         if self._layout is not None and (is_text(kind) or pa.types.is_integer(kind)):
@@ -88,24 +81,24 @@ class Times:
 
     @property
     def decided(self) -> tuple[str | None, bool, str | None]:
-        """Decisions that hold for all later rows."""
+        """Decisions for all later rows."""
         return self.unit, self.steps, self._slashed
 
     def without_counts(self) -> "Times":
-        """A copy with the same decisions and empty counts."""
+        """The same decisions, empty counts."""
         fresh = copy(self)
         fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
         fresh.unread = ""
         return fresh
 
     def join(self, later: "Times") -> None:
-        """Add the counts of later rows that were read with the same decisions."""
+        """Add the counts of later rows."""
         self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
         self.twice, self.never = self.twice + later.twice, self.never + later.never
         self.unread = self.unread or later.unread
 
     def notes(self) -> list[str]:
-        """Assumptions, as notes for users."""
+        """Assumptions, for users."""
         notes = []
         if self.unit is not None and not self.given:
             if self.steps:
@@ -175,7 +168,7 @@ class Times:
         return _scaled(values, self.unit), readable
 
     def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
-        """Refuse seconds among milliseconds and the like, which would be read as of 1970."""
+        """Seconds among milliseconds would be read as of 1970."""
         smaller = (values >= _FROM["s"]) & (values < _FROM[str(self.unit)])
         if smaller.any():
             shape = shape_of(str(int(values[smaller][0])))
@@ -186,7 +179,7 @@ class Times:
             )
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
-        """Numbers or dates as text; uniform columns first, since they are many times faster."""
+        """Uniform columns first: they are many times faster."""
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
@@ -220,7 +213,7 @@ class Times:
         return ticks, readable
 
     def _with_slashes(self, text: pa.Array, where: str, *, most: bool) -> tuple[Micros, Flags]:
-        """Dates such as 31/12/2024, in the order that some prove. most: refuse two meanings."""
+        """In the order that some prove. most: refuse two meanings."""
         if self._slashed is None:
             by_day, by_month = time_text.day_and_month(text)
             either = parse(text, time_text.DAY_FIRST)[1]
@@ -258,9 +251,9 @@ class Times:
 
 
 def clock_jumps(t_s: Numbers) -> list[str]:
-    """A note on times half a GPS era or more from the median: clocks that jump.
+    """A note on times half a GPS era from the median.
 
-    Older receivers restart their count of weeks after 1,024, and then show a time 19.6 years too early.
+    Older receivers restart their count of weeks after 1,024, and show a time 19.6 years too early.
     """
     if not len(t_s):
         return []
@@ -276,7 +269,7 @@ def clock_jumps(t_s: Numbers) -> list[str]:
 
 
 def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
-    """Dates and clock times joined as text, null when either is missing; InputError for other types."""
+    """Dates and clock times joined as text, null when either is missing."""
     date, clock = plain(date), plain(clock)
     for kind in (date.type, clock.type):
         if not (is_text(kind) or is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)):
@@ -294,7 +287,6 @@ def _first(text: pa.Array, rows: Flags) -> str:
 
 
 def _require_no_dates(values: Numbers, where: str) -> None:
-    """Refuse numbers that are dates in disguise."""
     size = np.abs(values)
     whole = values == np.floor(values)
     if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:
@@ -320,7 +312,7 @@ def _require_no_dates(values: Numbers, where: str) -> None:
 
 
 def _scaled(values: Numbers, unit: str) -> Micros:
-    """Microseconds from numbers in a unit; integers stay exact, far past and future stay far."""
+    """Integers stay exact, far past and future stay far."""
     if unit == "ns":
         scaled = np.clip(np.floor_divide(values, 1000), -LIMIT, LIMIT)
     else:

@@ -1,7 +1,4 @@
-"""Values that stand for a range, as other tools write them: ``[48.8, 48.9[``, ``48.8*``, ``*``.
-
-The text alone gives the ends; the caller reads them as numbers or times.
-"""
+"""Values that stand for a range, as other tools write them: ``[48.8, 48.9[``, ``48.8*``, ``*``."""
 
 import re
 from collections.abc import Sequence
@@ -41,7 +38,7 @@ class WrittenRange:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranges:
-    """Ranges of a column, float64 [n]: ``low`` to below ``high``; both are equal for a single value."""
+    """From ``low`` to below ``high``, float64 [n]; equal for a single value."""
 
     low: Floats
     high: Floats
@@ -49,7 +46,7 @@ class Ranges:
 
 
 def number_ranges(column: pa.Array, where: str) -> Ranges:
-    """The ranges of a column of numbers, ranges or masked numbers; InputError for another type."""
+    """The ranges of a column of numbers, ranges or masked numbers."""
     column = plain(column)
     if not is_text(column.type):
         values, readable = numbers(column, where)
@@ -68,7 +65,7 @@ def number_ranges(column: pa.Array, where: str) -> Ranges:
 
 
 def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
-    """The ranges of a column of times, in seconds. times: shares unit and zone across all columns."""
+    """The ranges of a column of times, in seconds. times: shares unit and zone across columns."""
     column = plain(column)
     if not is_text(column.type):
         ticks, readable = times.microseconds(column, where)
@@ -156,7 +153,7 @@ def _coarse_date(text: str) -> WrittenRange | None:
 
 
 def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
-    """Single values; an empty one may be anything, a 32-bit one any number that rounds to it."""
+    """An empty value may be anything, a 32-bit one any number that rounds to it."""
     empty = ~has_value(column)
     values = values.astype(np.float64)
     around = np.zeros(len(values))

@@ -1,4 +1,4 @@
-"""From Arrow columns to NumPy arrays: numbers (also written as text), ids as codes, WKB points."""
+"""From Arrow columns to NumPy arrays."""
 
 import math
 from decimal import Decimal
@@ -21,7 +21,7 @@ _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): p
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The column without dictionary, extension or view; text is trimmed, and bytes of text become text."""
+    """The column without dictionary, extension or view; text is trimmed."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -50,7 +50,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
-    """float64 [n] and whether each is readable (else nan); InputError, with ``where``, for another type."""
+    """float64 [n] and whether each is readable (else nan)."""
     column = plain(column)
     if is_text(column.type):
         column = numbers_in_text(column)
@@ -62,7 +62,7 @@ def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
 
 
 def numbers_in_text(text: pa.Array) -> pa.Array:
-    """Trimmed text as float64, null where it is not a number."""
+    """Trimmed text as float64, null where it is no number."""
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -72,9 +72,9 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
 
 
 class DecimalCommas:
-    """Columns of numbers with a decimal comma (48,85), without any decimal point.
+    """Columns of numbers with a decimal comma (48,85).
 
-    The first rows with either sign decide for each column. rows: numbers read that way so far.
+    The first rows with either sign decide for each column. rows: read that way so far.
     """
 
     def __init__(self) -> None:
@@ -83,17 +83,17 @@ class DecimalCommas:
 
     @property
     def decided(self) -> dict[str, bool]:
-        """Whether each column has decimal commas, as far as known."""
+        """Whether each column has them, as far as known."""
         return dict(self._has)
 
     def without_counts(self) -> "DecimalCommas":
-        """A copy with the same decisions and empty counts."""
+        """The same decisions, empty counts."""
         fresh = DecimalCommas()
         fresh._has = self.decided
         return fresh
 
     def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
-        """The column with points for its decimal commas.
+        """The column with points for commas.
 
         angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unreadable.
         """
@@ -123,9 +123,9 @@ def has_value(column: pa.Array) -> Flags:
 
 
 def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
-    """x, y and whether each value is a point, from well-known binary.
+    """Coordinates from well-known binary, and whether each is a point.
 
-    Supports both byte orders, Z and M, and an SRID. Other shapes are unreadable; an empty point is nan.
+    An empty point is nan.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
@@ -163,9 +163,9 @@ def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
 
 
 class Names:
-    """Gives each different id a code, in the order of first appearance over all batches.
+    """A code for each different id, in the order of first appearance.
 
-    Numbers become text as people write them: 7 and 7.0 are "7". Surrounding blanks are ignored.
+    Numbers become text as people write them: 7 and 7.0 are "7".
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class Names:
         self._code_of: dict[str, int] = {}
 
     def codes(self, column: pa.Array, where: str) -> Codes:
-        """int32 [n]: the code of each row's id, -1 if empty; InputError for ids of an unusable type."""
+        """int32 [n]: the code of each id, -1 if empty."""
         if isinstance(column.type, pa.BaseExtensionType):
             column = column.storage
         if pa.types.is_nested(column.type):
@@ -199,7 +199,7 @@ class Names:
         return codes
 
     def code(self, text: str | None) -> int:
-        """The code of one id, -1 for an empty one."""
+        """The code of one id, -1 if empty."""
         if not text:
             return -1
         code = self._code_of.setdefault(text, len(self.texts))
@@ -209,7 +209,6 @@ class Names:
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:
-    """Ids as text: whole numbers without a decimal point, binary ids as hexadecimal digits."""
     kind = values.type.storage_type if isinstance(values.type, pa.BaseExtensionType) else values.type
     if (
         pa.types.is_binary(kind)
@@ -226,7 +225,7 @@ def _id_texts(values: pa.Array) -> list[str | None]:
 
 
 def _bytes_text(value: bytes | None) -> str | None:
-    """Each value on its own, so that an id is the same text in every batch."""
+    """An id is the same text in every batch."""
     if value is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""People on disk: inputs read in pieces, spilled and sorted in little memory."""
+"""People on disk, read and sorted in little memory."""

@@ -1,7 +1,7 @@
-"""The tables of a source, read and cleaned in order, or in pieces that tasks may read.
+"""The tables of a source, in order or in pieces for tasks.
 
-Rows depend on rows before them: units and signs are recognized once. So a piece is read with the decisions of
-the pieces before it; when it decides something itself, the pieces after it are read again.
+Units and signs are recognized once. So a piece is read with the decisions of the pieces before it; when it
+decides something itself, later pieces are read again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ _MOST_FAILURES: Final = 3  # times in a row that others could not read the next 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Tables to read in order, or one part of a single table."""
+    """Tables to read in order, or a part of one."""
 
     tables: tuple[Opener, ...]
     part: range | None = None
@@ -45,7 +45,7 @@ TaskReader = Callable[[ReadingState, Reading, Sequence[Piece]], Iterator[Reading
 def read_tables(
     source: object, reading: Reading, run: Run, keep: Keep, read_in_tasks: TaskReader | None
 ) -> ReadingState:
-    """Read and clean all tables of the source; the first decides the columns, which the others must have."""
+    """Read and clean all tables; the first decides the columns."""
     name, every = openers(source, reading)
     waiting = skip_blank(every)
     pieces = [Piece(tables=tuple(waiting))] if read_in_tasks is None else _pieces_of(waiting, reading)
@@ -96,7 +96,7 @@ def read_piece(
     keep: Keep,
     progress: Callable[[float], None],
 ) -> ReadingState | None:
-    """Read and clean a piece; its counts are added to ``state``. reading: as the caller gave it."""
+    """Read and clean a piece. reading: as the caller gave it."""
     for place, opener in enumerate(piece.tables):
         progress(place / len(piece.tables))
         settings = reading if state is None else replace(state.reading, cells=reading.cells)
@@ -122,11 +122,7 @@ def read_piece(
 
 
 def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
-    """The columns that a table must keep so that dropping the others changes nothing in the reading.
-
-    These are the columns to read, those by which a preset is recognized, and unused positions, which the
-    account mentions. Raises as reading the table would.
-    """
+    """The columns that the reading needs: those read, those that show a preset, and unused positions."""
     drawn: list[str] = []
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -149,7 +145,7 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
 
 
 def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
-    """Small files together and parts of large ones; the first is small, as no task runs meanwhile."""
+    """The first is small, as no task runs meanwhile."""
     apart = [opener for opener in waiting if isinstance(opener, FileOpener | ObjectOpener)]
     if reading.per_day or len(apart) < len(waiting):
         return [Piece(tables=tuple(waiting))]
@@ -179,7 +175,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
 
 
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
-    """Decide the columns, and write their names into the settings. named: settings of the caller."""
+    """named: settings of the caller."""
     columns = find_columns(table, reading)
     positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
     filled = replace(

@@ -1,7 +1,7 @@
 """Rows on disk until people are sorted: in parts, one for each piece of the input.
 
-In a part, rows lie in buckets by a hash of the person's id, so the rows of a person have the same bucket
-number in every part. People are matched across parts bucket by bucket, so no process knows them all.
+The rows of a person have the same bucket number in every part, by a hash of the id. People are matched
+bucket by bucket, so no process knows them all.
 """
 
 import zlib
@@ -33,7 +33,7 @@ _FILES: Final = ("rows", "index", "people")  # of a part, behind its number
 
 
 class Spill:
-    """All rows of an input, in parts numbered in its order. engine: runs tasks that read pieces."""
+    """All rows of an input, in numbered parts. engine: reads pieces."""
 
     def __init__(self, folder: Path, engine: Engine | None) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Spill:
             self._local.close()
 
     def keep(self, rows: Rows, texts: Sequence[str]) -> None:
-        """Append rows to the part of this process. texts: the id of each code."""
+        """Append rows to the part of this process. texts: the ids."""
         if self._local is None:
             self._local = _Part(self.folder, self._next_number)
             self.parts.append(self._next_number)
@@ -59,7 +59,7 @@ class Spill:
         self._local.keep(rows, texts)
 
     def end(self, state: ReadingState) -> None:
-        """Close the part of this process and forget the names of its people."""
+        """Close the part and forget its people."""
         if self._local is not None:
             self._local.end(state)
             self._local = None
@@ -68,7 +68,7 @@ class Spill:
     def read_in_tasks(
         self, state: ReadingState, reading: Reading, pieces: Sequence[Piece]
     ) -> Iterator[ReadingState]:
-        """Have pieces read by tasks, each of which writes a part (see read_pieces.TaskReader)."""
+        """Have tasks read pieces, each into a part."""
         if self._engine is None:
             return
         self.end(state)
@@ -96,7 +96,7 @@ class Spill:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReadTask:
-    """A piece of an input to read with the decisions before it. number: of the part to write."""
+    """A piece, the decisions before it, and the number of its part."""
 
     folder: Path
     number: int
@@ -121,9 +121,9 @@ def run_task(task: ReadTask) -> ReadingState | None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bucket:
-    """The content of one bucket. ids: [n], of each code. first: the first row of each person, comparable.
+    """One bucket. ids: [n]. first: the first row of each person, comparable.
 
-    late: parts in which a person's first row is earlier than their last row in the part before.
+    late: parts where a person's first row is before their last in the part before.
     """
 
     ids: pa.Array
@@ -133,7 +133,7 @@ class Bucket:
 
 
 def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
-    """Combine the rows of a bucket from all parts of a spill."""
+    """Combine a bucket's rows from all parts."""
     ids: list[pa.Array] = []
     firsts, begins, ends, tables = [], [], [], []
     n_people = 0
@@ -180,7 +180,6 @@ def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
 
 
 def _index_of(folder: Path, part: int) -> Integers:
-    """The first and last row of each bucket, [times written, buckets + 1]."""
     return np.fromfile(folder / f"{part}.index", dtype=np.int64).reshape(-1, BUCKETS + 1)
 
 
@@ -194,11 +193,7 @@ def rows_of_buckets(folder: Path, parts: Sequence[int]) -> list[int]:
 
 
 class _Part:
-    """A part while it is written: its rows by bucket, then its people.
-
-    Its files get their names at the end: a cluster may have two workers write the same part, and a reader of
-    the first must not see the unfinished files of the second.
-    """
+    """Its files get their names at the end: two workers may write the same part."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._named = {name: folder / f"{number}.{name}" for name in _FILES}

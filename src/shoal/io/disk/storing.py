@@ -1,8 +1,4 @@
-"""From any source of positions to people on disk, in little memory.
-
-Rows are spread over buckets by person, by tasks if the source has several pieces. Tasks then sort the
-buckets. The account of rows equals that of reading into memory.
-"""
+"""From any source to people on disk. The account of rows equals that of reading into memory."""
 
 import json
 import os
@@ -39,10 +35,9 @@ TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
 def store_people(
     source: object, reading: Reading, folder: Path, run: Run, *, engine: Engine | None = None
 ) -> StoredPeople:
-    """Read everything once into ``folder``; a complete folder is reused.
+    """Read everything into ``folder``; a complete one is reused.
 
-    engine: reads and sorts; None = this process with its threads. Raises as ``read`` does, MisuseError
-    without a grid, OutputError when the folder cannot be written.
+    engine: None = this process with its threads.
     """
     require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
     if (folder / PEOPLE_FILE).exists():
@@ -59,7 +54,7 @@ def store_people(
 
 
 def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
-    """Whether the people in a folder are complete, and every byte is unchanged."""
+    """Whether a folder is complete and unchanged."""
     try:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
@@ -86,10 +81,9 @@ def has_right_sum(task: SumTask) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SortTask:
-    """Some buckets of a spill, whose samples begin at a row of the people's file.
+    """Some buckets, whose samples begin at a row of the people's file.
 
-    parts: of the spill, in the order of the input. screened: people with too few samples or days are left
-    out.
+    parts: in input order. screened: people with too few samples or days are left out.
     """
 
     people: Path
@@ -107,8 +101,8 @@ class SortedBucket:
     """The people of a bucket, [n], and the rows of their samples.
 
     first: the first row of each in the input, comparable. active: days with samples, 0 if not needed. span:
-    first and last slot of all. outside, duplicates: rows that are no samples. late: rows with a time before
-    the person's previous one, in another part.
+    first and last slot. outside, duplicates: no samples. late: before the person's previous row, in another
+    part.
     """
 
     ids: pa.Array
@@ -125,7 +119,7 @@ class SortedBucket:
 
 
 def sort_buckets(task: SortTask) -> list[SortedBucket]:
-    """Place and sort the rows of some buckets, and write their samples; safe to repeat."""
+    """Place, sort and write some buckets; safe to repeat."""
     results, row = [], task.first_row
     with (task.people / SAMPLES_FILE).open("r+b", buffering=0) as file:
         for number in task.buckets:

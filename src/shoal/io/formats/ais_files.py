@@ -1,8 +1,7 @@
-r"""Raw sentences of ships (``!AIVDM,...``) as receivers log them, through pyais (extra ``vehicles``).
+r"""Sentences of ships (``!AIVDM,...``) as receivers log them, through pyais (extra ``vehicles``).
 
-A sentence has a ship and a place, but no date. The receiver's time stamp gives it: in a tag block
-(``\c:1714564800*hh\``), before the sentence, or behind it. A message of several sentences has the time of
-the first. The person is the ship, by its MMSI.
+Only the receiver's time stamp has the date: in a tag block (``\c:1714564800*hh\``), before the sentence, or
+behind it. A message has the time of its first sentence. The person is the ship, by its MMSI.
 """
 
 import re
@@ -40,8 +39,6 @@ _SAMPLE_BYTES: Final = 1 << 13
 
 @dataclass(kw_only=True)
 class _Log:
-    """Counts of a file, and the sentences of incomplete messages."""
-
     unreadable: dict[str, int] = field(default_factory=dict)
     waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
     others: int = 0
@@ -53,7 +50,7 @@ class _Log:
 
 
 def holds(path: Path) -> bool:
-    """Whether a file begins like a log of a ships' receiver."""
+    """Whether a file begins like such a log."""
     try:
         with open_bytes(path) as file:
             sample = file.read(_SAMPLE_BYTES)
@@ -65,7 +62,7 @@ def holds(path: Path) -> bool:
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Positions of ships; InputError for a file without such sentences, or without any time."""
+    """Positions of ships."""
     try:
         import pyais
     except ImportError as error:
@@ -106,7 +103,6 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
-    """Ship, time and position of the message that ends with this line, None without one."""
     match = _SENTENCE.search(line)
     if match is None or not is_checksum_right(match["body"], match["sum"]):
         if "VDM," in line or "VDO," in line:
@@ -158,7 +154,6 @@ def _six_bits(character: str) -> int:
 
 
 def _receiver_time(line: str, match: re.Match[str]) -> str:
-    """The receiver's time: in a tag block, else before the sentence, else the last field behind it."""
     before = line[: match.start()]
     for tags in _TAGS.finditer(before):
         stamp = _TAG_TIME.search(tags[1])
@@ -179,7 +174,7 @@ def _moment(text: str) -> str:
 
 
 def is_checksum_right(text: str, expected: str) -> bool:
-    """Whether the exclusive or of all characters equals the expected hexadecimal number."""
+    """Whether the exclusive or of all characters is as expected."""
     total = 0
     for character in text:
         total ^= ord(character)

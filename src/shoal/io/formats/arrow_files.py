@@ -13,7 +13,7 @@ from shoal.model.intake import Reading
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Columns and rows; InputError for a file that is empty, cut, or not Arrow."""
+    """Columns and rows of a whole file."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     with _opened(path) as (reader, _):
@@ -34,7 +34,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, int | None]]:
-    """A reader and its number of batches, None for a stream."""
+    """None batches for a stream."""
     try:
         with pa.OSFile(str(path)) as file:
             try:

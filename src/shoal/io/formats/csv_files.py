@@ -1,6 +1,6 @@
-"""Delimited text: .csv, .tsv and .txt, plain or gzipped, read as text; its meaning is decided later.
+"""Delimited text, plain or gzipped; its meaning is decided later.
 
-A file without a header is read when the caller names its columns, or when its lines match a known data set.
+Without a header, the caller names the columns, or the lines match a known data set.
 """
 
 import csv
@@ -35,10 +35,9 @@ _PACKED: Final = {
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """Columns and rows; the delimiter is the one that splits the header into most fields.
+    """Columns and rows; the delimiter splits the header into most fields.
 
-    Lines with another number of fields than the header are counted and left out. Raises InputError for a file
-    that is empty, cut, not UTF-8, or without a header.
+    Lines with another number of fields are counted and left out.
     """
     if ais_files.holds(path):
         return ais_files.open_table(path, reading)
@@ -59,7 +58,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Drop rows whose values contain line ends: an open quotation mark swallowed them."""
+        """Without values with line ends: an open quotation mark swallowed them."""
         ends = sum(
             (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
             np.zeros(len(batch)),
@@ -114,8 +113,6 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """Column names, delimiter, whether the first line gives the names, and the preset."""
-
     names: list[str]
     delimiter: str
     has_rows: bool
@@ -173,7 +170,7 @@ def _without_header(
 
 
 def _split_names(text: str) -> list[str]:
-    """The names between commas; columns called _ get different names."""
+    """Columns called _ get different names."""
     names = [name.strip() for name in text.split(",")]
     named = [name for name in names if name not in {"", "_"}]
     twice = next((name for name in named if named.count(name) > 1), None)
@@ -186,7 +183,6 @@ def _split_names(text: str) -> list[str]:
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:
-    """The first bytes of the text, and whether they are all of it."""
     try:
         with pa.OSFile(str(path)) as file:
             stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
@@ -247,7 +243,7 @@ def _not_utf8(name: str) -> str:
 
 
 def _why(name: str, error: Exception) -> str:
-    """A failure of Arrow in one line, without the values it may quote."""
+    """Without the values that Arrow may quote."""
     text = str(error)
     if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
         return _not_utf8(name)

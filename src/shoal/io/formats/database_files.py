@@ -1,7 +1,4 @@
-"""Databases in one file: SQLite through the standard library, DuckDB through duckdb (extra ``duckdb``).
-
-Both are open_bytes for reading only.
-"""
+"""SQLite, and DuckDB through duckdb (extra ``duckdb``), opened for reading only."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +18,7 @@ _ROWS: Final = 1 << 16
 
 
 def open_sqlite(path: Path, reading: Reading) -> Table:
-    """Rows of one table or view; InputError for another file, or when several tables fit."""
+    """Rows of one table or view."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     try:
@@ -53,7 +50,7 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
 
 
 def open_duckdb(path: Path, reading: Reading) -> Table:
-    """Rows of one table or view of DuckDB; raises as ``open_sqlite``."""
+    """Rows of one table or view."""
     try:
         import duckdb
     except ImportError as error:

@@ -1,8 +1,4 @@
-"""To the frames of other libraries.
-
-This is the only file that imports GeoPandas and MovingPandas. A release holds areas and intervals. For
-formats of points, the caller must say how a box becomes a point.
-"""
+"""To frames of other libraries; the only file that imports GeoPandas and MovingPandas."""
 
 import warnings
 from collections.abc import Sequence
@@ -28,9 +24,9 @@ _BOX_AS: Final = get_args(BoxAs)
 
 
 def to_geopandas(release: Release) -> "GeoDataFrame":
-    """One row a box: trajectory_id, t_start, t_end (UTC), and a polygon in the release's plane.
+    """One row a box.
 
-    For a release of points: trajectory_id, t, and a point.
+    Trajectory_id, t_start, t_end (UTC), and a polygon; of points trajectory_id, t, and a point.
     """
     geopandas = _geopandas()
     import pandas as pd
@@ -76,10 +72,10 @@ def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = Non
 
 
 def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "TrajectoryCollection":
-    """A collection of MovingPandas: a trajectory for each person or record.
+    """A collection of MovingPandas, a trajectory for each person or record.
 
-    Times are in UTC without a zone, points in WGS 84. MovingPandas keeps one point a moment, and no
-    trajectory of a single moment; a warning counts the omitted points. box_as: see ``points_of``.
+    Times are UTC without a zone, points WGS 84. It keeps one point a moment and no trajectory of one
+    moment; a warning counts the others. box_as: see ``points_of``.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that it would like to have
@@ -106,11 +102,10 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
 def points_of(
     data: Release | Trajectories, box_as: BoxAs | None
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
-    """(name of the subject or record, seconds, x and y in meters) of every sample.
+    """(name, seconds, x and y in meters) of every sample.
 
-    Raw samples stand at the center of their cell, at the beginning of their slot. box_as: "center" of area
-    and interval, or "first-corner" (lower left, beginning). Raises MisuseError for a release of boxes without
-    it, since points look exact where a box was honest, and for a release of points with it.
+    Raw samples stand at the center of their cell, at the start of their slot. box_as: "center" or
+    "first-corner" (lower left, beginning); boxes need it, since points look exact where a box was honest.
     """
     if isinstance(data, Trajectories) and data.grid is None:
         return _repeat_names(data.ids, data.offsets), data.t, data.x, data.y
@@ -144,7 +139,7 @@ def degrees_of(
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
     """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
 
-    Points published in degrees keep them. Raises MisuseError for local meters as well.
+    Published degrees stay.
     """
     names, t_s, x_m, y_m = points_of(data, box_as)
     if isinstance(data, Release) and data.payload.kind == "points" and data.points.lat is not None:

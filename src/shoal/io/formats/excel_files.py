@@ -1,7 +1,4 @@
-"""Spreadsheets (.xlsx, .xls, .ods) through python-calamine (extra ``excel``).
-
-One sheet is read; its first row gives the names of the columns.
-"""
+"""Spreadsheets (.xlsx, .xls, .ods) through python-calamine (extra ``excel``): one sheet with a header."""
 
 import re
 import struct
@@ -31,7 +28,7 @@ _FROM_1904: Final = (
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """Rows of one sheet; InputError for another file, or several sheets of data."""
+    """Rows of one sheet."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
@@ -99,7 +96,7 @@ def _counts_from_1904(path: Path) -> bool:
 
 
 def _says_1904(content: bytes) -> bool:
-    """Whether an .xls says so among the first records of its workbook ([MS-XLS] 2.4.77, Date1904)."""
+    """[MS-XLS] 2.4.77, Date1904."""
     at = content.find(_WORKBOOK)
     while 0 <= at < len(content) - 4:
         kind, length = struct.unpack_from("<HH", content, at)
@@ -114,7 +111,6 @@ def _is_filled(row: Sequence[Any]) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """A cell as text: dates in ISO form, whole numbers without a decimal point."""
     if value is None or value == "":
         return None
     if isinstance(value, float) and value.is_integer():

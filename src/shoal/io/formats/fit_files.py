@@ -1,8 +1,4 @@
-"""FIT files of sports watches and bicycle computers, through fitdecode (extra ``fit``).
-
-The person is the file; ``--person folder`` takes the folder that holds it, ``--person device`` the serial
-number of the device.
-"""
+"""FIT files of sports devices, through fitdecode (extra ``fit``); the person is the file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +17,7 @@ _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a c
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Records of one file; InputError unless it is whole FIT."""
+    """Records of a whole file."""
     try:
         import fitdecode
     except ImportError as error:

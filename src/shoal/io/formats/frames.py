@@ -1,7 +1,4 @@
-"""Frames of other libraries (pandas, polars, pyarrow, DuckDB, GeoPandas ...), through their Arrow streams.
-
-No library is imported: a frame is recognized by the module of its class, and by its methods.
-"""
+"""Frames of other libraries through their Arrow streams; no library is imported to recognize one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +14,7 @@ NAME = "the data frame"
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Any object that gives its rows through the Arrow PyCapsule interface."""
+    """An object with the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """A capsule with a stream of batches."""
@@ -26,9 +23,8 @@ class ArrowStream(Protocol):
 def parts_of(frame: object) -> list[Callable[[], Any]] | None:
     """Calls that give the parts of a frame without a plain Arrow stream, None for any other object.
 
-    A lazy frame of polars comes in one part, from its streaming engine; one of Dask in its partitions, one at
-    a time; one of Spark in one part, through its Arrow table. GeoPandas, and trackintel on top of it, need
-    the library's own conversion of geometry; MovingPandas keeps trajectories and their times apart.
+    A lazy frame of polars comes in one part, Dask's in its partitions, Spark's in one part. GeoPandas and
+    trackintel need the library's conversion of geometry; MovingPandas keeps trajectories and times apart.
     """
     home = type(frame).__module__.partition(".")[0]
     kind: Any = frame
@@ -47,7 +43,7 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
 
 
 def _of_geometry(frame: Any) -> Any:
-    """Geometry as well-known binary. An index with a name, or one of times, becomes a column."""
+    """An index with a name, or one of times, becomes a column."""
     if frame.index.name is None and frame.index.dtype.kind == "M":
         frame = frame.rename_axis("t")
     named = [name for name in frame.index.names if name is not None and name not in frame.columns]
@@ -56,7 +52,7 @@ def _of_geometry(frame: Any) -> Any:
 
 
 def _of_trajectories(collection: Any) -> Any:
-    """Points of MovingPandas, by the moving object if known, else by the trajectory."""
+    """By the moving object if known, else by the trajectory."""
     trajectories = getattr(collection, "trajectories", [collection])
     points = collection.to_point_gdf(return_orig_tz=True)
     owners = [
@@ -72,12 +68,12 @@ def _computed(part: Any) -> Any:
 
 
 def open_part(make: Callable[[], Any]) -> Table:
-    """One part of a frame, computed on demand."""
+    """One part of a frame, on demand."""
     return open_table(make())
 
 
 def open_table(frame: ArrowStream) -> Table:
-    """Columns and rows of a frame; InputError when it cannot become Arrow data."""
+    """Columns and rows of a frame."""
     try:
         reader = pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -26,10 +26,7 @@ def holds(content: Any) -> bool:
 
 
 def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
-    """Names, rows and notes: one row for a point, and for each moment of a line with times.
-
-    Raises InputError for another reference system than WGS 84.
-    """
+    """Names, rows and notes: a row for a point, and for each moment of a line with times."""
     crs = str(content.get("crs") or "")
     if crs and not any(system in crs.lower() for system in _WGS84):
         raise InputError(
@@ -104,10 +101,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]:
-    """Positions and times of each part of a line; times in one list go along all parts.
-
-    A part with too few times, or too many, takes none of the next one.
-    """
+    """Times in one list go along all parts; a part with too few, or too many, takes none of the next one."""
     parts = [_listed(part) for part in _listed(places)]
     if any(isinstance(some, list) for some in moments):
         return [(_listed(part), _listed(times)) for part, times in zip_longest(parts, moments)]

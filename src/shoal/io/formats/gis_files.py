@@ -69,7 +69,7 @@ def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> s
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Without extension types, which some versions of pyarrow do not know."""
+    """Some versions of pyarrow do not know extension types."""
     columns = [
         column.storage if isinstance(column.type, pa.BaseExtensionType) else column
         for column in batch.columns

@@ -1,7 +1,7 @@
-"""Google's Timeline: records and monthly files of the account's export, and the export from the phone.
+"""Google's Timeline: the account's export, and the phone's.
 
-Layouts as described by locationhistoryformat.com, and as phones with Android and iOS write them. A stay
-becomes two rows, at its start and its end; a path one row for each of its points.
+Layouts by locationhistoryformat.com, and as phones write them. A stay becomes two rows, at its start and
+its end; a path one for each point.
 """
 
 import re
@@ -33,7 +33,7 @@ def holds(content: Any) -> bool:
 
 
 def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
-    """Names, rows and notes; a record without a position is a row without one."""
+    """Names, rows and notes."""
     if isinstance(content, list):
         phone_rows = [row for segment in content for row in _segment(segment)]
         return COLUMNS, list(phone_rows), []
@@ -51,7 +51,6 @@ def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], lis
 
 
 def _record(entry: Any) -> Row:
-    """One entry of Records.json; its time is text, or milliseconds in the older form."""
     if not isinstance(entry, dict):
         return None, None, None
     time = entry.get("timestamp")
@@ -100,7 +99,7 @@ def _segment(segment: Any) -> Iterator[Row]:
 
 
 def _place(place: Any) -> tuple[str | None, str | None]:
-    """Latitude and longitude from ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object with one."""
+    """From ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object with one."""
     if isinstance(place, dict):
         place = place.get("latLng")
     match = _PAIR.match(place.strip()) if isinstance(place, str) else None

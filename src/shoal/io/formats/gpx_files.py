@@ -1,8 +1,8 @@
-"""GPX files: every track point of every track, with its position and time.
+"""GPX files: every track point, with its position and time.
 
-The person is the file, by its name; ``--person folder`` takes its folder instead, for people with several
-files. Programs that follow several devices (PhoneTrack, Maps of Nextcloud) write a track for each: there the
-person is the track, by its name. Way points and routes are plans, not movement, and are left out with a note.
+The person is the file; ``--person folder`` takes its folder. Some programs (PhoneTrack, Maps of Nextcloud)
+write a track for each device: there the person is the track. Way points and routes are plans, and left out
+with a note.
 """
 
 import re
@@ -25,7 +25,7 @@ _A_TRACK_EACH: Final = re.compile(rb"<gpx[^>]*creator=[\"'](PhoneTrack|Nextcloud
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Track points of one file, also those without a time; InputError unless it is whole GPX."""
+    """Track points of a whole file, also those without a time."""
     notes: list[str] = []
     person, folder = stem_of(path.name), path.resolve().parent.name
     program = _of_several_devices(path)
@@ -62,7 +62,6 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _of_several_devices(path: Path) -> str:
-    """The name of a program that writes a track for each device, else an empty text."""
     try:
         with open_bytes(path) as file:
             match = _A_TRACK_EACH.search(file.read(_START_BYTES))

@@ -1,8 +1,7 @@
-"""Vehicle positions of GTFS-realtime (protobuf), through gtfs-realtime-bindings (extra ``vehicles``).
+"""Vehicles of GTFS-realtime (protobuf), through gtfs-realtime-bindings (extra ``vehicles``).
 
-A file is one moment of a fleet; a folder or an archive of such snapshots is its movement. The person is the
-vehicle, by its id, label or plate; ``--person trip`` takes the trip of a day. A position without a time gets
-that of its snapshot, and is counted.
+A file is one moment of a fleet. The person is the vehicle, by its id, label or plate; ``--person trip``
+takes the trip of a day. A position without a time gets its snapshot's, and is counted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ TIME_OF_SNAPSHOT: Final = "positions without a time of their own, which got that
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Vehicles of one snapshot; InputError unless it is a whole feed."""
+    """Vehicles of a whole snapshot."""
     try:
         from google.protobuf.message import DecodeError
         from google.transit.gtfs_realtime_pb2 import FeedMessage

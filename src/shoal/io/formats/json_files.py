@@ -1,7 +1,6 @@
-"""JSON files: GeoJSON, Google's Timeline, OwnTracks, Dawarich, trips of MDS, or a plain list of objects.
+"""JSON files: GeoJSON, Google's Timeline, OwnTracks, Dawarich, trips of MDS, or a list of objects.
 
-The content decides. Trips and telemetry of the Mobility Data Specification come from operators of scooters
-and bicycles.
+The content decides.
 """
 
 import json
@@ -26,10 +25,7 @@ _LOOKED_AT: Final = 100
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Positions of one file; InputError if it is cut, or of no known kind.
-
-    A plain list of objects is read object by object; every other kind as a whole.
-    """
+    """Positions of one file; only a list of objects is read object by object."""
     if json_values.begins_as_list(path) and _is_plain(json_values.first_members(path, _LOOKED_AT)):
         return _streamed(path)
     try:
@@ -49,7 +45,6 @@ def _is_plain(first: list[Any]) -> bool:
 
 
 def _streamed(path: Path) -> Table:
-    """A list of objects: one pass for the names, and one for the rows."""
     names: dict[str, None] = {}
     for item in json_values.objects(path):
         if not isinstance(item, dict):
@@ -71,14 +66,13 @@ def _streamed(path: Path) -> Table:
 
 
 def _person_columns_to_add(names: Collection[str]) -> tuple[str, ...]:
-    """Columns that name the file's person, unless a column of ids exists."""
     from shoal.io.columns.column_names import NAMES
 
     return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
 
 
 def table_of(path: Path, content: Any) -> Table:
-    """The table of the content of a JSON file."""
+    """The table of a JSON file's content."""
     owner = (stem_of(path.name), path.resolve().parent.name)
     for holds, take in _KINDS:
         if holds(content):
@@ -145,7 +139,7 @@ def _is_dawarich(content: Any) -> bool:
 
 
 def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    """The points of an account; newer versions give the position as text alone: POINT (2.35 48.85)."""
+    """Newer versions give the position as text alone: POINT (2.35 48.85)."""
     rows: list[tuple[str | None, ...]] = []
     for point in content["points"]:
         lon, lat = point.get("longitude"), point.get("latitude")
@@ -161,7 +155,7 @@ def _is_mds(content: Any) -> bool:
 
 
 def _mds(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    """A row for each point of a route, or of telemetry (versions 1 and 2); the person is the vehicle."""
+    """Of a route, or of telemetry (versions 1 and 2); the person is the vehicle."""
     return (
         ("device_id", "trip", "t", "lat", "lon"),
         [row for record in _mds_records(content) or () for row in _mds_rows(record)],

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, plain or gzipped; also GeoJSON, one feature a line."""
+"""JSON Lines, plain or gzipped; also GeoJSON, one feature a line."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _LOOKED_AT: Final = 1000
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Objects of one file; the first thousand decide the columns. Lines without an object are counted."""
+    """Objects of one file; the first thousand decide the columns."""
     unreadable: dict[str, int] = {}
     first = [value for value in islice(_objects(path), _LOOKED_AT) if value is not None]
     if not first:
@@ -50,7 +50,6 @@ def open_table(path: Path, _reading: Reading) -> Table:
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The object of each line that is not blank, None without one."""
     try:
         with open_bytes(path) as file:
             for line in file:

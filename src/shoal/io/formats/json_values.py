@@ -1,6 +1,6 @@
-"""Values of JSON as text, objects as flat rows, and lists read object by object, in little memory.
+"""Values of JSON as text, and lists object by object.
 
-Python's own decoder reads the objects: it accepts NaN and long integers, which other programs write.
+Python's own decoder accepts NaN and long integers, which other programs write.
 """
 
 import codecs
@@ -24,7 +24,7 @@ def text_of(value: Any) -> str | None:
 
 
 def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of an object by name, those of inner objects as ``outer.inner``."""
+    """Values by name, inner ones as ``outer.inner``."""
     values: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, dict):
@@ -39,7 +39,7 @@ _BLANKS: Final = " \t\r\n"
 
 
 def begins_as_list(path: Path) -> bool:
-    """Whether the first character of a file, except blanks, opens a list."""
+    """Whether a file opens with a list."""
     try:
         with open_bytes(path) as file:
             return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
@@ -48,7 +48,7 @@ def begins_as_list(path: Path) -> bool:
 
 
 def objects(path: Path) -> Iterator[Any]:
-    """The members of the list, one at a time; InputError unless the file is whole JSON."""
+    """The members of the list, one at a time."""
     decoder = json.JSONDecoder()
     try:
         with open_bytes(path) as file:

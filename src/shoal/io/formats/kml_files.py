@@ -1,7 +1,7 @@
 """KML and KMZ files: tracks with times (gx:Track), and points with a time stamp.
 
-The person is the file; ``--person folder`` takes the folder that holds it, ``--person placemark`` the name of
-the placemark. Lines without times are drawings, not movement: they are left out with a note.
+The person is the file; ``--person folder`` takes its folder, ``--person placemark`` the placemark. Lines
+without times are drawings: left out with a note.
 """
 
 import zipfile
@@ -21,7 +21,7 @@ COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Points with times of one file; InputError unless it is whole KML."""
+    """Points with times of a whole file."""
     return _of(path, path)
 
 
@@ -41,7 +41,6 @@ def open_zipped(path: Path, _reading: Reading) -> Table:
 
 
 def _of(path: Path, text: Path) -> Table:
-    """path: names the table and its person. text: the file to read."""
     notes: list[str] = []
     owner = (stem_of(path.name), path.resolve().parent.name)
 
@@ -67,7 +66,6 @@ def _of(path: Path, text: Path) -> Table:
 
 
 def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
-    """(time, latitude, longitude) of a placemark's points, and whether it has geometry but no times."""
     points: list[tuple[str, str, str]] = []
     for track in _all(placemark, "Track"):
         times = [(child.text or "").strip() for child in track if _name(child) == "when"]

@@ -1,9 +1,7 @@
 """MobilityDB's text: boxes in space and time (``stbox``) and moving points (``tgeompoint``), both ways.
 
-Grammar: MobilityDB 1.2, manual, chapters 3 (``stbox``) and 4 (temporal types): an instant ``POINT(x y)@t``,
-instants ``{...}``, a sequence ``[...]`` or ``(...)``, sequences ``{[...], (...)}``, each after ``SRID=n;``
-and ``Interp=Step;``, between which MEOS, the library behind it, writes a comma. MEOS 1.3 read every form that
-is tested.
+Grammar: MobilityDB 1.2, manual, chapters 3 and 4. MEOS, the library behind it, writes a comma between
+``SRID=n;`` and ``Interp=Step;``; MEOS 1.3 read every form that is tested.
 """
 
 import re
@@ -37,7 +35,7 @@ _DEGREES: Final = ("", "0", "4326")
 
 
 def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: float, srid: int) -> str:
-    """A rectangle (x_min, y_min, x_max, y_max) from one second to before another, in MobilityDB's text."""
+    """A rectangle from one second to before another."""
     x_min, y_min, x_max, y_max = map(float, bounds)
     return (
         f"{_srid(srid)}STBOX XT((({x_min!r},{y_min!r}),({x_max!r},{y_max!r})),"
@@ -46,7 +44,7 @@ def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: floa
 
 
 def instant(x: float, y: float, t_s: float, srid: int) -> str:
-    """A moving point of one instant, in MobilityDB's text."""
+    """A moving point of one instant."""
     return f"{_srid(srid)}POINT({float(x)!r} {float(y)!r})@{moment(t_s)}"
 
 
@@ -80,7 +78,7 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
 
 
 def moving_points(table: Table) -> Table:
-    """A row for each instant of a column of moving points; unreadable values are counted."""
+    """A row for each instant; unreadable values are counted."""
     column = find_column(table, COLUMN)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -116,7 +114,7 @@ def _seconds(day: str, zone: str) -> float:
 
 
 def texts(table: pa.Table, shapes: Iterator[tuple[float, float, float, float]], srid: int) -> list[str]:
-    """MobilityDB's text (``stbox`` or ``tgeompoint``) of each row. shapes: bounds in degrees or meters."""
+    """``stbox`` or ``tgeompoint`` of each row. shapes: bounds in degrees or meters."""
     if "t_start" in table.column_names:
         ends = zip(table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
         return [stbox(shape, start, end, srid) for shape, (start, end) in zip(shapes, ends, strict=True)]

@@ -1,8 +1,7 @@
-"""NMEA 0183 sentences of GPS receivers and loggers: positions of RMC, which has date and time.
+"""NMEA 0183 sentences of GPS receivers: positions of RMC, which has date and time.
 
-The person is the file, by its name. Other sentences have no date and are left out, with a note. A sentence
-with a wrong checksum is counted; one without a fix has no position. ``ais_files`` reads a log of ships'
-sentences (``!AIVDM``); pyais reads no RMC.
+The person is the file. Other sentences have no date: left out with a note. Wrong checksums are counted.
+``ais_files`` reads ships' sentences; pyais reads no RMC.
 """
 
 import re
@@ -31,7 +30,7 @@ _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """RMC sentences of one file; InputError for an empty file."""
+    """RMC sentences of one file."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     if ais_files.holds(path):
@@ -92,7 +91,7 @@ def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _degrees(text: str, side: str, digits: int) -> str:
-    """Degrees from degrees and minutes in one number: 4807.038 is 48 degrees and 7.038 minutes."""
+    """4807.038 is 48 degrees and 7.038 minutes."""
     if side not in _SIGNS or not re.fullmatch(rf"\d{{{digits + 2}}}(\.\d*)?", text):
         return ""
     minutes = float(text[digits:])

@@ -1,7 +1,6 @@
-"""Recordings of the OwnTracks recorder: a line is a time, a kind and a message in JSON, with tabs between.
+"""Recordings of the OwnTracks recorder: a time, a kind and a message in JSON, with tabs between.
 
-The recorder keeps ``rec/USER/DEVICE/YYYY-MM.rec``. The person is the user's folder; ``--person device`` takes
-the device.
+Files are ``rec/USER/DEVICE/YYYY-MM.rec``. The person is USER; ``--person device`` takes DEVICE.
 """
 
 import json
@@ -19,7 +18,7 @@ COLUMNS: Final = ("uid", "device", "t", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Positions of one file; messages of other kinds are left out with a note."""
+    """Positions; other messages are left out with a note."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     device = path.resolve().parent

@@ -1,4 +1,4 @@
-"""Parquet and GeoParquet files, read batch by batch and only in the columns that are needed."""
+"""Parquet and GeoParquet, read batch by batch and only in the needed columns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,16 +25,16 @@ _RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at l
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Columns and rows; InputError for a file that is empty, cut, or not Parquet."""
+    """Columns and rows of a whole file."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 
 def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
-    """Columns and rows of a file that pyarrow opens; ``source`` opens it again for each pass.
+    """Columns and rows; ``source`` opens the file for each pass.
 
-    far: on another machine, so that groups of rows are fetched at once and not page by page.
+    far: on another machine, so groups of rows are fetched at once.
     """
     try:
         with source() as stored, pq.ParquetFile(stored) as file:
@@ -79,7 +79,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
 
 
 def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:
-    """Columns that Spark wrote as INT96, its default: UTC, though the type does not say so."""
+    """INT96, Spark's default, is UTC, though the type does not say so."""
     if b"org.apache.spark.version" not in (file.metadata.metadata or {}):
         return frozenset()
     columns = (file.schema.column(number) for number in range(len(file.schema)))
@@ -95,7 +95,6 @@ def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
 
 
 def _runs(rows: Sequence[int]) -> list[range]:
-    """Ranges of row groups large enough for a task. rows: of each group."""
     runs, first, waiting = [], 0, 0
     for group, more in enumerate(rows, start=1):
         waiting += more
@@ -106,10 +105,7 @@ def _runs(rows: Sequence[int]) -> list[range]:
 
 
 def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> None:
-    """Refuse a file that unpacks to far more than its size, before unpacking anything.
-
-    The footer of single columns is not read: a damaged one makes pyarrow end the process.
-    """
+    """The footer of single columns is not read: a damaged one makes pyarrow end the process."""
     stored = f"{stored_bytes / 2**10:,.0f} KiB"
     for number in range(footer.num_row_groups):
         full = footer.row_group(number).total_byte_size
@@ -126,7 +122,6 @@ def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> N
 
 
 def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches, each fetched during the work on the one before."""
     with ThreadPoolExecutor(1) as fetching:
         waiting = fetching.submit(next, batches, None)
         while (batch := waiting.result()) is not None:

@@ -1,8 +1,8 @@
 """GeoLife's PLT files: six lines of preamble, then one fix a line.
 
 A fix is latitude, longitude, 0, altitude, days, date, time in GMT. The person is the folder above
-``Trajectory``, as in GeoLife (``010/Trajectory/x.plt``), else the folder of the file. Column ``file`` tells
-single files apart (``--person file``), and ``track`` those of all people, as ``PERSON/FILE``.
+``Trajectory`` (``010/Trajectory/x.plt``), else the file's folder. Column ``file`` tells files apart
+(``--person file``), ``track`` those of all people.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def labels(paths: Iterable[PurePath]) -> set[PurePath]:
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Fixes of one file; lines with another number of fields are counted. InputError unless it is PLT."""
+    """Fixes of one file; lines with another number of fields are counted."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     person = _folder(path).name

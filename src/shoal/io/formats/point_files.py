@@ -1,4 +1,4 @@
-"""Point files for other tools: a folder of GPX or GeoLife's PLT files, one for each person or record."""
+"""A folder of GPX or GeoLife's PLT files, one for each person or record."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -34,11 +34,10 @@ _EXCHANGED: Final = "The points of a record were exchanged or moved; it is nobod
 def write_points(
     data: Release | Trajectories, folder: Path, how: PointFormat, *, box_as: BoxAs | None = None
 ) -> int:
-    """Write a new folder with a file for each person or record, named after it; returns the number of files.
+    """Write a new folder with a file for each person or record; returns their number.
 
     gpx: NAME.gpx. plt: NAME/Trajectory/NAME.plt with whole seconds, as in GeoLife. box_as: as for
-    ``points_of``. Raises MisuseError for a release of boxes without it, one of points with it, and local
-    meters; OutputError when the folder exists or cannot be written.
+    ``points_of``.
     """
     if how not in _WRITERS:
         raise MisuseError(f"'{how}' is no point format; choose from {', '.join(_WRITERS)}")
@@ -99,6 +98,6 @@ def _moment(t_s: float) -> datetime:
 
 
 def _file_name(name: str) -> str:
-    """The name with characters that no file name may contain, and a leading dot, as %XX."""
+    """Forbidden characters, and a leading dot, as %XX."""
     safe = quote(name, safe=" ()+,;=@!")
     return f"%2E{_file_name(name[1:])}" if safe.startswith(".") else safe

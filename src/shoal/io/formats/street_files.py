@@ -1,8 +1,8 @@
-"""Street graphs from tables of nodes and edges (Parquet, CSV, GeoDataFrames), and GraphML as OSMnx writes it.
+"""Street graphs from tables of nodes and edges (Parquet, CSV, GeoDataFrames), or OSMnx's GraphML.
 
-Nothing is downloaded. Columns are recognized by their usual names: nodes ``node_id``, ``osmid`` or ``id``
-with ``lat, lon`` or ``x, y``; edges ``u, v`` with ``length_m`` or ``length`` and a shape in ``geometry``
-(well-known binary or text) or ``geom_lon, geom_lat``, if any.
+Usual names: nodes ``node_id``, ``osmid`` or ``id`` with ``lat, lon`` or ``x, y``; edges ``u, v`` with
+``length_m`` or ``length`` and a shape in ``geometry`` (well-known binary or text) or ``geom_lon,
+geom_lat``.
 """
 
 import re
@@ -133,7 +133,7 @@ def _graph(
 
 
 def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, Floats]:
-    """The shape in the direction from u; OSMnx keeps those of undirected graphs as drawn."""
+    """OSMnx keeps shapes of undirected graphs as drawn."""
     to_start, to_end = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
     return (shape[0][::-1], shape[1][::-1]) if to_end < to_start else shape
 
@@ -170,7 +170,7 @@ def _table(source: Any, what: str) -> pa.Table:
 
 
 def _crs_of(table: pa.Table) -> str | None:
-    """The system of a GeoDataFrame, or of GeoParquet, whose default is longitude and latitude."""
+    """GeoParquet's default is longitude and latitude."""
     metadata = table.schema.metadata or {}
     if b"streets_crs" in metadata:
         return str(metadata[b"streets_crs"].decode())
@@ -194,7 +194,7 @@ def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
-    """float64; empty values become nan, which only a length may be."""
+    """Only a length may be nan."""
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     except (pa.ArrowException, ValueError) as error:

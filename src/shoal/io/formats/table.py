@@ -101,7 +101,7 @@ def open_file(path: Path, reading: Reading) -> Table:
 
 
 def note_unused_settings(table: Table, reading: Reading, reader: object = None) -> Table:
-    """Add a note for each setting that the reader does not use."""
+    """Note each setting that the reader does not use."""
     for setting, (readers, note) in _READERS_OF.items():
         if getattr(reading, setting) is not None and reader not in readers:
             table.notes.append(note.format(name=table.name))
@@ -114,25 +114,25 @@ def _ending(path: Path) -> str:
 
 
 def is_read(path: Path) -> bool:
-    """Whether shoal reads a file of this name on its own."""
+    """Whether shoal reads such a file on its own."""
     return bool(_ending(path)) and not is_hidden(path)
 
 
 def is_lines(name: str) -> bool:
-    """Whether a file of this name consists of lines of text, possibly none."""
+    """Whether such a file is lines of text, possibly none."""
     return name.lower().endswith(_LINES)
 
 
 def is_known(path: Path) -> bool:
-    """Whether a file of this name can be read, including an archive."""
+    """Whether such a file can be read, as an archive too."""
     return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
 
 
 def known_endings() -> str:
-    """The known endings of names, for messages."""
+    """The known endings, for messages."""
     return ", ".join((*FORMATS, ARCHIVE))
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a part of the name marks it as hidden, such as ``.git`` or ``_SUCCESS``."""
+    """Whether a part of the name hides it, such as ``.git`` or ``_SUCCESS``."""
     return any(part.startswith((".", "_")) for part in path.parts)

@@ -1,7 +1,4 @@
-"""The table that a format gives to the reader: names of columns, and rows as a stream of Arrow batches.
-
-A new format is a file with ``open_table(path, reading) -> Table`` and a line in ``formats.table.FORMATS``.
-"""
+"""What a format gives to the reader: names of columns, and a stream of Arrow batches."""
 
 import json
 import shutil
@@ -34,11 +31,10 @@ class Geometry:
 class Table:
     """One opened input, to be read once.
 
-    name: for messages. place: the full path, to tell files of one name apart. batches: given columns, yields
-    (share of the input read, rows) in file order. unreadable: rows by reason that never reach a batch,
-    repaired: rows by repair, and notes; all three are complete after the last batch. owners: persons by file
-    or folder name. settings: of the reading, from the file itself; those of the caller come first. parts:
-    ranges of row groups that tasks can read; batches come from those still in this list.
+    place: the full path. batches: given columns, yields (share of the input read, rows) in file order.
+    unreadable: rows by reason that never reach a batch, repaired: rows by repair, and notes; all three are
+    complete after the last batch. owners: persons by file or folder name. settings: from the file; the
+    caller's come first. parts: ranges of row groups for tasks; batches come from those still listed.
     """
 
     name: str
@@ -55,10 +51,7 @@ class Table:
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
-    """The point column of GeoParquet or GeoArrow, or a bare binary column named ``geometry``.
-
-    Raises InputError unless it is encoded as well-known binary.
-    """
+    """The point column of GeoParquet or GeoArrow, or a bare binary column ``geometry``."""
     geo = _metadata(schema.metadata, b"geo")
     if geo is not None:
         column = str(geo.get("primary_column", "geometry"))
@@ -99,7 +92,6 @@ def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, A
 
 
 def _crs_text(crs: Any) -> str | None:
-    """A system as text: an authority's code, if it has one."""
     if crs is None or isinstance(crs, str):
         return crs
     code = crs.get("id") or {}
@@ -110,8 +102,8 @@ def _crs_text(crs: Any) -> str | None:
 class Owner:
     """The person of a file, when only its name or folder tells.
 
-    column: the same value in every row. value: the person. place: the file or folder of that name; the same
-    value from another place may be another person.
+    value: the person, in every row. place: the file or folder of that name; the same value from another may
+    be another person.
     """
 
     column: str
@@ -125,10 +117,9 @@ def reshape(
     needs: Sequence[str],
     change: Callable[[pa.RecordBatch], pa.RecordBatch],
 ) -> Table:
-    """A table with columns computed from others.
+    """A table with computed columns.
 
-    ``change`` takes a batch of ``needs`` and the other columns, and gives these columns and ``adds``; it may
-    multiply rows. A column of ``adds`` replaces one of the same name.
+    ``change`` takes ``needs`` and the other columns, and gives these and ``adds``; it may multiply rows.
     """
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -154,7 +145,7 @@ def add_constants(table: Table, values: Mapping[str, str]) -> Table:
 
 @contextmanager
 def folder_for_a_copy() -> Iterator[Path]:
-    """A new folder for raw data that only its owner can read; removed when the block ends with an error."""
+    """A new folder for raw data that only its owner can read; removed on an error."""
     folder = Path(tempfile.mkdtemp(prefix="shoal-"))
     try:
         yield folder
@@ -164,7 +155,7 @@ def folder_for_a_copy() -> Iterator[Path]:
 
 
 def bind_folder(table: Table, folder: Path) -> Table:
-    """The table, whose folder is removed after its last use."""
+    """The table, whose folder goes after its last use."""
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
 
@@ -172,6 +163,6 @@ def bind_folder(table: Table, folder: Path) -> Table:
 def text_batch(
     rows: Sequence[Sequence[str | None]], names: Sequence[str], columns: Sequence[str]
 ) -> pa.RecordBatch:
-    """Rows of text, in the order of ``names``, as a batch of ``columns``."""
+    """Rows of text as a batch of ``columns``."""
     values = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
     return pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})

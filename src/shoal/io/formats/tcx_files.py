@@ -1,7 +1,6 @@
-"""TCX files of sports watches: every track point that has a position.
+"""TCX files of sports watches; the person is the file.
 
-The person is the file; ``--person folder`` takes the folder that holds it. Points without a position, as
-indoors, are counted as rows without one.
+``--person folder`` takes its folder. Points without a position, as indoors, are counted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
-    """Track points of one file; InputError unless it is whole TCX."""
+    """Track points of a whole file."""
     owner = (stem_of(path.name), path.resolve().parent.name)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:

@@ -1,6 +1,6 @@
-"""Raster tiles in an MBTiles file: pictures of the earth in squares, in a table of SQLite.
+"""Raster tiles in an MBTiles file.
 
-Only the drawing itself is passed on: notes inside the pictures (places, times, programs) are left out.
+Only the drawing is passed on, without notes (places, times, programs).
 """
 
 import html
@@ -31,14 +31,14 @@ Square = tuple[int, int]  # column and row, from the north-west
 
 @dataclass(frozen=True, kw_only=True)
 class TileFile:
-    """An MBTiles file with pictures. zooms: available, ascending. credit: plain text, may be empty."""
+    """An MBTiles file with pictures. zooms: ascending. credit: plain text."""
 
     path: Path
     zooms: tuple[int, ...]
     credit: str
 
     def sizes(self, zoom: int, west: int, north: int, east: int, south: int) -> dict[Square, int]:
-        """The bytes of each existing tile, of columns west to east and rows north to south."""
+        """The bytes of each tile, of columns west to east and rows north to south."""
         top = 2**zoom - 1  # rows of the file count from the south
         with _opened(self.path) as file:
             rows = file.execute(
@@ -49,7 +49,7 @@ class TileFile:
         return {(int(column), top - int(row)): int(size or 0) for column, row, size in rows}
 
     def pictures(self, zoom: int, squares: list[Square]) -> Mapping[Square, tuple[str, bytes]]:
-        """(media type, drawing) of each tile; InputError for other tiles."""
+        """(media type, drawing) of each tile."""
         pictures = {}
         with _opened(self.path) as file:
             for column, row in squares:
@@ -148,7 +148,6 @@ def _vector(path: Path) -> InputError:
 
 
 def _picture(data: bytes, path: Path) -> tuple[str, bytes]:
-    """The drawing without notes; InputError for another kind of tile."""
     if data.startswith(_PNG):
         drawn = _of_png(data)
         if drawn is not None:

@@ -1,4 +1,4 @@
-"""XML files, read piece by piece: safely, and in little memory."""
+"""XML files, read piece by piece, safely."""
 
 import gzip
 import zipfile
@@ -20,9 +20,9 @@ Element = ElementTree.Element
 
 
 def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
-    """Name without namespace, and element, at the end of every element; the caller clears them.
+    """Name and element, at the end of every element; the caller clears them.
 
-    Raises InputError for a file that is cut, of another kind, or that declares entities.
+    A file that declares entities is refused.
     """
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
@@ -59,7 +59,7 @@ def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[t
 
 
 class Prolog:
-    """The content before the first element, in any encoding; only there are entities declared."""
+    """The content before the first element; only there are entities declared."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate()
@@ -68,7 +68,7 @@ class Prolog:
         self._parser.StartElementHandler = self._on_element
 
     def declares(self, block: bytes) -> bool:
-        """Read on; whether a document type is declared, which may hold entities."""
+        """Whether a document type is declared, which may hold entities."""
         if not self._over:
             try:
                 self._parser.Parse(block, False)
@@ -87,16 +87,16 @@ class Prolog:
 
 
 class _PrologEnd(Exception):  # noqa: N818  (no error: enough has been read)
-    """The end of the prolog; stops the parser."""
+    pass
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz."""
+    """The bytes of a file, unpacked if it ends in .gz."""
     return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def child_text(element: Element, name: str) -> str:
-    """The text of the first child of that name, in any namespace; empty without one."""
+    """The text of the first such child; empty without one."""
     for child in element:
         if str(child.tag).rpartition("}")[2] == name:
             return (child.text or "").strip()

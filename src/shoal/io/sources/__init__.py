@@ -1,1 +1,1 @@
-"""Where data lie: files, folders, archives, object stores and servers."""
+"""Where data lie."""

@@ -1,7 +1,7 @@
-"""Folders that are tables with a history: Delta Lake and Apache Iceberg, through their own libraries.
+"""Delta Lake and Apache Iceberg, through their own libraries.
 
-Their folders also hold files of deleted or replaced rows. Only the log tells which files count, so such a
-folder is never read file by file.
+Their folders also hold deleted or replaced rows, and only the log tells which files count: never read file
+by file.
 """
 
 import re
@@ -20,7 +20,7 @@ _KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
 
 
 def kind_of(folder: Path) -> str | None:
-    """The kind of table of a folder, None for a plain one."""
+    """The kind of table, None for a plain folder."""
     if not folder.is_dir():
         return None
     if (folder / "_delta_log").is_dir():
@@ -33,7 +33,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def require_no_lake_within(folder: Path) -> None:
-    """Raise InputError when the folder, or one inside it, is such a table."""
+    """Raise InputError when such a table lies in the folder."""
     for marker in ("_delta_log", ".hoodie", "metadata"):
         for path in folder.rglob(marker):
             kind = kind_of(path.parent)
@@ -51,7 +51,7 @@ def require_no_lake_within(folder: Path) -> None:
 
 
 def open_table(folder: Path, kind: str) -> Table:
-    """The rows of the current version; InputError if unreadable, MissingExtraError without its library."""
+    """The rows of the current version."""
     if kind == _HUDI:
         raise InputError(
             f"{folder.name} is a Hudi table, whose folder also holds deleted rows; export its current rows "
@@ -103,7 +103,7 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
 
 
 def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
-    """A table whose files alone do not give its rows: deltalake's own engine reads it."""
+    """Where the files alone do not give the rows."""
     from deltalake.exceptions import DeltaError
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -119,7 +119,7 @@ def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
 
 
 def _version(path: Path) -> tuple[int, str]:
-    """The number of a version: v10.metadata.json comes after v2.metadata.json."""
+    """v10.metadata.json comes after v2.metadata.json."""
     number = re.match(r"v?(\d+)", path.name)
     return (int(number[1]) if number else -1), path.name
 

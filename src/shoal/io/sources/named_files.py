@@ -1,4 +1,4 @@
-"""The files of a path, folder, pattern or address, and whether they changed."""
+"""The files of a source, and whether they changed."""
 
 import glob
 import os
@@ -21,7 +21,7 @@ BY_SPARK: Final = (
 
 
 def files(source: str | Path) -> Iterator[Path]:
-    """The files of a path, a folder or a pattern, by name; InputError without one."""
+    """The files, by name."""
     source = str(source)
     if (
         not source.strip()
@@ -61,7 +61,7 @@ def files(source: str | Path) -> Iterator[Path]:
 
 
 def require_outside(source: str | Path, *written: Path | None) -> None:
-    """Raise OutputError for output inside the folder of an input, which would be read with it."""
+    """Raise OutputError for output inside an input's folder, which would be read with it."""
     if "://" in str(source) or not Path(source).is_dir():
         return
     for path in written:
@@ -73,11 +73,7 @@ def require_outside(source: str | Path, *written: Path | None) -> None:
 
 
 def _within(folder: Path) -> list[Path]:
-    """The files to read in a folder, also behind links.
-
-    A link to a folder around it leads in a circle, and is not followed. Raises InputError for a folder that
-    cannot be opened, a broken link, and a table in a lake.
-    """
+    """A link to a folder around it leads in a circle, and is not followed."""
 
     def refuse(error: OSError) -> None:
         name = Path(str(error.filename)).name
@@ -113,10 +109,10 @@ def _require_file(path: Path) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """A file of an input, by what changes with its content.
+    """A file by what changes with its content.
 
-    changed_ns: when it was written, as its owner may set it. signs: two numbers that only the system sets; a
-    store has none, and lets no one set the time. path: on a disk.
+    changed_ns: as its owner may set it. signs: two numbers that only the system sets; a store has none.
+    path: on a disk.
     """
 
     name: str
@@ -127,7 +123,7 @@ class State:
 
 
 def states(source: str | Path) -> list[State]:
-    """The files of an input now, by name; raises as ``files`` does, and for a server."""
+    """The files now, by name."""
     if isinstance(source, str) and servers.is_address(source):
         raise InputError(
             "rows of a server are not read in blocks, since they may differ when the work is continued; save "
@@ -144,7 +140,7 @@ def states(source: str | Path) -> list[State]:
 
 
 def _written(source: str | Path) -> Iterator[Path]:
-    """All files of a table in a lake, whose log says which count; else the files to read."""
+    """Of a table in a lake, all; its log says which count."""
     if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
         yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
     else:

@@ -1,7 +1,6 @@
-"""Files in object stores (``s3://``, ``gs://``, ``abfs://``), through the file systems of pyarrow.
+"""Files in object stores (``s3://``, ``gs://``, ``abfs://``), through pyarrow.
 
-Parquet is read in place, only in the needed columns; any other format is copied to a local file first.
-Credentials come from the environment or the usual files of the store's own tools.
+Parquet is read in place, other formats from a local copy. Credentials come from the store's own tools.
 """
 
 import shutil
@@ -38,10 +37,10 @@ def is_address(source: str) -> bool:
 def files(
     address: str, reads: Callable[[PurePosixPath], bool], *, with_rows_of_others: bool = False
 ) -> tuple[Any, str, list[Any]]:
-    """The file system, the folder's path in it, and the files to read (path, size, time), in order.
+    """The file system, the folder's path, and the files to read (path, size, time).
 
-    with_rows_of_others: also of tables with deleted rows, to copy them as a whole. Raises InputError without
-    a file, or when the store cannot be reached. No message repeats the address, which may contain a key.
+    with_rows_of_others: also of tables with deleted rows. No message repeats the address, which may contain
+    a key.
     """
     try:
         system, root = _opened(address)
@@ -67,7 +66,7 @@ def files(
 
 
 def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> Table:
-    """The table of one object; InputError if unreadable."""
+    """The table of one object."""
     name = PurePosixPath(path).name
     if name.lower().endswith(PARQUET):
         return open_source(name, lambda: system.open_input_file(path), far=True)
@@ -83,9 +82,9 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it; gives up on a silent store.
+    """Gives up on a silent store.
 
-    Characters that an address cannot contain, such as blanks, are quoted; "#" is part of a name.
+    Characters that an address cannot contain are quoted; "#" is part of a name.
     """
     address = quote(address, safe=_WRITTEN_AS_THEY_ARE)
     if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
@@ -98,9 +97,9 @@ def _opened(address: str) -> tuple[Any, str]:
 
 
 def _require_answer(system: Any, root: str) -> None:
-    """Raise OSError when an S3 store accepts connections and stays silent; pyarrow waits for 106 s.
+    """By itself, pyarrow waits 106 s for an S3 store that accepts connections and stays silent.
 
-    Only silence is given up: a store that is busy or briefly away is asked as often as ever.
+    A busy store is asked as often as ever.
     """
     _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
     impatient = {
@@ -155,7 +154,7 @@ def _credentials(address: str) -> str:
 
 
 def holds(address: str, name: str) -> bool:
-    """Whether a file of that name lies at an address; InputError when the store cannot be read."""
+    """Whether such a file lies at an address."""
     try:
         system, root = _opened(address)
         return bool(system.get_file_info(f"{root}/{name}").type == pafs.FileType.File)
@@ -164,10 +163,9 @@ def holds(address: str, name: str) -> bool:
 
 
 def fetch(address: str, folder: Path) -> None:
-    """Copy all files below an address into an existing folder, under their names.
+    """Copy all files below an address into a folder.
 
-    Raises InputError without a file, when the store cannot be reached, or when a name leads out of the
-    folder.
+    Raises InputError when a name leads out of the folder.
     """
     system, root, objects = files(address, lambda _: True, with_rows_of_others=True)
     for path in (entry.path for entry in objects):
@@ -184,10 +182,9 @@ def fetch(address: str, folder: Path) -> None:
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
-    """Copy a folder into a new one of a store, the file ``last`` at the end: without it nothing is complete.
+    """Copy a folder into a new one of a store, ``last`` at the end: without it nothing is complete.
 
-    Raises OutputError when the address is not empty, or the store cannot be written; files copied so far
-    stay.
+    On an error, files copied so far stay.
     """
     require_free(address, "--to")
     try:
@@ -206,7 +203,7 @@ def store(folder: Path, address: str, *, last: str) -> None:
 
 
 def require_free(address: str, option: str) -> None:
-    """Raise OutputError unless the address, given by ``option``, is empty and the store answers."""
+    """Raise OutputError unless the address is empty and the store answers."""
     try:
         system, root = _opened(address)
         entries = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))

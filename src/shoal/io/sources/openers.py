@@ -1,4 +1,4 @@
-"""From the caller's source - a file, a folder, a pattern, a database, a frame - to the tables to read."""
+"""From a source - file, folder, pattern, database, frame - to its tables."""
 
 import os
 import sys
@@ -25,10 +25,7 @@ _BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more 
 
 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
-    """A name for messages, and one call for each table of the source, by file name.
-
-    Raises InputError when there is nothing to read, MisuseError for neither a path nor a frame.
-    """
+    """A name for messages, and one call for each table, by file name."""
     if isinstance(source, str) and servers.is_address(source):
         return servers.NAME, [lambda: note_unused_settings(servers.open_table(source), reading)]
     if isinstance(source, str) and object_stores.is_address(source):
@@ -52,7 +49,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
 class FileOpener:
     """A file that any process can open, with the values of its folders' names (``day=2024-05-01``).
 
-    root: the common folder of all files. number: which file of its name it is, for messages.
+    root: the common folder. number: of its name, for messages.
     """
 
     reading: Reading
@@ -61,18 +58,18 @@ class FileOpener:
     number: str = ""
 
     def __call__(self) -> Table:
-        """Open the table; InputError if it cannot be opened."""
+        """Open the table."""
         return _open(self.reading, self.path, self.root, self.number)
 
     def size_bytes(self) -> int:
-        """Its size; 0 when it is gone, which opening it reports."""
+        """Its size; 0 when it is gone."""
         try:
             return self.path.stat().st_size
         except OSError:
             return 0
 
     def is_blank(self) -> bool:
-        """Whether it is text without lines, or with blank lines alone."""
+        """Whether it is text with blank lines alone."""
         try:
             if not is_lines(self.path.name) or self.path.stat().st_size > _BLANK_BYTES:
                 return False
@@ -81,13 +78,13 @@ class FileOpener:
             return False
 
     def parts(self) -> list[range]:
-        """Ranges that tasks can read, in order."""
+        """Ranges for tasks, in order."""
         return self().parts
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOpener:
-    """A file in an archive. size: in bytes, unpacked."""
+    """A file in an archive; its unpacked size."""
 
     reading: Reading
     archive: Path
@@ -95,7 +92,7 @@ class MemberOpener:
     size: int
 
     def __call__(self) -> Table:
-        """Open the table; InputError if it cannot be opened."""
+        """Open the table."""
         return zip_files.open_member(self.archive, self.member, partial(_open, self.reading))
 
     def is_blank(self) -> bool:
@@ -105,7 +102,7 @@ class MemberOpener:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectOpener:
-    """An object in a store. size: in bytes, as listed."""
+    """An object in a store; its listed size."""
 
     reading: Reading
     system: Any
@@ -115,7 +112,7 @@ class ObjectOpener:
     number: str = ""
 
     def __call__(self) -> Table:
-        """Open the table; InputError if it cannot be opened."""
+        """Open the table."""
         within = PurePosixPath(self.path).relative_to(self.root)
         with _numbered(within.name, self.number):
             table = object_stores.open_object(
@@ -134,14 +131,14 @@ class ObjectOpener:
         return is_lines(self.path) and self.size == 0
 
     def parts(self) -> list[range]:
-        """Ranges that tasks can read, in order; none of formats that need a copy."""
+        """Ranges for tasks; none of formats that need a copy."""
         return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
 
 
 def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
-    """Openers without empty text files, which programs write without results; all, if no other is left.
+    """Openers without empty text files, unless all are.
 
-    Formats with a beginning or an end, such as Parquet, JSON or packed text, were cut when empty, and stay.
+    Parquet, JSON or packed text was cut when empty, and stays.
     """
     kinds = FileOpener | MemberOpener | ObjectOpener
     some = [opener for opener in waiting if not (isinstance(opener, kinds) and opener.is_blank())]
@@ -180,7 +177,7 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
 
 
 def _numbers(names: Sequence[str]) -> list[str]:
-    """The number of each file that shares its name. Folders are not named: they may be people's names."""
+    """Folders are not named: they may be people's names."""
     often = Counter(names)
     return [
         f" (file {number:,} of {len(names):,}, by path)" if often[name] > 1 else ""
@@ -190,7 +187,6 @@ def _numbers(names: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _numbered(name: str, number: str) -> Iterator[None]:
-    """Add the number of the file to messages about it."""
     try:
         yield
     except InputError as error:

@@ -1,7 +1,7 @@
-"""Tables of PostgreSQL, written whole or not at all, and read back; with PostGIS and MobilityDB if present.
+"""Tables of PostgreSQL, written whole or not at all, and read back.
 
-With their types, geometry becomes ``geometry`` and a moving value ``stbox`` or ``tgeompoint``. Without, they
-are ``bytea`` (well-known binary) and ``text``, which both can convert later.
+With PostGIS and MobilityDB, geometry becomes ``geometry`` and a moving value ``stbox`` or ``tgeompoint``;
+without, ``bytea`` (well-known binary) and ``text``, which both can convert later.
 """
 
 import re
@@ -33,7 +33,7 @@ _LARGEST: Final = 1 << 28  # bytes of a file that is read back
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A table on a server: the address of the database (may contain a password), schema and name."""
+    """A table: address of the database (may contain a password), schema and name."""
 
     address: str
     schema: str
@@ -45,15 +45,15 @@ class Place:
         return f"{self.schema}.{self.table}"
 
     def quoted(self, suffix: str = "") -> str:
-        """The quoted name for a statement; schema and name consist of letters, digits and _."""
+        """The quoted name for a statement; it consists of letters, digits and _."""
         return f'"{self.schema}"."{self.table}{suffix}"'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StoredTable:
-    """A table read back: rows in order, files by name, and columns of extension types.
+    """Rows in order, files by name, and columns of extension types.
 
-    numbered: the rows are numbered 0, 1, 2, ... unread: columns that the server writes in its own way.
+    numbered: rows are 0, 1, 2, ... unread: columns that the server writes in its own way.
     """
 
     rows: pa.Table
@@ -63,12 +63,12 @@ class StoredTable:
 
 
 def is_place(text: str) -> bool:
-    """Whether a text names a table on a server (or a server without one), and no query."""
+    """Whether a text names a table on a server, and no query."""
     return is_address(text) and not re.search(r"\s", text.strip())
 
 
 def place_of(text: str) -> Place:
-    """The table of ``postgresql://USER@HOST/DATABASE#schema.table``; MisuseError for another text."""
+    """The table of ``postgresql://USER@HOST/DATABASE#schema.table``."""
     match = _PLACE.fullmatch(text.strip())
     if match is None or len(match[3]) > _LONGEST or len(match[2] or "") > _LONGEST:
         raise MisuseError(
@@ -81,9 +81,7 @@ def place_of(text: str) -> Place:
 def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping[str, bytes]) -> None:
     """Write rows and files as two new tables, in one transaction.
 
-    rows: without metadata; geometry as well-known binary in degrees. moving: the column with MobilityDB's
-    text, ``stbox`` or ``tgeompoint``, if any. Raises OutputError, with nothing written, when a table exists
-    already or the server refuses.
+    rows: geometry as well-known binary in degrees. moving: the column with MobilityDB's text.
     """
     numbered = rows.append_column(ROW, pa.array(range(len(rows)), pa.int64()))
     scratch = "shoal_scratch"
@@ -113,7 +111,7 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
 
 
 def read_table(place: Place) -> StoredTable:
-    """Both tables; InputError when one is missing or the server refuses."""
+    """Read both tables."""
     with connect(place.address) as connection, explain_errors(place.address), connection.cursor() as cursor:
         for suffix in ("", FILES):
             if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is None:

@@ -1,6 +1,6 @@
-"""Databases on a server, through ADBC (extra ``postgresql``): read-only queries in batches, connections.
+"""Databases on a server, through ADBC (extra ``postgresql``).
 
-The address may contain a password: no message repeats it.
+No message repeats the address, which may contain a password.
 """
 
 import re
@@ -26,7 +26,7 @@ def is_address(source: str) -> bool:
 
 
 def open_table(source: str) -> Table:
-    """Rows of ``postgresql://USER@HOST/DATABASE SELECT ...``; InputError when it cannot be read."""
+    """Rows of ``postgresql://USER@HOST/DATABASE SELECT ...``."""
     match = _ADDRESS.match(source.strip())
     if match is None:
         raise InputError(
@@ -52,7 +52,7 @@ def _schema(address: str, query: str) -> pa.Schema:
 
 
 def connect(address: str, *, writes: bool = False) -> Any:
-    """A connection, read-only unless ``writes``; InputError (OutputError) when the server refuses."""
+    """A connection, read-only unless ``writes``."""
     try:
         import adbc_driver_postgresql.dbapi as postgresql
     except ImportError as error:
@@ -70,7 +70,7 @@ def connect(address: str, *, writes: bool = False) -> Any:
 
 @contextmanager
 def explain_errors(address: str, *, writes: bool = False) -> Iterator[None]:
-    """Turn the driver's errors into one line, without the password and values of rows."""
+    """The driver's errors in one line, without password and values of rows."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Answers of object stores in words: their errors contain addresses and keys, which no message repeats."""
+"""Answers of object stores in words, without their addresses and keys."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _WHY: Final = {code: words for words, codes in _WORDS.items() for code in codes.
 
 
 def explain_store_error(error: BaseException) -> str | None:
-    """The reason of a store's refusal; None for another error."""
+    """The reason of a refusal; None for another error."""
     if isinstance(error, FileNotFoundError):
         return "nothing lies there"
     match = _CODE.search(str(error)) if isinstance(error, OSError) else None

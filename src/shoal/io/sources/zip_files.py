@@ -1,7 +1,7 @@
-"""Archives (.zip), and standard input: copied into a private folder for the time of reading.
+"""Archives (.zip) and standard input, copied into a private folder while read.
 
-An export of Strava belongs to one person: only its activities are read. So does one of Dawarich, whose
-``data.json`` holds all points, next to the imported files. Of an export of Google, the Timeline is read.
+Exports of Strava, Dawarich and Google belong to one person: only activities, ``data.json``, or the Timeline
+are read.
 """
 
 import gzip
@@ -40,9 +40,9 @@ _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
 def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
-    """The files to read of an archive, by name, with their unpacked bytes.
+    """The files to read, with their unpacked bytes.
 
-    Raises InputError without one, and for archives within the archive, whose content would be lost.
+    Archives within the archive are refused: their content would be lost.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -81,7 +81,7 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
-    """One file of an archive; InputError when it is damaged, or needs a password.
+    """One file of an archive.
 
     open_file: takes the unpacked file and the folder of the archive.
     """
@@ -164,7 +164,6 @@ def _text_ending(start: bytes) -> str:
 
 
 def _of_one_person(table: Table, path: Path) -> Table:
-    """An export of one account: all of it is one person, whatever the names of files."""
     person = stem_of(path.name)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
