@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TO_RUN = ".[excel,fit] packages/collect[server] packages/desk packages/papers"
-TO_TEST = ".[dev] packages/collect[server,app,login] packages/desk packages/papers"
+TO_RUN = ".[excel,fit] packages/collect[server] packages/desk packages/papers packages/tables[noise,zones]"
+TO_TEST = (
+    ".[dev] packages/collect[server,app,login] packages/desk packages/papers packages/tables[noise,zones]"
+)
 INTERPRETER = """#!/bin/sh
 case "$*" in
     "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
@@ -32,7 +34,7 @@ class Clone:
         self.elsewhere.mkdir()
         for name in ("dev", "pyproject.toml", "constraints.txt"):
             shutil.copy(ROOT / name, self.root / name)
-        for package in ("collect", "desk", "papers"):
+        for package in ("collect", "desk", "papers", "tables"):
             (self.root / "packages" / package).mkdir(parents=True)
             shutil.copy(ROOT / "packages" / package / "pyproject.toml", self.root / "packages" / package)
         self.python = folder / "python"

@@ -17,7 +17,12 @@ import yaml
 import build_wheel
 from shoal.version import __version__
 
-PACKAGES = {"collect": "shoal-collect", "desk": "shoal-desk", "reproduce": "shoal-papers"}
+PACKAGES = {
+    "collect": "shoal-collect",
+    "desk": "shoal-desk",
+    "reproduce": "shoal-papers",
+    "tabulate": "shoal-tables",
+}
 """Which distribution each command comes with."""
 
 

@@ -61,6 +61,7 @@ shoal.add_section(
     "Before a release", cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity
 )
 shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
+shoal.add_section("Tables of counts and flows", "tabulate")
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
 shoal.add_section("Exchange with other tools", cli_check.check, cli_publish.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")

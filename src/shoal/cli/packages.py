@@ -15,6 +15,7 @@ _PACKAGE_OF: Final = {
     "find": "shoal-desk",
     "reproduce": "shoal-papers",
     "collect": "shoal-collect",
+    "tabulate": "shoal-tables",
 }
 
 

@@ -1,0 +1,1 @@
+"""Tables of counts and flows under differential privacy, which a stranger can check."""

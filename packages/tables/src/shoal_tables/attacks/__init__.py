@@ -1,0 +1,1 @@
+"""Adversaries on tables, each beside guessing and beside what the promise allows."""

@@ -1,0 +1,196 @@
+"""The manifest of a table: everything that decides its numbers. README.md, "Meaning", says how."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from shoal.errors import InputError
+from shoal.release_folder.files import require_plain_file
+from shoal.runtime.json_values import require_unique_keys
+
+MANIFEST_FILE: Final = "manifest.json"
+TABLE_FILE: Final = "table.parquet"
+ZONES_FILE: Final = "zones.parquet"
+REPORT_FILE: Final = "report.html"
+COVERAGE: Final = 0.95
+"""Of the intervals ``low`` to ``high``."""
+STAYS: Final = ("0-15", "15-60", "60-240", "240+")
+"""Classes of the length of a visit in minutes, each with its lower end."""
+STAY_STARTS_S: Final = (0, 900, 3600, 14400)
+NIGHT_BEGINS_MIN: Final = 20 * 60
+NIGHT_ENDS_MIN: Final = 6 * 60
+
+Kind = Literal["presence", "flows", "dwell", "homes"]
+Unit = Literal["person", "person-day"]
+
+COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
+    "presence": ("zone", "hour", "day"),
+    "flows": ("origin", "destination", "hour", "day"),
+    "dwell": ("zone", "stay", "day"),
+    "homes": ("zone",),
+}
+"""The columns that name the cells of each kind of table; the first changes slowest."""
+
+_LARGEST: Final = 1 << 24  # bytes of a readable manifest
+_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+_Text = Annotated[str, StringConstraints(max_length=4000)]
+_Label = Annotated[str, StringConstraints(min_length=1, max_length=40)]
+_Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+_Whole = Annotated[int, Field(ge=0, le=1 << 53)]
+_Positive = Annotated[int, Field(ge=1, le=1 << 53)]
+
+
+class Zones(BaseModel):
+    """Where zones come from. Fields that a kind does not need are null."""
+
+    model_config = _STRICT
+
+    kind: Literal["grid", "polygons", "h3", "cells"]
+    n_zones: _Positive
+    crs: _Text | None
+    """Of the geometries in ``zones.parquet``; null for local meters."""
+    side_m: _Positive | None = None
+    x0: int | None = None
+    y0: int | None = None
+    columns: _Positive | None = None
+    rows: _Positive | None = None
+    """The squares of a grid; x0 and y0, in meters of the plane, are its southwest corner."""
+    resolution: Annotated[int, Field(ge=0, le=15)] | None = None
+    """Of H3 cells."""
+    source: _Text | None = None
+    source_sha256: _Digest | None = None
+    """The file of polygons or cells."""
+
+
+class Trips(BaseModel):
+    """What a trip is; ``radius_m`` and ``least_s`` belong to the definition ``stays``."""
+
+    model_config = _STRICT
+
+    definition: Literal["stays", "zones"]
+    radius_m: _Positive | None = None
+    least_s: _Positive | None = None
+
+
+class Promise(BaseModel):
+    """User-level differential privacy, and the numbers that it follows from."""
+
+    model_config = _STRICT
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    rho: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    granularity: _Positive
+    sensitivity: _Positive
+    """The bound in L2 of one unit's integers; the bound itself is sensitivity / granularity."""
+    bound_source: _Text
+    sigma: _Positive
+    half_width: _Whole
+    """Of the intervals, in the secret file's integers."""
+    mechanism: Literal["discrete Gaussian"]
+    sampler: _Text
+    """The library and version that drew the noise."""
+
+    @property
+    def bound(self) -> float:
+        """In L2, in people or trips a day."""
+        return self.sensitivity / self.granularity
+
+
+class LedgerEntry(BaseModel):
+    """The row of the ledger that paid for this table."""
+
+    model_config = _STRICT
+
+    people: _Digest
+    """SHA-256 of the name that the publisher gave to the people."""
+    entry: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+
+
+class TableManifest(BaseModel):
+    """Everything that a table states."""
+
+    model_config = _STRICT
+
+    kind: Literal["tables"]
+    format_version: Literal[1]
+    shoal_version: _Text
+    table: Kind
+    unit: Unit
+    zones: Zones
+    plane: _Text | None
+    """The plane of x and y in meters; null for local meters."""
+    reading: dict[str, Any]
+    first_day: date
+    last_day: date
+    day_of: dict[date, _Label]
+    """The day of the cells that each date of the period counts in; empty for homes."""
+    hours: tuple[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(le=1440)]], ...]
+    """Local minutes since midnight, begin and end; empty for dwell and homes."""
+    trips: Trips | None
+    """For flows."""
+    longest_gap_s: _Positive
+    promise: Promise
+    ledger: LedgerEntry | None
+    publishable: bool
+    files: dict[Literal["table.parquet", "zones.parquet", "report.html"], _Digest]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that name the cells."""
+        return COLUMNS[self.table]
+
+
+def hour_label(begin_min: int, end_min: int) -> str:
+    """The text of an interval in the column ``hour``.
+
+    Examples
+    --------
+    >>> hour_label(360, 600)
+    '06:00-10:00'
+    """
+    begin, end = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (begin_min, end_min))
+    return f"{begin}-{end}"
+
+
+def days_in_order(day_of: dict[date, str]) -> tuple[str, ...]:
+    """The distinct days of the cells, in the order of their first dates."""
+    return tuple(dict.fromkeys(day_of[one] for one in sorted(day_of)))
+
+
+def read_table_manifest(folder: Path) -> TableManifest:
+    """Read the manifest of a folder with a table.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that ``shoal tabulate`` wrote.
+
+    Returns
+    -------
+    TableManifest
+        What the table states.
+
+    Raises
+    ------
+    InputError
+        When the file is absent or is no manifest of a table.
+    """
+    path = folder / MANIFEST_FILE
+    require_plain_file(path, _LARGEST)
+    try:
+        entries = json.loads(path.read_bytes(), object_pairs_hook=require_unique_keys)
+        return TableManifest.model_validate(entries)
+    except (OSError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read; check the file") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"] if part in TableManifest.model_fields)
+        raise InputError(
+            f"{path} is no manifest of a table: {where or 'the document'}: {first['msg']}"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{path} is no manifest of a table: it is no JSON") from error

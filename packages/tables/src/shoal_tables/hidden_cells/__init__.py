@@ -1,0 +1,1 @@
+"""Tables made elsewhere: which hidden cells follow from the others."""
