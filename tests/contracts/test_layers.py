@@ -89,7 +89,11 @@ def forbidden_imports(copy: Path) -> list[str]:
 def test_a_new_file_anywhere_is_under_the_rules(copy: Path) -> None:
     forbidden, upward = forbidden_imports(copy), upward_imports(copy)
     assert len(upward) > 30
-    assert {line.split(".")[0] for line in (*upward, *forbidden)} == {"shoal", "shoal_collect", "shoal_tables"}
+    assert {line.split(".")[0] for line in (*upward, *forbidden)} == {
+        "shoal",
+        "shoal_collect",
+        "shoal_tables",
+    }
     assert len(forbidden) > 30
     outcome = lint(copy)
     assert outcome.returncode == 1
