@@ -174,7 +174,9 @@ def yjmob(table: Table) -> Table:
             return numbers(batch.column(name), f"column '{name}' of {table.name}")
 
         (days, day_known), (slots, slot_known) = values(day), values(slot)
-        readable = day_known & slot_known & (slots >= 0) & (slots < DAY_S // _SLOT_S) & (days >= 0)
+        readable = (
+            day_known & slot_known & (slots >= 0) & (slots < DAY_S // _SLOT_S) & (days >= 0) & (days < DAY_S)
+        )
         seconds = np.where(readable, days, 0) * DAY_S + np.where(readable, slots, 0) * _SLOT_S
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"t", "x", "y"}}
         columns["t"] = pa.array(seconds.astype(np.int64), mask=~readable)

@@ -18,6 +18,18 @@ from shoal.io.formats.xml_files import BROKEN_ARCHIVE
 from shoal.model.intake import Reading
 
 _ROWS: Final = 1 << 14
+_MOST_UNPACKED_BYTES: Final = 1 << 30
+_MOST_UNPACKED: Final = 100  # times the size of the file
+_CELLS: Final = 1 << 24  # half a gigabyte
+_NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
+_WIDE: Final = re.compile(rb"""r=["']([A-Za-z]{2,3})\d""")
+_ROW: Final = re.compile(rb"""r=["'][A-Za-z]{0,3}(\d{1,7})["']""")
+_BLOCK_BYTES: Final = 1 << 20
+_REFERENCE_BYTES: Final = 16
+_FAR: Final = (
+    "{name} has a cell so far from the others that the sheet between them fills the memory; delete the empty "
+    "rows and columns behind the data, or save the sheet as CSV"
+)
 _WORKBOOK: Final = bytes.fromhex("0908100000060500")  # the record that begins one of Excel 97 and later
 _DATE_1904: Final = 0x22
 _END: Final = 0x0A
@@ -43,10 +55,13 @@ def open_table(path: Path, reading: Reading) -> Table:
             "the cells of its times the format of a date and time, and leave out --time-unit serial-days"
         )
     try:
+        _require_near_cells(path)
         sheet = _choose_sheet(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
-    except (CalamineError, OSError, ValueError) as error:
+    except (CalamineError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
+        if "Cell limit" in str(error):
+            raise InputError(_FAR.format(name=path.name)) from error
         raise InputError(
             f"{path.name} is no whole spreadsheet, or needs a password; save it again"
         ) from error
@@ -60,6 +75,45 @@ def open_table(path: Path, reading: Reading) -> Table:
             yield 0.0, text_batch(part, columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches)
+
+
+def _require_near_cells(path: Path) -> None:
+    """Refuse an .xlsx that the library would unfold into far more cells than it holds, before it tries.
+
+    The library reserves the rectangle around all cells, and ends the process if memory is short.
+    """
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as book:
+        unpacked = sum(part.file_size for part in book.infolist())
+        if unpacked > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED * path.stat().st_size):
+            raise InputError(
+                f"{path.name} unpacks to {unpacked / 2**20:,.0f} MiB, which no spreadsheet needs"
+            )
+        for part in book.namelist():
+            if not part.lower().startswith("xl/worksheets/sheet"):
+                continue
+            width = max(map(_column, _in_blocks(book, part, _WIDE)), default=_NARROW)
+            height = max(map(int, _in_blocks(book, part, _ROW)), default=0) if width > _NARROW else 0
+            if width * height > max(_CELLS, book.getinfo(part).file_size):
+                raise InputError(_FAR.format(name=path.name))
+
+
+def _in_blocks(book: zipfile.ZipFile, part: str, pattern: re.Pattern[bytes]) -> Iterator[bytes]:
+    """Matches of a short pattern, in little memory."""
+    before = b""
+    with book.open(part) as file:
+        while block := file.read(_BLOCK_BYTES):
+            yield from pattern.findall(before + block)
+            before = block[-_REFERENCE_BYTES:]
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column: Z is 26, AA is 27."""
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - ord("A") + 1
+    return number
 
 
 def _choose_sheet(name: str, requested: str | None, book: Any) -> Any:

@@ -1,6 +1,7 @@
 """FIT files of sports devices, through fitdecode (extra ``fit``); the person is the file."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
+NO_DATE: Final = "time of the device's clock before it knew the date"
 _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a circle
 
 
@@ -25,6 +27,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
             "FIT files need fitdecode; install it with: pip install 'shoal[fit]'"
         ) from error
     owner = (stem_of(path.name), path.resolve().parent.name)
+    unreadable: dict[str, int] = {}
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         rows: list[tuple[str, ...]] = []
@@ -45,9 +48,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
                         device = str(frame.get_value("serial_number", fallback="") or "")
                     if frame.name == "record":
                         time = frame.get_value("timestamp", fallback=None)
-                        rows.append(
-                            (*owner, device, "" if time is None else time.isoformat(), *_place(frame))
-                        )
+                        if isinstance(time, int):  # seconds since the device was switched on
+                            unreadable[NO_DATE] = unreadable.get(NO_DATE, 0) + 1
+                            continue
+                        when = time.isoformat() if isinstance(time, datetime) else ""
+                        rows.append((*owner, device, when, *_place(frame)))
         except (fitdecode.FitError, *BROKEN_GZIP, ValueError, KeyError) as error:
             raise InputError(
                 f"{path.name} is not a whole FIT file; it may be cut off: copy it again"
@@ -55,12 +60,17 @@ def open_table(path: Path, _reading: Reading) -> Table:
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     return Table(
-        name=path.name, columns=COLUMNS, batches=batches, owners=owners_of_file(path), settings={"id": "uid"}
+        name=path.name,
+        columns=COLUMNS,
+        batches=batches,
+        owners=owners_of_file(path),
+        settings={"id": "uid"},
+        unreadable=unreadable,
     )
 
 
 def _place(frame: Any) -> tuple[str, str]:
     pair = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
-    if None in pair:
+    if not all(isinstance(value, int) for value in pair):
         return "", ""
     return str(pair[0] * _DEGREES), str(pair[1] * _DEGREES)

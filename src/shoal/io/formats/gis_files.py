@@ -1,5 +1,6 @@
 """GeoPackage, FlatGeobuf and Shapefile through pyogrio (extra ``geo``): one layer of points."""
 
+import codecs
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,8 @@ from shoal.io.formats.tables import Geometry, Table
 from shoal.model.intake import Reading
 
 _GEOMETRY: Final = "geometry"
+_BLOCK_BYTES: Final = 1 << 20
+_TAKEN_AS: Final = "the text of {name} is taken as {encoding}; a .cpg file beside it names another encoding"
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -34,6 +37,10 @@ def open_table(path: Path, reading: Reading) -> Table:
             f"{path.name} is not a whole {path.suffix[1:]} file; a Shapefile needs its .shx and .dbf beside "
             "it"
         ) from error
+    encoding = (
+        about["encoding"] if about["encoding"] != "UTF-8" and not _is_utf8(path.with_suffix(".dbf")) else None
+    )
+    notes = [_TAKEN_AS.format(name=path.name, encoding=encoding)] if encoding else []
     has_geometry = about["geometry_type"] is not None
     crs = about["crs"]
 
@@ -41,13 +48,19 @@ def open_table(path: Path, reading: Reading) -> Table:
         fields = [name for name in columns if name in names]
         try:
             with pyogrio.open_arrow(
-                path, layer=layer, columns=fields, read_geometry=_GEOMETRY in columns, use_pyarrow=True
+                path,
+                layer=layer,
+                columns=fields,
+                read_geometry=_GEOMETRY in columns,
+                use_pyarrow=True,
+                encoding=encoding,
             ) as (meta, reader):
                 geometry_name = meta["geometry_name"] or "wkb_geometry"
                 for batch in reader:
+                    batch.validate(full=True)  # text may be none
                     renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
                     yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
-        except (DataSourceError, DataLayerError, pa.ArrowException) as error:
+        except (DataSourceError, DataLayerError, pa.ArrowException, OSError) as error:
             raise InputError(f"{path.name} broke off while its rows were read; copy it again") from error
 
     return Table(
@@ -55,7 +68,21 @@ def open_table(path: Path, reading: Reading) -> Table:
         columns=(*names, *([_GEOMETRY] if has_geometry else [])),
         batches=batches,
         geometry=Geometry(column=_GEOMETRY, crs=crs) if has_geometry else None,
+        notes=notes,
     )
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether the records of a .dbf are UTF-8 text; programs write that without saying so."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with path.open("rb") as file:
+            file.seek(int.from_bytes(file.read(10)[8:], "little"))
+            while block := file.read(_BLOCK_BYTES):
+                decoder.decode(block)
+    except (UnicodeDecodeError, OSError):
+        return False
+    return True
 
 
 def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> str:

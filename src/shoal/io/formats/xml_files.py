@@ -52,7 +52,7 @@ def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[t
                     if event == "end":
                         yield tag, element
         parser.close()
-    except (ElementTree.ParseError, UnicodeDecodeError, ValueError, *BROKEN_GZIP) as error:
+    except (ElementTree.ParseError, LookupError, ValueError, *BROKEN_GZIP) as error:  # LookupError: encodings
         raise InputError(
             f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
         ) from error

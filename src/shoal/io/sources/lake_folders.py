@@ -62,6 +62,7 @@ def open_table(folder: Path, kind: str) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         for batch in batches_of(list(columns)):
+            batch.validate(full=True)  # a damaged file may hold text that is none
             for begin in range(0, batch.num_rows, BATCH_ROWS):
                 yield 0.0, batch.select(list(columns)).slice(begin, BATCH_ROWS)
 

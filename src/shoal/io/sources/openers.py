@@ -148,7 +148,7 @@ def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         lake = Path(source)
-        return lake.name, [lambda: note_unused_settings(lake_folders.open_table(lake, kind), reading)]
+        return lake.name, [partial(_open_lake, lake, kind, reading)]
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
@@ -186,21 +186,36 @@ def _numbers(names: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _numbered(name: str, number: str) -> Iterator[None]:
+def _numbered(name: str, number: str = "") -> Iterator[None]:
+    """Add the number of the file to messages about it, and say what failures of libraries mean."""
     try:
         yield
     except InputError as error:
         if not number or type(error) is not InputError:
             raise
         raise InputError(error.cli_message.replace(name, f"{name}{number}", 1)) from error
+    except PermissionError:
+        raise
+    except BaseException as error:
+        # libraries in Rust panic where their authors expected no damage
+        if not isinstance(error, (pa.ArrowException, OSError, UnicodeError)) and (
+            type(error).__name__ != "PanicException"
+        ):
+            raise
+        raise InputError(f"{name}{number} is damaged and cannot be read to its end; copy it again") from error
 
 
-def _numbering(table: Table, number: str) -> Table:
+def _numbering(table: Table, number: str = "") -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         with _numbered(table.name, number):
             yield from table.batches(columns)
 
-    return replace(table, batches=batches) if number else table
+    return replace(table, batches=batches)
+
+
+def _open_lake(folder: Path, kind: str, reading: Reading) -> Table:
+    with _numbered(folder.name):
+        return _numbering(note_unused_settings(lake_folders.open_table(folder, kind), reading))
 
 
 def _standard_input(reading: Reading) -> Table:

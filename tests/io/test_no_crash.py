@@ -1,0 +1,151 @@
+"""Files that ended in a traceback, an abort or a full memory once: a clear refusal, or rows that are read."""
+
+import struct
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from foreign_files import FILES, installed
+from foreign_writers import GPX, delta, fit_bytes, packed, text, zipped
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.io.formats.fit_files import NO_DATE
+
+SECONDS_ON = 4711  # of a device, far below the first date of FIT
+
+
+def refusal(source: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source)
+    assert "\n" not in str(caught.value)
+    return caught.value.cli_message
+
+
+def checked_fit(content: bytes) -> bytes:
+    """The content with a right checksum at its end."""
+    from foreign_writers import _fit_crc
+
+    return content[:-2] + struct.pack("<H", _fit_crc(content[:-2]))
+
+
+def test_fit_records_of_a_device_without_a_date_are_counted(tmp_path: Path) -> None:
+    if not installed("fitdecode"):
+        pytest.skip("fitdecode is not installed")
+    whole = fit_bytes()
+    first = whole.rindex(struct.pack("<B", 1) + whole[-2 - 13 - 13 - 13 + 1 : -2 - 13 - 13 - 13 + 5])
+    dateless = checked_fit(whole[: first + 1] + struct.pack("<I", SECONDS_ON) + whole[first + 5 :])
+    got = read(packed("run.fit", dateless)(tmp_path))
+    assert got.n_samples == 1
+    assert got.intake.dropped[NO_DATE] == 1
+
+
+def shapefile(place: Path, name: str, encoding: str) -> Path:
+    import geopandas
+
+    points = geopandas.points_from_xy([2.35, 2.36], [48.85, 48.86])
+    frame = geopandas.GeoDataFrame(
+        {"uid": [name, "bob"], "t": ["2024-05-01T12:00:00Z"] * 2}, geometry=points, crs=4326
+    )
+    frame.to_file(place / "x.shp", encoding=encoding)
+    (place / "x.cpg").unlink()
+    table = (place / "x.dbf").read_bytes()
+    (place / "x.dbf").write_bytes(table[:29] + b"\0" + table[30:])  # no mark of a language either
+    return place / "x.shp"
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-8"])
+def test_a_shapefile_that_does_not_say_its_encoding(tmp_path: Path, encoding: str) -> None:
+    if not installed("geopandas"):
+        pytest.skip("geopandas is not installed")
+    got = read(shapefile(tmp_path, "Jürgen", encoding))
+    assert got.ids == ("Jürgen", "bob")
+    assert any("x.shp is taken as ISO-8859-1" in note for note in got.intake.notes) == (encoding != "UTF-8")
+
+
+def test_text_in_a_geopackage_that_is_none(tmp_path: Path) -> None:
+    if not installed("geopandas"):
+        pytest.skip("geopandas is not installed")
+    path = FILES["GeoPackage"].write(tmp_path)
+    assert isinstance(path, Path)
+    path.write_bytes(path.read_bytes().replace(b"annG", b"\xfcnnG").replace(b"ann", b"\xfcnn"))
+    assert "broke off" in refusal(path)
+
+
+def sheet(rows: str, place: Path) -> Path:
+    sound = FILES["Excel"].write(place)
+    assert isinstance(sound, Path)
+    with zipfile.ZipFile(sound) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    members[name] = members[name].replace(b"</sheetData>", rows.encode() + b"</sheetData>")
+    return Path(str(zipped("far.xlsx", members)(place)))
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_cell_far_from_the_others_does_not_fill_the_memory(tmp_path: Path, quote: str) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    for ref in ("XFD1048576", "ZZ1048576"):
+        far = f"<row r={quote}1048576{quote}><c r={quote}{ref}{quote}><v>1</v></c></row>"
+        assert "a cell so far from the others" in refusal(sheet(far, tmp_path))
+    near = '<row r="900"><c r="AB900"><v>1</v></c></row>'  # a stray cell is a row without an id
+    assert read(sheet(near, tmp_path)).intake.dropped["empty id"] == 1
+
+
+def test_a_spreadsheet_that_unpacks_to_far_more_than_it_is(tmp_path: Path) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    path = sheet("", tmp_path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/b.xml", "w") as file:
+        for _ in range(1100):
+            file.write(b" " * (1 << 20))
+    assert "unpacks to 1,100 MiB, which no spreadsheet needs" in refusal(path)
+
+
+def test_xml_in_an_encoding_that_does_not_exist(tmp_path: Path) -> None:
+    assert "is not a whole GPX file" in refusal(
+        text("a.gpx", '<?xml version="1.0" encoding="UTF-88"?>' + GPX.partition("?>")[2])(tmp_path)
+    )
+
+
+def test_a_damaged_file_of_a_delta_table(tmp_path: Path) -> None:
+    if not installed("deltalake"):
+        pytest.skip("deltalake is not installed")
+    folder = delta(tmp_path)
+    for part in folder.glob("*.parquet"):
+        part.write_bytes(part.read_bytes()[:-9])
+    assert refusal(folder) == "delta is damaged and cannot be read to its end; copy it again"
+
+
+def test_days_beyond_all_calendars(tmp_path: Path) -> None:
+    days = text("yj.csv", "uid,d,t,x,y\n1,1e309,3,4,5\n1,2,3,4,5\n")(tmp_path)
+    got = read(days)
+    assert got.n_samples == 1
+    assert got.intake.dropped["empty or unreadable time"] == 1
+
+
+def test_a_flatgeobuf_cut_in_its_last_feature(tmp_path: Path) -> None:
+    if not installed("geopandas"):
+        pytest.skip("geopandas is not installed")
+    path = FILES["FlatGeobuf"].write(tmp_path)
+    assert isinstance(path, Path)
+    path.write_bytes(path.read_bytes()[:-30])
+    assert "broke off while its rows were read" in refusal(path)
+
+
+def test_a_panic_of_a_library_is_a_refusal() -> None:
+    """As of pyo3, whose panics are no Exception."""
+    from shoal.io.sources.openers import _numbered
+
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(InputError, match=r"x\.xlsx is damaged"), _numbered("x.xlsx"):
+        raise panic
+    with pytest.raises(KeyboardInterrupt), _numbered("x.xlsx"):
+        raise KeyboardInterrupt
+    with (
+        pytest.raises(InputError, match=r"x.arrow \(file 2 of 3\) is damaged"),
+        _numbered("x.arrow", " (file 2 of 3)"),
+    ):
+        raise pa.ArrowInvalid("of libraries")
