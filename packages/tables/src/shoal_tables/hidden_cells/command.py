@@ -1,0 +1,144 @@
+"""``shoal check TABLE --kind ...``: tables made elsewhere."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from shoal.cli.options import PATH, OutputOptions, output_options
+from shoal.cli.sections import Command
+from shoal.cli.terminal import print_result
+from shoal.units import counted
+
+if TYPE_CHECKING:
+    from shoal_tables.hidden_cells.checking import HiddenCells
+
+_KINDS: Final = ("flows", "presence", "dwell", "homes")
+_SHOWN: Final = 5
+
+
+@click.command(
+    "check",
+    cls=Command,
+    examples=(
+        (
+            "shoal check flows.csv --kind flows --hidden-range 1-9",
+            "which cells below 10 follow from the totals in the same file",
+        ),
+        (
+            "shoal check june.csv --kind presence --earlier may.csv --absent hidden",
+            "and what two versions tell of people who were erased in between",
+        ),
+    ),
+    epilog="Exit 0: no hidden cell follows; 1: some follow exactly; 2: bad input; "
+    "3: none so far, but --minutes ran out.",
+)
+@click.argument("table", type=PATH, metavar="TABLE")
+@click.option(
+    "--kind",
+    type=click.Choice(_KINDS),
+    required=True,
+    help="What a cell counts: flows (columns origin, destination), presence (zone), dwell (zone, stay) or homes "
+    "(zone); with hour and day if the table has them. A sum has 'total' in a column.",
+)
+@click.option("--count", metavar="COLUMN", help="The column of counts. [default: recognized, e.g. count, trips]")
+@click.option("--hidden-range", metavar="LOW-HIGH", help="The counts that were hidden, such as 1-9. [default: any]")
+@click.option(
+    "--absent", type=click.Choice(("zero", "hidden")), help="What a cell without a row is. [default: asks]"
+)
+@click.option("--rounded-to", type=click.IntRange(min=1), default=1, metavar="N", help="Counts are rounded to N.")
+@click.option("--rounded-at-random", is_flag=True, help="Up or down at random, and not to the nearest.")
+@click.option("--nested", type=PATH, metavar="FILE", help="Nested zones: a table with columns zone and parent.")
+@click.option(
+    "--earlier",
+    type=PATH,
+    metavar="FILE",
+    help="The same table before people left the data: what the two tell about them.",
+)
+@click.option(
+    "--minutes", type=click.FloatRange(min=0), default=10.0, show_default=True, help="The time to spend."
+)
+@click.option("--output", type=PATH, metavar="FILE.csv", help="Write the range of each hidden cell (secret).")
+@output_options
+def check(
+    table: Path,
+    kind: str,
+    count: str | None,
+    hidden_range: str | None,
+    absent: str | None,
+    rounded_to: int,
+    rounded_at_random: bool,
+    nested: Path | None,
+    earlier: Path | None,
+    minutes: float,
+    output: Path | None,
+    **options: object,
+) -> int:
+    """Find the hidden cells of TABLE, which another tool published, that follow from what it shows.
+
+    Ranges come from linear programs over all public cells and sums; no raw data are needed.
+    """
+    from shoal.errors import OutputError
+    from shoal_tables.hidden_cells.checking import check_table
+    from shoal_tables.hidden_cells.reading import Rules
+
+    settings = OutputOptions.take(options)
+    if output is not None and output.exists():
+        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    found = check_table(
+        table,
+        kind,
+        rules=Rules(_range(hidden_range), rounded_to, rounded_at_random),
+        absent=absent,
+        nested=nested,
+        earlier=earlier,
+        count=count,
+        seconds=60 * minutes,
+    )
+    if output is not None:
+        _write(found, output)
+    print_result(settings.as_json, found.to_json(), _lines(found), well=not found.exit_code)
+    return found.exit_code
+
+
+def _range(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdecimal() and high.isdecimal()):
+        raise click.UsageError(f"--hidden-range {text} is no range; write for example 1-9")
+    return int(low), int(high)
+
+
+def _write(found: "HiddenCells", output: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from shoal.runtime.staging import explain_write_errors
+
+    with explain_write_errors(output):
+        csv.write_csv(pa.table(found.rows()), output)
+
+
+def _lines(found: "HiddenCells") -> list[str]:
+    facts = found.to_json()
+    lines = [
+        f"{counted(facts['cells'], 'cell')}, {facts['hidden']:,} of them hidden or rounded",
+        f"follow exactly: {facts['exact']:,}; to within 2: {facts['within_2']:,}; without an upper bound: "
+        f"{facts['unbounded']:,}",
+    ]
+    if facts["lost"] is not None:
+        lines.append(
+            f"since the earlier version: {counted(facts['lost']['certain'], 'cell')} certainly lost a count "
+            f"({facts['lost']['exact']:,} exactly known), {facts['lost']['at_least']:,} in all at least"
+        )
+    rows = found.rows()
+    exact = [row for row, (low, high) in enumerate(zip(rows["low"], rows["high"], strict=True)) if low == high]
+    for row in exact[:_SHOWN]:
+        cell = ", ".join(f"{name} {rows[name][row]}" for name in found.columns)
+        lines.append(f"  {cell}: {rows['low'][row]:,}")
+    if facts["not_proved_tight"]:
+        lines.append(
+            f"note: {counted(facts['not_proved_tight'], 'range')} may be wider than what follows; give more --minutes"
+        )
+    return lines

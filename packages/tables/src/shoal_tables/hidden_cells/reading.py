@@ -1,0 +1,215 @@
+"""Read a published table of counts: keys, and the range in which each count lies."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from shoal.errors import InputError, MisuseError
+
+KEYS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "flows": (("origin", "destination"), ("hour", "day")),
+    "presence": (("zone",), ("hour", "day")),
+    "dwell": (("zone", "stay"), ("day",)),
+    "homes": (("zone",), ()),
+}
+"""For each kind of table, the columns that it must have and those that it may have."""
+
+ZONES: Final = ("zone", "origin", "destination")
+TOTALS: Final = frozenset({"total", "all", "sum"})
+_HIDDEN: Final = frozenset({"", "*", "x", "c", ".", "..", "...", "na", "n/a", "nan", "null", "hidden"})
+_BELOW: Final = re.compile(r"<\s*(=?)\s*(\d{1,12})")
+_COUNTS: Final = ("count", "trips", "people", "flow", "n", "value", "freq")
+_LARGEST: Final = 1e12
+
+Key = tuple[str, ...]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as it was published.
+
+    Parameters
+    ----------
+    columns
+        The names of the key columns.
+    keys
+        The key of each row, in the order of ``columns``.
+    low, high
+        The range of each row's true count; ``high`` is infinite where nothing bounds it.
+    hidden
+        Whether the row shows no number.
+    """
+
+    columns: tuple[str, ...]
+    keys: tuple[Key, ...]
+    low: Floats
+    high: Floats
+    hidden: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the publisher hid and rounded, as far as this is public.
+
+    Parameters
+    ----------
+    hidden_range
+        The least and the largest count of a hidden cell that no sum is; None where this is unknown.
+    rounded_to
+        Shown counts are multiples of this number; 1 where they are exact.
+    at_random
+        Whether counts are rounded up or down at random, and not to the nearest multiple.
+    """
+
+    hidden_range: tuple[int, int] | None = None
+    rounded_to: int = 1
+    at_random: bool = False
+
+    def __post_init__(self) -> None:
+        if self.rounded_to < 1:
+            raise MisuseError(f"--rounded-to {self.rounded_to} is no step; give a whole number above 0")
+        if self.hidden_range is not None and not 0 <= self.hidden_range[0] <= self.hidden_range[1]:
+            raise MisuseError("--hidden-range needs two whole numbers from the least to the largest, such as 1-9")
+        if self.at_random and self.rounded_to == 1:
+            raise MisuseError("--rounded-at-random needs the step: give --rounded-to, for example 3")
+
+    @property
+    def reach(self) -> int:
+        """The furthest that a shown count lies from the true one."""
+        return self.rounded_to - 1 if self.at_random else self.rounded_to // 2
+
+
+def read_published(path: Path, kind: str, rules: Rules, count: str | None = None) -> PublishedTable:
+    """Read a CSV or Parquet file with a row for each published cell or sum.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        flows, presence, dwell or homes.
+    rules
+        How the publisher hid and rounded.
+    count
+        The column of counts; None = recognized by its name.
+
+    Raises
+    ------
+    InputError
+        For a file without the columns of its kind, a cell that appears twice, or an unreadable count.
+    """
+    table = _open(path)
+    names = {name.strip().lower(): name for name in table.column_names}
+    required, optional = KEYS[kind]
+    absent = [name for name in required if name not in names]
+    if absent:
+        raise InputError(
+            f"{path.name} has no column '{absent[0]}', which a table of {kind} needs; "
+            f"its columns: {', '.join(table.column_names)}"
+        )
+    columns = (*required, *(name for name in optional if name in names))
+    texts = [_texts(table[names[name]]) for name in columns]
+    keys = tuple(zip(*texts, strict=True))
+    if not keys:
+        raise InputError(f"{path.name} has no rows; nothing can be checked")
+    _require_keys(path, columns, keys)
+    low, high, hidden = _ranges(path, _texts(table[_count_column(path, names, count)]), rules)
+    return PublishedTable(columns, keys, low, high, hidden)
+
+
+def read_parents(path: Path) -> dict[str, str]:
+    """Read nested zones: a CSV or Parquet file with columns zone and parent."""
+    table = _open(path)
+    if not {"zone", "parent"} <= set(table.column_names):
+        raise InputError(f"{path.name} needs the columns zone and parent")
+    zones, parents = _texts(table["zone"]), _texts(table["parent"])
+    parent_of = {zone: parent for zone, parent in zip(zones, parents, strict=True) if parent}
+    if len(set(zones)) < len(zones):
+        raise InputError(f"{path.name} names a zone twice; each zone has one parent")
+    for zone in parent_of:
+        above, steps = zone, 0
+        while above in parent_of:
+            above, steps = parent_of[above], steps + 1
+            if steps > len(parent_of):
+                raise InputError(f"{path.name}: zone '{zone}' lies in itself; parents must form a tree")
+    return parent_of
+
+
+def _open(path: Path) -> Any:
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return parquet.ParquetFile(path).read()
+        with path.open("rb") as file:
+            names = file.readline().decode("utf-8-sig").rstrip("\r\n")
+        separator = max(",;\t", key=names.count)
+        as_text = {name.strip('"'): pa.string() for name in names.split(separator)}
+        return csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(column_types=as_text, strings_can_be_null=False),
+        )
+    except (OSError, UnicodeDecodeError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path.name} cannot be read as a table in CSV or Parquet: {error}") from error
+
+
+def _texts(column: Any) -> list[str]:
+    return ["" if value is None else str(value).strip() for value in column.to_pylist()]
+
+
+def _require_keys(path: Path, columns: Sequence[str], keys: Sequence[Key]) -> None:
+    rows: dict[Key, int] = {}
+    for row, key in enumerate(keys, 1):
+        if not all(key):
+            raise InputError(f"{path.name}, row {row}: '{columns[key.index('')]}' is empty")
+        if key in rows:
+            raise InputError(f"{path.name}: rows {rows[key]} and {row} are the same cell; leave one out")
+        rows[key] = row
+
+
+def _count_column(path: Path, names: Mapping[str, str], count: str | None) -> str:
+    if count is not None:
+        if count.lower() not in names:
+            raise InputError(f"{path.name} has no column '{count}'; name the counts with --count")
+        return names[count.lower()]
+    recognized = [names[name] for name in _COUNTS if name in names]
+    if len(recognized) != 1:
+        raise InputError(f"{path.name}: which column holds the counts? Name it with --count")
+    return recognized[0]
+
+
+def _ranges(path: Path, texts: Sequence[str], rules: Rules) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    low, high = np.zeros(len(texts)), np.full(len(texts), np.inf)
+    hidden = np.zeros(len(texts), dtype=bool)
+    for row, text in enumerate(texts):
+        below = _BELOW.fullmatch(text)
+        if below or text.lower() in _HIDDEN:
+            hidden[row] = True
+            if below:
+                high[row] = int(below[2]) - (not below[1])
+            continue
+        value = _whole(text)
+        if value is None:
+            raise InputError(
+                f"{path.name}, row {row + 1}: the count is neither a whole number from 0 to {_LARGEST:.0e}, nor a "
+                "mark of a hidden cell (empty, *, x, c, .., <10); of means, give sums"
+            )
+        if value % rules.rounded_to:
+            raise InputError(f"{path.name}, row {row + 1}: the count is no multiple of --rounded-to")
+        low[row], high[row] = max(value - rules.reach, 0), value + rules.reach
+    return low, high, hidden
+
+
+def _whole(text: str) -> int | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if 0 <= value <= _LARGEST and value == int(value) else None
