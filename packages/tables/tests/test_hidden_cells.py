@@ -95,7 +95,10 @@ def test_rounded_cells_are_ranges(tmp_path: Path, rules: Rules, expected: tuple[
 def test_totals_undo_rounding(tmp_path: Path) -> None:
     """10 and 10 with a total of 25: both rounded to 5; only 12 + 12 = 24 or more is left."""
     table = _file(tmp_path, "zone,count\na,10\nb,10\ntotal,25\n")
-    assert _ranges(check_table(table, "homes", rules=Rules(rounded_to=5))) == {("a",): (11, 12), ("b",): (11, 12)}
+    assert _ranges(check_table(table, "homes", rules=Rules(rounded_to=5))) == {
+        ("a",): (11, 12),
+        ("b",): (11, 12),
+    }
 
 
 def test_an_erasure_between_two_versions_is_told(tmp_path: Path) -> None:
@@ -211,7 +214,9 @@ def test_cells_without_a_row_are_asked_for_where_sums_depend_on_them(tmp_path: P
 def test_ranges_are_true_and_marked_when_time_runs_out(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 20, (12, 12))
-    lines = [(f"z{i}", f"z{j}", "" if counts[i, j] < 10 else counts[i, j]) for i in range(12) for j in range(12)]
+    lines = [
+        (f"z{i}", f"z{j}", "" if counts[i, j] < 10 else counts[i, j]) for i in range(12) for j in range(12)
+    ]
     lines += [(f"z{i}", "total", counts[i].sum()) for i in range(12)]
     lines += [("total", f"z{j}", counts[:, j].sum()) for j in range(12)]
     path = tmp_path / "table.csv"

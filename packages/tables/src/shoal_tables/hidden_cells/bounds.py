@@ -1,8 +1,8 @@
 """The least and the largest value of each unknown count that agree with all public sums.
 
-First every sum narrows the range of its cells. What is left falls into independent blocks, each with a linear
-program (HiGHS). A solution that reaches the end of a range proves that end for all cells that it touches; where no
-solution does, the cell is minimized and maximized alone, in whole numbers.
+First every sum narrows the range of its cells. The rest falls into independent blocks, each with a linear
+program (HiGHS). A solution that reaches the end of a range proves that end for all cells that it touches;
+where no solution does, the cell is minimized and maximized alone, in whole numbers.
 """
 
 import time
@@ -81,7 +81,7 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
 
 
 def narrow(system: System) -> tuple[Floats, Floats]:
-    """Narrow each range by every public sum and the ranges of the other cells in it, until nothing changes."""
+    """Narrow each range by every sum and the ranges of the other cells in it, until nothing changes."""
     sums = sparse.coo_array(system.sums)
     row, cell = sums.coords
     low, high = np.ceil(system.low - _TOLERANCE), np.floor(system.high + _TOLERANCE)

@@ -72,7 +72,11 @@ class HiddenCells:
         if self.losses is not None:
             certain = self.losses.low > 0
             exact = certain & (self.losses.low == self.losses.high)
-            lost = {"certain": int(certain.sum()), "exact": int(exact.sum()), "at_least": int(self.losses.low.sum())}
+            lost = {
+                "certain": int(certain.sum()),
+                "exact": int(exact.sum()),
+                "at_least": int(self.losses.low.sum()),
+            }
         return {
             "cells": len(self.cells),
             "hidden": int(self.is_hidden.sum()),
@@ -85,7 +89,9 @@ class HiddenCells:
 
     def rows(self) -> dict[str, list[Any]]:
         """A column for each key, and ``low``, ``high`` and ``tight`` of each hidden cell."""
-        chosen = np.flatnonzero(self.is_hidden | (False if self.losses is None else self.losses.low > 0)).tolist()
+        chosen = np.flatnonzero(
+            self.is_hidden | (False if self.losses is None else self.losses.low > 0)
+        ).tolist()
         columns: dict[str, list[Any]] = {
             name: [self.cells[cell][place] for cell in chosen] for place, name in enumerate(self.columns)
         }
@@ -108,7 +114,7 @@ def check_table(
     count: str | None = None,
     seconds: float = 600.0,
 ) -> HiddenCells:
-    """Bound the hidden and the rounded cells of a published table by everything that it shows.
+    r"""Bound the hidden and the rounded cells of a published table by everything that it shows.
 
     Parameters
     ----------
@@ -141,7 +147,7 @@ def check_table(
     >>> import tempfile, pathlib
     >>> from shoal_tables.hidden_cells.checking import check_table
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "homes.csv"
-    >>> _ = file.write_text("zone,count\\nnorth,*\\nsouth,20\\ntotal,23\\n")
+    >>> _ = file.write_text("zone,count\nnorth,*\nsouth,20\ntotal,23\n")
     >>> check_table(file, "homes").rows()
     {'zone': ['north'], 'low': [3], 'high': [3], 'tight': [True]}
     """
@@ -164,5 +170,9 @@ def check_table(
         Bounds(found.low[part], found.high[part], found.is_tight[part]) for part in (slice(n), slice(n, None))
     ]
     return HiddenCells(
-        versions[0].columns, cells[0].keys, later.low < later.high, parts[0], None if earlier is None else parts[1]
+        versions[0].columns,
+        cells[0].keys,
+        later.low < later.high,
+        parts[0],
+        None if earlier is None else parts[1],
     )

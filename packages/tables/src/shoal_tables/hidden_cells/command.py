@@ -38,17 +38,25 @@ _SHOWN: Final = 5
     "--kind",
     type=click.Choice(_KINDS),
     required=True,
-    help="What a cell counts: flows (columns origin, destination), presence (zone), dwell (zone, stay) or homes "
-    "(zone); with hour and day if the table has them. A sum has 'total' in a column.",
+    help="What a cell counts: flows (columns origin, destination), presence (zone), dwell (zone, stay) or "
+    "homes (zone); with hour and day if the table has them. A sum has 'total' in a column.",
 )
-@click.option("--count", metavar="COLUMN", help="The column of counts. [default: recognized, e.g. count, trips]")
-@click.option("--hidden-range", metavar="LOW-HIGH", help="The counts that were hidden, such as 1-9. [default: any]")
+@click.option(
+    "--count", metavar="COLUMN", help="The column of counts. [default: recognized, e.g. count, trips]"
+)
+@click.option(
+    "--hidden-range", metavar="LOW-HIGH", help="The counts that were hidden, such as 1-9. [default: any]"
+)
 @click.option(
     "--absent", type=click.Choice(("zero", "hidden")), help="What a cell without a row is. [default: asks]"
 )
-@click.option("--rounded-to", type=click.IntRange(min=1), default=1, metavar="N", help="Counts are rounded to N.")
+@click.option(
+    "--rounded-to", type=click.IntRange(min=1), default=1, metavar="N", help="Counts are rounded to N."
+)
 @click.option("--rounded-at-random", is_flag=True, help="Up or down at random, and not to the nearest.")
-@click.option("--nested", type=PATH, metavar="FILE", help="Nested zones: a table with columns zone and parent.")
+@click.option(
+    "--nested", type=PATH, metavar="FILE", help="Nested zones: a table with columns zone and parent."
+)
 @click.option(
     "--earlier",
     type=PATH,
@@ -133,12 +141,14 @@ def _lines(found: "HiddenCells") -> list[str]:
             f"({facts['lost']['exact']:,} exactly known), {facts['lost']['at_least']:,} in all at least"
         )
     rows = found.rows()
-    exact = [row for row, (low, high) in enumerate(zip(rows["low"], rows["high"], strict=True)) if low == high]
+    exact = [
+        row for row, (low, high) in enumerate(zip(rows["low"], rows["high"], strict=True)) if low == high
+    ]
     for row in exact[:_SHOWN]:
         cell = ", ".join(f"{name} {rows[name][row]}" for name in found.columns)
         lines.append(f"  {cell}: {rows['low'][row]:,}")
     if facts["not_proved_tight"]:
         lines.append(
-            f"note: {counted(facts['not_proved_tight'], 'range')} may be wider than what follows; give more --minutes"
+            f"note: {counted(facts['not_proved_tight'], 'range')} may be wider than what follows; give --minutes"
         )
     return lines

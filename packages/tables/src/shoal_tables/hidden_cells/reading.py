@@ -77,7 +77,9 @@ class Rules:
         if self.rounded_to < 1:
             raise MisuseError(f"--rounded-to {self.rounded_to} is no step; give a whole number above 0")
         if self.hidden_range is not None and not 0 <= self.hidden_range[0] <= self.hidden_range[1]:
-            raise MisuseError("--hidden-range needs two whole numbers from the least to the largest, such as 1-9")
+            raise MisuseError(
+                "--hidden-range needs two whole numbers from the least to the largest, such as 1-9"
+            )
         if self.at_random and self.rounded_to == 1:
             raise MisuseError("--rounded-at-random needs the step: give --rounded-to, for example 3")
 
@@ -198,8 +200,8 @@ def _ranges(path: Path, texts: Sequence[str], rules: Rules) -> tuple[Floats, Flo
         value = _whole(text)
         if value is None:
             raise InputError(
-                f"{path.name}, row {row + 1}: the count is neither a whole number from 0 to {_LARGEST:.0e}, nor a "
-                "mark of a hidden cell (empty, *, x, c, .., <10); of means, give sums"
+                f"{path.name}, row {row + 1}: the count is neither a whole number up to {_LARGEST:.0e}, nor "
+                "a mark of a hidden cell (empty, *, x, c, .., <10); of means, give sums"
             )
         if value % rules.rounded_to:
             raise InputError(f"{path.name}, row {row + 1}: the count is no multiple of --rounded-to")

@@ -95,12 +95,14 @@ def finest_cells(
     has_sums = any(map(any, sums)) or len(tables) > 1
     if n_all > len(leaf_keys) and has_sums and absent is None:
         raise MisuseError(
-            f"{n_all - len(leaf_keys):,} of {n_all:,} cells have no row, and sums depend on them: are they zero or "
-            "hidden? Say --absent zero or --absent hidden"
+            f"{n_all - len(leaf_keys):,} of {n_all:,} cells have no row, and sums depend on them: are they zero "
+            "or hidden? Say --absent zero or --absent hidden"
         )
     if absent == "hidden":
         if n_all > _MOST_CELLS:
-            raise MisuseError(f"{n_all:,} cells are too many; check parts of the table, at most {_MOST_CELLS:,} cells")
+            raise MisuseError(
+                f"{n_all:,} cells are too many; check parts of the table, at most {_MOST_CELLS:,} cells"
+            )
         leaf_keys = set(itertools.product(*values))
     keys = tuple(sorted(leaf_keys))
     number = {key: cell for cell, key in enumerate(keys)}
@@ -118,7 +120,9 @@ def finest_cells(
     return result
 
 
-def system_of(table: PublishedTable, cells: Cells, hidden_range: tuple[int, int] | None, absent: str | None) -> System:
+def system_of(
+    table: PublishedTable, cells: Cells, hidden_range: tuple[int, int] | None, absent: str | None
+) -> System:
     """Write the rows of one table as ranges of unknowns and of sums."""
     n = len(cells.keys)
     least, most = hidden_range or (0, np.inf)
@@ -130,7 +134,9 @@ def system_of(table: PublishedTable, cells: Cells, hidden_range: tuple[int, int]
         low[cell], high[cell] = table.low[row], table.high[row]
         if table.hidden[row]:
             low[cell], high[cell] = max(low[cell], least), min(high[cell], most)
-    return System(low, high, matrix([cells.of_row[row] for row in shown], n), table.low[shown], table.high[shown])
+    return System(
+        low, high, matrix([cells.of_row[row] for row in shown], n), table.low[shown], table.high[shown]
+    )
 
 
 def matrix(rows: Sequence[npt.NDArray[np.int64]], n: int) -> Any:
@@ -182,7 +188,8 @@ def _added_up(
     key: Key, leaves_in: Sequence[dict[str, list[str]]], number: Mapping[Key, int]
 ) -> npt.NDArray[np.int64]:
     parts = [
-        within.get("" if value.lower() in TOTALS else value, []) for value, within in zip(key, leaves_in, strict=True)
+        within.get("" if value.lower() in TOTALS else value, [])
+        for value, within in zip(key, leaves_in, strict=True)
     ]
     cells = (number.get(one) for one in itertools.product(*parts))
     return np.array([cell for cell in cells if cell is not None], dtype=np.int64)
