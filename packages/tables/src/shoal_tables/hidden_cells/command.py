@@ -147,8 +147,7 @@ def _lines(found: "HiddenCells") -> list[str]:
     for row in exact[:_SHOWN]:
         cell = ", ".join(f"{name} {rows[name][row]}" for name in found.columns)
         lines.append(f"  {cell}: {rows['low'][row]:,}")
-    if facts["not_proved_tight"]:
-        lines.append(
-            f"note: {counted(facts['not_proved_tight'], 'range')} may be wider than what follows; give --minutes"
-        )
+    open_ranges = facts["not_proved_tight"]
+    if open_ranges:
+        lines.append(f"note: {counted(open_ranges, 'range')} may be wider than what follows; give --minutes")
     return lines

@@ -95,8 +95,8 @@ def finest_cells(
     has_sums = any(map(any, sums)) or len(tables) > 1
     if n_all > len(leaf_keys) and has_sums and absent is None:
         raise MisuseError(
-            f"{n_all - len(leaf_keys):,} of {n_all:,} cells have no row, and sums depend on them: are they zero "
-            "or hidden? Say --absent zero or --absent hidden"
+            f"{n_all - len(leaf_keys):,} of {n_all:,} cells have no row, and sums depend on them: are they "
+            "zero or hidden? Say --absent zero or --absent hidden"
         )
     if absent == "hidden":
         if n_all > _MOST_CELLS:
