@@ -1,4 +1,4 @@
-"""CHECKS, the check of each type of claim for a release in memory, and the search for identifying names."""
+"""CHECKS, the check of each type of claim."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ from shoal.verification.points.swapped import examine_location_privacy, examine_
 
 @dataclass(frozen=True, kw_only=True)
 class StreamedCheck:
-    """A check of records in parts, with all identical records in one part."""
+    """A check of records in parts; identical records share a part."""
 
     of_records: Callable[[Any, Records, Release], Iterable[Finding]]
     of_members: Callable[[Any, Trajectories, Records, Release, Links], tuple[list[Finding], int]]
@@ -63,7 +63,7 @@ class StreamedCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """How one type of claim is checked; the functions take the claim first."""
+    """How one type of claim is checked."""
 
     parts: tuple[str, ...]  # what the claim consists of, keys of PARTS
     examine: Callable[[Any, Examination[Trajectories], Run], None]  # marks each part that it checked
@@ -114,14 +114,14 @@ CHECKS: Final[dict[type[Claim], Check]] = {
 
 
 def find_check(claim: Claim) -> Check:
-    """The row of a claim; raises MisuseError where there is none, since no claim is checked by default."""
+    """The row of a claim; raises MisuseError without one."""
     if type(claim) not in CHECKS:
         raise MisuseError(f"no check is known for a claim of {claim.type}; give it a row in CHECKS")
     return CHECKS[type(claim)]
 
 
 def require_payload(release: Release) -> None:
-    """Raise MisuseError unless the release holds the kind of payload that its claim is about."""
+    """Raise MisuseError unless the release has its claim's kind of payload."""
     if release.claim.payload != release.kind:
         raise MisuseError(
             f"a claim of {release.claim.type} is about {release.claim.payload}, and this release holds "
@@ -176,7 +176,7 @@ def verdict_on(
     run: Run,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """The verdict of ``verify``; raw_identifiers: where the caller searches for them, too."""
+    """The verdict of ``verify``; raw_identifiers: where the caller searches too."""
     require_trajectories(original)
     require_release(release)
     require_linkage(linkage)
@@ -191,7 +191,7 @@ def verdict_on(
 
 
 def check_names(case: Examination[Any], raw_identifiers: RawIdentifiers | None = None) -> None:
-    """Add findings on the records' names, their order and the parameters."""
+    """Add findings on names, order and parameters."""
     original, release = case.original, case.release
     raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
     pseudonyms = Pseudonyms.of(release.trajectory_ids)
@@ -216,7 +216,7 @@ def check_names(case: Examination[Any], raw_identifiers: RawIdentifiers | None =
 
 
 def seed_names(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Names of settings, at any depth, that contain "seed"."""
+    """Names of settings, at any depth, with "seed"."""
     for name, value in settings.items():
         if "seed" in name.casefold():
             yield name
@@ -226,7 +226,7 @@ def seed_names(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _identifying_pseudonyms(raw_identifiers: RawIdentifiers, pseudonyms: Pseudonyms) -> frozenset[str]:
-    """Pseudonyms that are or hold an identifier; they must not be shown."""
+    """They must not be shown."""
     strange = frozenset(pseudonyms.irregular.values())
     names = raw_identifiers.relevant_names(strange, strange)
     read_alike = np.flatnonzero(is_among(pseudonyms.regular, raw_identifiers.numbers))

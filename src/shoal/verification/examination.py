@@ -1,4 +1,4 @@
-"""The parts of claims and the state of one examination. A part that no check marked breaks the claim."""
+"""The parts of claims; a part that no check marked breaks the claim."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ NO_ACCOUNT: Final = "the raw data was not read from a file, so no rows were drop
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Examination(Generic[People]):
-    """One release under examination; raises MisuseError for a claim without parts or with unknown ones."""
+    """One release under examination."""
 
     original: People
     release: Release
@@ -40,7 +40,7 @@ class Examination(Generic[People]):
 
     @cached_property
     def links(self) -> Links | None:
-        """Who became which record, without adding its findings; None without a linkage."""
+        """Who became which record, without findings; None without a linkage."""
         return None if self.linkage is None else link_records(self.original, self.release, self.linkage)
 
     def add(self, findings: Iterable[Finding]) -> None:
@@ -48,11 +48,11 @@ class Examination(Generic[People]):
         self.findings.extend(findings)
 
     def mark_checked(self, *parts: str) -> None:
-        """Mark parts as checked; parts that the claim does not have change nothing."""
+        """Mark parts as checked; other claims' parts change nothing."""
         self.checked.update(parts)
 
     def compare_accounts(self) -> None:
-        """Compare how the raw data was read with the release; unread data must have no account."""
+        """Compare the reading with the release; unread data must have no account."""
         if self.original.intake.rows_read:
             self.add(account_mismatches(self.original, self.release))
             self.mark_checked("account")
@@ -61,7 +61,7 @@ class Examination(Generic[People]):
             self.mark_checked("account")
 
     def link(self) -> Links | None:
-        """Who became which record, adding the findings on it; None without a linkage."""
+        """Who became which record, with findings; None without a linkage."""
         if self.links is not None:
             self.add(self.links.findings)
             self.mark_checked("subjects")
@@ -73,7 +73,7 @@ class Examination(Generic[People]):
         self.add(miscounted_subjects(len(self.original.ids) - published, self.release))
 
     def verdict(self) -> Verdict:
-        """The verdict over all findings so far; parts of the claim without a mark are unchecked."""
+        """The verdict; parts without a mark are unchecked."""
         return Verdict.of(
             self.findings,
             checked=self.release.n_records,
@@ -90,7 +90,7 @@ def duplicate_pseudonyms(release: Release) -> Iterator[Finding]:
 
 
 def miscounted_subjects(lost: int, release: Release) -> Iterator[Finding]:
-    """A finding when the number of subjects without a record differs from the losses."""
+    """A finding when subjects without a record differ from the losses."""
     if lost != release.losses.subjects_suppressed:
         message = (
             f"{counted(lost, 'subject has', 'subjects have')} no record; the losses say "
@@ -100,7 +100,7 @@ def miscounted_subjects(lost: int, release: Release) -> Iterator[Finding]:
 
 
 def account_mismatches(original: Population, release: Release) -> Iterator[Finding]:
-    """Differences in the rows dropped on input, or in what counts as one person."""
+    """Differences in rows dropped, or in what counts as a person."""
     intake = original.intake
     dropped_rows, recorded = _nonzero(intake.dropped), _nonzero(release.losses.rows)
     if dropped_rows != recorded:
@@ -133,14 +133,14 @@ def _rows_in_words(dropped: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a claim, in words, and what is needed to check it."""
+    """A part of a claim, and what is needed to check it."""
 
     what: str
     needs: str
 
     @property
     def words(self) -> str:
-        """How a verdict shows the part when it was not checked."""
+        """How a verdict shows an unchecked part."""
         return f"{self.what} (needs {self.needs})"
 
 

@@ -1,4 +1,4 @@
-"""Examine another tool's file: equal records, people behind them, true rows. Axes are cut at every end."""
+"""Examine another tool's file: equal records, people, true rows. Axes are cut at every end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,17 +38,17 @@ class ExaminedFile:
 
     @property
     def sizes(self) -> Integers:
-        """int64 [c]: records in each class."""
+        """Records in each class, int64 [c]."""
         return self.records.size
 
     @property
     def least(self) -> int:
-        """The k of the file: the smallest number of identical records, or of people behind them."""
+        """The k of the file: the smallest number of identical records, or of people in them."""
         return int(np.minimum(self.sizes, self.people).min())
 
 
 def examine_file(release: Release, samples: Samples, person_of: Integers | None) -> ExaminedFile:
-    """Classify records and compare them with the samples; person_of: int64 [records], -1 = none, or None."""
+    """Classify records and compare them with the samples; person_of: int64 [records], -1 = none."""
     records = classify_records(release)
     if person_of is None:
         people, true_rows = _possible(records, samples)
@@ -62,7 +62,7 @@ def examine_file(release: Release, samples: Samples, person_of: Integers | None)
 
 
 def file_findings(examined: ExaminedFile, release: Release, k: int, *, truthful: bool) -> Iterator[Finding]:
-    """Classes below k, in records or in people; and rows without a true sample."""
+    """Classes below k, and rows without a true sample."""
     records = examined.records
     for of_class in np.flatnonzero(records.size < k).tolist():
         name = release.trajectory_ids[records.representative[of_class]]
@@ -89,7 +89,7 @@ def file_findings(examined: ExaminedFile, release: Release, k: int, *, truthful:
 
 
 def identifying_names(original: Trajectories, names: tuple[str, ...]) -> tuple[int, list[Finding]]:
-    """Count the record names that are raw identifiers or plain hashes of one, and give the finding."""
+    """Count record names that are raw identifiers or plain hashes of one."""
     raw = RawIdentifiers.of(original)
     identifiers = raw.relevant_names(names, names)
     hashed = find_hashed_names(raw.digests, names)

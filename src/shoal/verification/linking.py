@@ -1,4 +1,4 @@
-"""Who became which record, as far as a linkage table says so without contradiction."""
+"""Who became which record, as a linkage says without contradiction."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _FEW: Final = 1000
 
 
 def too_many_records(original: Population, n_records: int) -> list[Finding]:
-    """A finding when there are far more records than people: a small file would cost much to check."""
+    """A finding for far more records than people: a small file would cost much to check."""
     if n_records <= 2 * len(original.ids) + _FEW:
         return []
     message = (
@@ -29,7 +29,7 @@ def too_many_records(original: Population, n_records: int) -> list[Finding]:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Links:
-    """Who became which record, by position, and contradictions of the linkage."""
+    """Who became which record, by position, and contradictions."""
 
     subject_of: Integers  # int64 [n], the one subject of each record, -1 where there is none or more than one
     n_subjects_with_record: int
@@ -37,7 +37,7 @@ class Links:
 
 
 def link_records(original: Population, release: Release, linkage: Linkage) -> Links:
-    """Resolve a linkage to positions. Its unknown names are never shown, for they may be raw identifiers."""
+    """Resolve a linkage. Unknown names are never shown: they may be raw identifiers."""
     record = Pseudonyms.of(release.trajectory_ids).positions_of(Pseudonyms.of(linkage.trajectory_ids))
     subject = positions_among(original.ids, linkage.uids)
     resolved = (record >= 0) & (subject >= 0)

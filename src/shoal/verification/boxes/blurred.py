@@ -1,4 +1,4 @@
-"""Check boxes that people's own devices drew: none is too small, and each holds a sample of its owner."""
+"""Check boxes that people's own devices drew."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ from shoal.verification.examination import Examination, duplicate_pseudonyms
 
 
 def examine_blurred(claim: Blurred, case: Examination[Trajectories], _run: Run) -> None:
-    """Check a Blurred claim; raises MisuseError for raw data without a grid."""
+    """Check that no box is too small, and that each holds a sample of its person."""
     original, release = case.original, case.release
     on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)

@@ -1,4 +1,4 @@
-"""An index that finds the boxes around a sample by a hash of grid cells; large boxes take no more memory."""
+"""Find the boxes around a sample by a hash of grid cells, in memory that does not depend on their size."""
 
 from typing import Final, NamedTuple
 
@@ -21,7 +21,7 @@ class BoxIndex(NamedTuple):
 
 
 def index_boxes(boxes: Integers) -> BoxIndex:
-    """Build the index of boxes, int64 [m, 6], columns as BOX_COLUMNS."""
+    """Index boxes, int64 [m, 6]."""
     bits = max(4, len(boxes).bit_length())
     where = np.empty(len(boxes), dtype=np.int64)
     levels = np.empty((len(boxes), 2), dtype=np.int64)
@@ -38,7 +38,7 @@ def index_boxes(boxes: Integers) -> BoxIndex:
 
 @compiled
 def level(side: int, least: int) -> int:
-    """Exponent of the smallest allowed power of two >= ``side``, in steps of two to keep grids few."""
+    """Exponent of the smallest power of two >= ``side``, in steps of two to keep grids few."""
     power = least
     while (1 << power) < side and power < 60:
         power += 2
@@ -47,7 +47,7 @@ def level(side: int, least: int) -> int:
 
 @compiled
 def bucket(time_level: int, space_level: int, t: int, x: int, y: int, bits: int) -> int:
-    """Hash one cell to a number below 2^bits; no product exceeds 63 bits, with or without the compiler."""
+    """Hash one cell below 2^bits; no product exceeds 63 bits, with or without the compiler."""
     mixed = (
         (t & 0xFFFFFF) * 73856093
         ^ (x & 0xFFFFFF) * 19349663
@@ -71,7 +71,7 @@ def _place(boxes: Integers, bits: int, where: Integers, levels: Integers) -> Non
 
 @compiled
 def holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
-    """Whether a box holds a sample's slot and cell."""
+    """Whether a box holds a slot and cell."""
     return bool(
         boxes[b, 0] <= t < boxes[b, 1] and boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5]
     )
@@ -79,7 +79,7 @@ def holds(boxes: Integers, b: int, t: int, x: int, y: int) -> bool:
 
 @compiled
 def find_boxes(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, hits: Integers) -> int:
-    """Write the boxes that hold one sample to ``hits`` [m], each once; return their number."""
+    """Write the boxes that hold a sample to ``hits`` [m], each once; return their number."""
     bits = 0
     while (1 << bits) < len(index.heads) - 1:
         bits += 1

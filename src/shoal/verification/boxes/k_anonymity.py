@@ -1,7 +1,7 @@
-"""Check k-anonymity from raw data, release and linkage (Gramaglia and Fiore 2015, Sec. 2.4).
+"""Check k-anonymity (Gramaglia and Fiore 2015, Sec. 2.4).
 
-Each record equals at least k - 1 others. Each subject has one record or counts as suppressed. Each box holds
-a sample of every member of its class and is the exact hull of the members' samples inside it.
+Each record equals at least k - 1 others. Each subject has one record or counts as suppressed. Each box is
+the exact hull of the samples inside it of every member of its class, and each member has one.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from shoal.verification.linking import Links
 
 
 def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
-    """Check a KAnonymity claim; raises MisuseError for raw data without a grid."""
+    """Check a KAnonymity claim."""
     original, release = case.original, case.release
     on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)
@@ -61,7 +61,7 @@ def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run
 
 
 def record_faults(claim: KAnonymity, records: Records, release: Release) -> Iterator[Finding]:
-    """Findings from the records alone: malformed boxes, classes below k, overlaps in time."""
+    """Findings from the records alone: malformed, in classes below k, overlapping."""
     yield from malformed_boxes(records, release)
     for of_class in np.flatnonzero(records.size < claim.k).tolist():
         message = (
@@ -75,7 +75,7 @@ def record_faults(claim: KAnonymity, records: Records, release: Release) -> Iter
 def check_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release, links: Links
 ) -> tuple[list[Finding], int]:
-    """Compare records and classes with their members' samples; also count the samples in own boxes."""
+    """Compare records and classes with their members' samples; count the samples in own boxes."""
     findings: list[Finding] = []
     class_row = records.offsets[:-1][records.representative][records.class_of]
     matches = match_own_samples(original, records, links.subject_of, class_row)
@@ -134,7 +134,7 @@ def _boxes_not_tight(
 def too_much_missing(
     claim: KAnonymity, original: Population, covered: int, links: Links
 ) -> Iterator[Finding]:
-    """A finding when more samples (not covered, [samples]) or people are missing than the claim allows."""
+    """A finding when more samples or people are missing than allowed; covered: [samples]."""
     for what, total, present in (
         ("raw samples", original.n_samples, covered),
         ("people", original.n_subjects, links.n_subjects_with_record),
@@ -148,7 +148,7 @@ def too_much_missing(
 def too_much_of_one_missing(
     claim: KAnonymity, original: Trajectories, covered: Flags, links: Links, release: Release
 ) -> Iterator[Finding]:
-    """Records whose person misses more samples than allowed; covered: [samples] in a box of the person."""
+    """Records whose person misses more samples than allowed; covered: [samples]."""
     if covered.all():
         return
     not_held = np.concatenate([[0], np.cumsum(~covered)])

@@ -1,4 +1,4 @@
-"""Check k^(tau,epsilon)-anonymity from raw data, release and linkage (Gramaglia et al. 2017, Sec. II-C).
+"""Check k^(tau,epsilon)-anonymity (Gramaglia et al. 2017, Sec. II-C).
 
 An adversary who knows a subject's samples in an interval of length tau looks for records that hold all of
 them and have no box inside the interval where the subject has no sample. At least k records must fit.
@@ -48,7 +48,7 @@ _BOXES_AT_ONCE: Final = 1 << 16
 
 
 def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], run: Run) -> None:
-    """Check a KteAnonymity claim and note the leakage; raises MisuseError for raw data without a grid."""
+    """Check a KteAnonymity claim and note the leakage."""
     original, release = case.original, case.release
     on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)
@@ -78,7 +78,7 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
 
 
 def published_records(boxes: Integers, offsets: Integers) -> PublishedRecords:
-    """Prepare records (boxes int64 [m, 6] ascending, offsets [n + 1]) for the compiled loops."""
+    """Prepare records (boxes int64 [m, 6] ascending, offsets [n + 1]) for the loops."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     longest = np.zeros(len(offsets) - 1, dtype=np.int64)
     np.maximum.at(longest, owner, boxes[:, 1] - boxes[:, 0])
@@ -206,7 +206,7 @@ def _choose_subjects(subjects: Integers, original: Trajectories) -> Integers:
 def measure_leaked_slots(
     raw: RawSamples, published: PublishedRecords, subjects: Integers, tau: int, epsilon: int, run: Run
 ) -> tuple[Integers, Numbers]:
-    """Leakage in slots of each interval that begins or ends with a sample, and its chance beyond epsilon."""
+    """Leakage of each interval at a sample, in slots, and its chance beyond epsilon."""
 
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
@@ -239,9 +239,9 @@ def too_few_owners(
 ) -> Iterator[Finding]:
     """Linked records whose person could be matched with fewer than k records (k-concealment).
 
-    A record holds a person when its boxes cover all published samples of the person and each box has one. An
-    adversary who knows all raw data assigns to everybody one record that holds them. A record can be a
-    person's exactly when its owner and the person are in one strong component (Tassa, Mazza and Gionis 2012).
+    A record holds a person when its boxes cover all published samples of the person and each box has one.
+    An adversary who knows all raw data assigns to everybody a record that holds them: it can be a person's
+    exactly when its owner and the person are in one strong component (Tassa, Mazza and Gionis 2012).
     """
     linked = np.flatnonzero(links.subject_of >= 0)
     people = links.subject_of[linked]
@@ -273,9 +273,9 @@ def find_holders(
     starts: Integers,
     holders: Integers,
 ) -> None:
-    """For each person, the positions in ``linked`` of the records that hold the person.
+    """For each person, the positions in ``linked`` of the records that hold them.
 
-    Fills ``holders`` from starts[i] on for person i; if empty, counts them into ``starts``.
+    Fills ``holders`` from starts[i] on; if empty, counts into ``starts``.
     """
     for i in range(len(people)):
         n_holders = 0

@@ -1,7 +1,7 @@
-"""Measure how long all candidates of an interval can be followed together, before and after it.
+"""Measure how long all candidates of an interval can be followed together.
 
-Source: Gramaglia et al. 2017, Sec. II-C; the comparison with nearby records is an addition of shoal. Each
-sample is looked up once, and each record processed once for all intervals. This is exact:
+Source: Gramaglia et al. 2017, Sec. II-C; the comparison with nearby records is shoal's. Each record is
+processed once for all intervals. This is exact:
 
 - A record holds all samples of an interval when its run of consecutive samples reaches from the first to the
   last. A candidate can be followed as far as that run.
@@ -23,7 +23,7 @@ PAIRS_AT_ONCE: Final = 1 << 21
 
 
 class Intervals(NamedTuple):
-    """Intervals of one subject, [samples, 2]: those that begin with each sample, those that end with it."""
+    """Of one subject, [samples, 2]: those that begin, and that end, with each sample."""
 
     low: Integers  # low, high: first sample inside, first after
     high: Integers
@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The samples of one subject that one record holds, [most samples], last first, and limits of runs."""
+    """One record's samples of a subject, [most samples], last first, and limits of runs."""
 
     samples: Integers
     begins: Integers  # begins, ends: first and last sample of the run around each; end -1 = not held
@@ -75,9 +75,8 @@ def measure_leakage(
     """Measure for how many slots all candidates go on to hold the subject's samples.
 
     leaked: int64 [samples, 2], forward from the interval that begins with the sample, and back; -1 =
-    suppressed samples or no candidates. chance: of as many non-candidates drawn from those that hold the
-    first sample, the probability that all hold the first one more than ``epsilon`` slots beyond. room: pairs
-    in memory at once.
+    suppressed samples or no candidates. chance: that as many non-candidates, drawn from those that hold the
+    first sample, all hold it more than ``epsilon`` slots beyond. room: pairs in memory.
     """
     n_records = len(published.offsets) - 1
     most = 0
@@ -159,7 +158,7 @@ def _intervals(raw: RawSamples, subject: int, tau: int, epsilon: int) -> Interva
 def _pair(
     raw: RawSamples, published: PublishedRecords, subject: int, first: int, end: int, pairs: Pairs
 ) -> int:
-    """Pair samples with records first, ..., end - 1; -1 (and nothing kept) when the pairs do not fit."""
+    """With records first, ..., end - 1; -1 (and nothing kept) when the pairs do not fit."""
     n_pairs = n_met = 0
     start = raw.offsets[subject]
     for i in range(start, raw.offsets[subject + 1]):

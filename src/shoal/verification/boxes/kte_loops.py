@@ -1,4 +1,4 @@
-"""Compiled search for intervals with too few candidates under k^(tau,epsilon)-anonymity.
+"""Search for intervals with too few candidates under k^(tau,epsilon)-anonymity.
 
 An interval has as many slots as one of length tau can touch: one that begins between slots holds fewer
 samples.
@@ -27,7 +27,7 @@ class PublishedRecords(NamedTuple):
 
 
 class RawSamples(NamedTuple):
-    """Raw samples, each subject's ascending by t. covered: a box of the subject's record holds the sample."""
+    """Raw samples, ascending. covered: a box of the subject's record holds the sample."""
 
     t: Integers
     x: Integers
@@ -48,7 +48,7 @@ class Search(NamedTuple):
 
 @compiled
 def holds_sample(raw: RawSamples, published: PublishedRecords, record: int, i: int) -> bool:
-    """Whether any box of a record holds sample i."""
+    """Whether a record holds sample i."""
     first, end = published.offsets[record], published.offsets[record + 1]
     t = raw.t[i]
     b = first + np.searchsorted(published.boxes[first:end, 0], t - published.longest[record] + 1)
@@ -63,7 +63,7 @@ def holds_sample(raw: RawSamples, published: PublishedRecords, record: int, i: i
 def fits_until(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
 ) -> int:
-    """The first interval start, from ``a`` on, at which a record is no candidate; samples[low]: first one."""
+    """The first interval start, from ``a`` on, where a record is no candidate; samples[low]: first one."""
     # most records do not fit at ``a``
     if not fits_at(raw, published, record, samples, low, a, tau):
         return a
@@ -75,7 +75,7 @@ def fits_until(
 def fits_at(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
 ) -> bool:
-    """Whether a record is a candidate at ``a``; other parameters as for ``fits_until``."""
+    """Whether a record is a candidate at ``a``."""
     return _fits_before(raw, published, record, samples, low, a, tau, a + 1) > a
 
 
@@ -122,7 +122,7 @@ def _fits_before(
 def holds_all(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, high: int
 ) -> bool:
-    """Whether a record holds all of samples[low] to samples[high - 1]."""
+    """Whether a record holds samples[low] to samples[high - 1]."""
     for place in range(low, high):  # noqa: SIM110  (the compiler has no generators)
         if not holds_sample(raw, published, record, samples[place]):
             return False
@@ -131,7 +131,7 @@ def holds_all(
 
 @compiled
 def split_samples(raw: RawSamples, subject: int) -> tuple[Integers, Integers]:
-    """Positions of a subject's published samples, and of its suppressed ones."""
+    """Positions of a subject's published samples, and of the suppressed ones."""
     published = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     suppressed = np.empty(len(published), dtype=np.int64)
     n_published = n_suppressed = 0
@@ -147,7 +147,7 @@ def split_samples(raw: RawSamples, subject: int) -> tuple[Integers, Integers]:
 
 @compiled
 def first_at_or_after(raw: RawSamples, samples: Integers, t: int) -> int:
-    """The first place in ``samples`` with a time of at least t."""
+    """The first place in ``samples`` not before t."""
     low, high = 0, len(samples)
     while low < high:
         middle = (low + high) // 2
@@ -170,11 +170,11 @@ def find_short_intervals(
 ) -> None:
     """Find the intervals of these subjects with fewer than k candidates.
 
-    looks: hits after which the search ends if some subject was short; ``PATIENCE`` times as many if none was.
-    outcome: int64 [subjects, 7]: sample sets with fewer than k candidates; start of the first such interval;
-    candidates there; sets with suppressed samples where fewer than k records hold the rest; start of the
-    first; sets with suppressed samples and strictly fewer than k candidates; 1 = undecided. Intervals are
-    skipped only while the same k records stay candidates, so none is missed.
+    looks: hits after which the search ends if some subject was short; ``PATIENCE`` times as many if none
+    was. outcome: int64 [subjects, 7]: sample sets with fewer than k candidates; start of the first such
+    interval; candidates there; sets with suppressed samples where fewer than k records hold the rest; start
+    of the first; sets with suppressed samples and strictly fewer than k candidates; 1 = undecided.
+    Intervals are skipped only while the same k records stay candidates.
     """
     search = Search(
         np.empty(len(published.boxes), dtype=np.int64),

@@ -1,7 +1,7 @@
-"""The verifier's own compiled loops over boxes and samples; they share nothing with the methods' kernels.
+"""The verifier's own loops over boxes and samples.
 
-Boxes are int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending. Samples are slots t and cells x,
-y, each subject's ascending by t. A box holds a sample when the whole slot and cell lie inside.
+Boxes are int64 [m, 6], columns as BOX_COLUMNS, each record's ascending. Samples are slots t and cells x, y,
+each subject's ascending. A box holds a sample when the whole slot and cell lie inside.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Samples(NamedTuple):
-    """Raw samples, int64, in the units of the boxes; each subject's ascend by t. offsets: [subjects + 1]."""
+    """Raw samples, int64, in the units of the boxes; offsets: [subjects + 1]."""
 
     offsets: Integers
     t: Integers
@@ -22,7 +22,7 @@ class Samples(NamedTuple):
 
 
 class SamplesByTime(NamedTuple):
-    """All samples in the order of t; each int64 [samples]. subject_of: by position."""
+    """All samples by time, int64 [samples]. subject_of: by position."""
 
     position: Integers
     t: Integers
@@ -38,7 +38,7 @@ def samples_by_time(samples: Samples) -> SamplesByTime:
 
 @compiled
 def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
-    """Whether each record's rows ascend by their columns, first column first; repeats are allowed."""
+    """Whether each record's rows ascend; repeats are allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):
             for column in range(boxes.shape[1]):
@@ -51,7 +51,7 @@ def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
 
 @compiled
 def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> None:
-    """Set shares_moment [m] for each box that begins before an earlier box of its record has ended."""
+    """Set shares_moment [m] for boxes that begin before an earlier one of the record has ended."""
     for record in range(len(offsets) - 1):
         if offsets[record] < offsets[record + 1]:
             reached = boxes[offsets[record], 1]
@@ -62,7 +62,7 @@ def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> N
 
 @compiled
 def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags) -> None:
-    """Set loose [m] for boxes that differ from their hull in time, or by more than ``slack`` in space."""
+    """Set loose [m] for boxes unlike their hull in time, or by more than ``slack`` in space."""
     for b in range(len(boxes)):
         bad = boxes[b, 0] != hulls[b, 0] or boxes[b, 1] != hulls[b, 1]
         for low in range(2, 4):
@@ -83,7 +83,7 @@ def match_records(
     has_own_sample: Flags,
     covered: Flags,
 ) -> None:
-    """Compare every record's boxes with its own subject's samples; fills hulls, has_own_sample and covered.
+    """Compare records with their own subject's samples; fills hulls, has_own_sample and covered.
 
     subject_of [n]: -1 = none. class_row [n]: first row of the class in ``hulls`` [m, 6], grown by members'
     samples.
@@ -117,9 +117,9 @@ def count_possible_members(
     last_tried: Integers,
     hulls: Integers,
 ) -> int:
-    """Count subjects with a sample in every box from row ``start`` to ``end``; these samples grow ``hulls``.
+    """Count subjects with a sample in every box from ``start`` to ``end``; their samples grow ``hulls``.
 
-    last_tried [subjects]: scratch, smaller than any later ``start + 1``.
+    last_tried [subjects]: smaller than any later ``start + 1``.
     """
     rarest_first = 0
     rarest_end = 0
@@ -148,7 +148,7 @@ def count_possible_members(
 
 @compiled
 def _visit(samples: Samples, subject: int, boxes: Integers, b: int, hulls: Integers, growing: bool) -> bool:
-    """Whether a subject has a sample in a box; when growing, all its samples there grow the box's hull."""
+    """When growing, all its samples there grow the box's hull."""
     has_sample = False
     first, end = samples.offsets[subject], samples.offsets[subject + 1]
     for i in range(first + np.searchsorted(samples.t[first:end], boxes[b, 0]), end):
@@ -172,7 +172,7 @@ def mark_loose(
     y: Integers,
     loose: Flags,
 ) -> None:
-    """Set loose [m] for boxes that are not the hull of all samples inside (by slot, x), within ``slack``."""
+    """Set loose [m] for boxes not within ``slack`` of the hull of all samples inside (by slot, x)."""
     for b in range(len(boxes)):
         t_start, t_end, x_min, y_min, x_max, y_max = boxes[b]
         sides = 0

@@ -1,4 +1,4 @@
-"""Records of boxes in canonical form, their classes, and what every release of boxes must keep."""
+"""Records of boxes, their classes, and what every release of boxes must keep."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NOT_COMPARED: Final = "the boxes were not compared with the raw data, because th
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Records:
-    """n records with m boxes in c classes of identical records."""
+    """N records with m boxes in c classes of identical records."""
 
     boxes: Integers  # int64 [m, 6], columns as BOX_COLUMNS, each record's rows ascending
     offsets: Integers  # [n + 1]
@@ -41,7 +41,7 @@ class Records:
         return np.searchsorted(self.offsets, rows, side="right") - 1
 
     def boxes_of(self, records: Flags) -> Flags:
-        """[m] which boxes belong to these records, bool [n]."""
+        """Which boxes belong to these records, bool [n]."""
         return np.repeat(records, np.diff(self.offsets))
 
 
@@ -92,20 +92,20 @@ def _classify(boxes: Integers, offsets: Integers) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """How far a box may reach beyond the samples inside it, in cells."""
+    """How far a box may reach beyond its samples, in cells."""
 
     slack: int  # for each side
     align: int  # sides lie on multiples of it; 0 = the rule does not fit the cells
     fault: str  # for messages
 
     def off_grid(self, boxes: Integers) -> Flags:
-        """[m] boxes, int64 [m, 6], with a side off the rule's grid."""
+        """[m] boxes, int64 [m, 6], with a side off the grid."""
         if not self.align:
             return np.ones(len(boxes), dtype=np.bool_)
         return np.asarray((boxes[:, 2:] % self.align != 0).any(axis=1))
 
     def loose(self, boxes: Integers, hulls: Integers) -> Flags:
-        """[m] boxes beyond the rule around the hulls of samples inside; time must match exactly."""
+        """[m] boxes beyond the rule around the hulls; time must match exactly."""
         loose = np.zeros(len(boxes), dtype=np.bool_)
         mark_beyond_hulls(boxes, hulls, self.slack, loose)
         return loose if self.align == 1 else loose | self.off_grid(boxes)
@@ -124,7 +124,7 @@ def hull_allowance(hull: str, grid: Grid) -> Allowance:
 
 
 def grid_mismatch(original: Population, release: Release) -> list[Finding]:
-    """A finding when raw data and release are on different grids."""
+    """A finding when the grids differ."""
     grid = original.snapped_grid()
     if (release.grid, release.crs) == (grid, original.crs):
         return []
@@ -145,7 +145,7 @@ def malformed_boxes(records: Records, release: Release) -> Iterator[Finding]:
 
 
 def overlaps_in_time(records: Records, release: Release) -> Iterator[Finding]:
-    """Boxes that share a moment with another of their record, unless the claim allows it."""
+    """Boxes that share a moment with another of their record, unless allowed."""
     if release.claim.disjoint_in_time:
         shares_moment = np.zeros(len(records.boxes), dtype=np.bool_)
         mark_overlaps(records.boxes, records.offsets, shares_moment)
@@ -157,7 +157,7 @@ def overlaps_in_time(records: Records, release: Release) -> Iterator[Finding]:
 def boxes_without_own_sample(
     has_own_sample: Flags, records: Records, links: Links, release: Release
 ) -> Iterable[Finding]:
-    """Boxes of linked records without a raw sample of their own subject. has_own_sample: [boxes]."""
+    """Boxes of linked records without a sample of their subject. has_own_sample: [boxes]."""
     linked = records.boxes_of(links.subject_of >= 0)
     return findings_per_record(
         ~has_own_sample & linked,
@@ -171,7 +171,7 @@ def boxes_without_own_sample(
 def miscounted_samples(
     original: Population, covered: int, links: Links, release: Release
 ) -> Iterator[Finding]:
-    """Suppressed samples that differ from the losses; covered: number of samples in own boxes."""
+    """Suppressed samples that differ from the losses; covered: samples in own boxes."""
     lost, by_reason = original.n_samples - covered, release.losses.samples_by_reason
     linked = np.unique(links.subject_of[links.subject_of >= 0])
     of_others = original.n_samples - int(original.lengths[linked].sum())
@@ -201,7 +201,7 @@ class OwnMatches:
 def match_own_samples(
     samples: Trajectories | Samples, records: Records, subject_of: Integers, class_row: Integers
 ) -> OwnMatches:
-    """Compare records' boxes with their subject's samples; subject_of -1 = none, class_row: row in hulls."""
+    """Compare records' boxes with their subject's samples; subject_of -1 = none."""
     in_box = np.zeros(len(records.boxes), dtype=np.bool_)
     covered = np.zeros(len(samples.t), dtype=np.bool_)
     hulls = empty_hulls(len(records.boxes))
@@ -221,13 +221,13 @@ def match_own_samples(
 def single_record_faults(
     matches: OwnMatches, original: Population, records: Records, release: Release, links: Links
 ) -> Iterator[Finding]:
-    """Boxes without a sample of their own subject, and miscounted suppressed samples."""
+    """Boxes without an own sample, and miscounted suppressed samples."""
     yield from boxes_without_own_sample(matches.in_box, records, links, release)
     yield from miscounted_samples(original, int(matches.covered.sum()), links, release)
 
 
 def empty_hulls(n: int) -> Integers:
-    """int64 [n, 6] hulls that hold nothing: lower bounds at the maximum, upper bounds at the minimum."""
+    """Hulls that hold nothing: lower bounds at the maximum, upper bounds at the minimum."""
     bottom, top = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     hulls = np.empty((n, 6), dtype=np.int64)
     hulls[:] = [top, bottom, top, top, bottom, bottom]
@@ -237,7 +237,7 @@ def empty_hulls(n: int) -> Integers:
 def findings_per_record(
     bad: Flags, kind: str, fault: str, records: Records, release: Release
 ) -> Iterable[Finding]:
-    """One finding for each record with a flagged box: the first box in time, and how many more."""
+    """One finding for each record with a flagged box: the first one, and how many more."""
     rows = np.flatnonzero(bad)
     owners, first, count = np.unique(records.record_of_box(rows), return_index=True, return_counts=True)
     for record, row, flagged in zip(owners.tolist(), rows[first].tolist(), count.tolist(), strict=True):

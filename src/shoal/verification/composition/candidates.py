@@ -1,9 +1,8 @@
-"""Which people a record could belong to, in one release, as far as its claim says.
+"""Which people a record could belong to, as far as its claim says.
 
-To an adversary who knows classes, covers and swaps, a record could belong to: anyone in its class
-(k-anonymity); anyone whose record fits what was seen in an interval (k^(tau,epsilon)); anyone whose record
-stays within delta of it ((k,delta), if such places look the same); anyone who gave a triple to its swap set
-(trajectory p-privacy).
+To an adversary who knows classes, covers and swaps: anyone in its class (k-anonymity); anyone whose record
+fits what was seen in an interval (k^(tau,epsilon)); anyone whose record stays within delta of it
+((k,delta), if such places look the same); anyone who gave a triple to its swap set (trajectory p-privacy).
 """
 
 from collections.abc import Callable
@@ -32,7 +31,7 @@ Fitting = Callable[[int, float], Integers | None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IssuedRelease:
-    """A release with its raw data and linkage. label: its name in messages."""
+    """A release with its raw data and linkage."""
 
     label: str
     original: Trajectories
@@ -50,7 +49,7 @@ class People:
 
     @classmethod
     def of(cls, release: Release, person_at: Integers, record_of: Integers) -> "People":
-        """Add the way back from records to people."""
+        """Add the way back to people."""
         person_of = np.full(release.n_records, -1, dtype=np.int64)
         present = np.flatnonzero(record_of >= 0)
         person_of[record_of[present]] = present
@@ -61,10 +60,10 @@ class People:
 class Candidates:
     """How one type of claim says whose a record could be.
 
-    fitting: from (claim, release, people, tau_s) to a function of (person, moment in seconds): the people who
-    could be the person, ascending, None = not in the release. tau_s limits how long the person is followed.
-    None with a reason in ``why_none`` where the claim implies no set. followed_s, within_m: seconds of
-    movement known (None = all), and the distance within which places cannot be told apart.
+    fitting: from (claim, release, people, tau_s) to a function of (person, moment in seconds): the people
+    who could be the person, ascending, None = not in the release. None with a reason in ``why_none`` where
+    the claim implies no set. followed_s, within_m: seconds of movement known (None = all), and how near
+    places look the same.
     """
 
     fitting: Callable[[Any, IssuedRelease, People, float | None], Fitting] | None
@@ -183,7 +182,7 @@ def fitting_records(
     hits: Integers,
     fitting: Integers,
 ) -> int:
-    """Write to ``fitting`` what fits ``record`` in [a, a + tau); the number, -1 = shows nothing there."""
+    """Write to ``fitting`` what fits ``record`` in [a, a + tau); -1 = shows nothing there."""
     samples = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     n_samples = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):

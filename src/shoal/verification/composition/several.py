@@ -1,4 +1,4 @@
-"""The people who fit in all of several releases (composition attack, Ganta, Kasiviswanathan and Smith 2008).
+"""Who fits in all of several releases (composition attack, Ganta, Kasiviswanathan and Smith 2008).
 
 Classes cannot reveal more, so k remaining people are a promise, as far as the claims go.
 """
@@ -25,7 +25,7 @@ MOST_QUESTIONS: Final = 20_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Composition:
-    """Who remains for each question: a person of the newest release, or an interval of one. [q] each."""
+    """Who remains for each question, [q]: a person of the newest release, or an interval of one."""
 
     k: int  # the lowest of all claims
     releases: int
@@ -41,17 +41,17 @@ class Composition:
 
     @property
     def below(self) -> Flags:
-        """[q]: fewer than k people remain, though each release by itself leaves k."""
+        """[q]: fewer than k remain, though each release by itself leaves k."""
         return np.asarray((self.remaining < self.k) & ((self.alone >= self.k) | (self.alone < 0)).all(axis=1))
 
     @property
     def knowledge(self) -> str:
-        """What the adversary knows of a person, in words."""
+        """What the adversary knows, in words."""
         words = "everything" if self.tau_s is None else f"any {show_s(self.tau_s)}"
         return f"{words}, places to within {show_m(self.within_m)}" if self.within_m else words
 
     def findings(self) -> Iterator[Finding]:
-        """One for each record with fewer than k remaining people; the smallest sets first."""
+        """Records with fewer than k remaining people; the smallest sets first."""
         rows = np.flatnonzero(self.below)
         seen: set[int] = set()
         for row in rows[np.argsort(self.remaining[rows], kind="stable")].tolist():
@@ -68,7 +68,7 @@ class Composition:
                 yield Finding("fewer-than-k-together", message, self.names[record])
 
     def to_json(self) -> dict[str, Any]:
-        """Counts, the smallest set and the mean chance to name the right person."""
+        """Counts, the smallest set and the mean chance of a right name."""
         return {
             "releases": self.releases,
             "k": self.k,
@@ -85,7 +85,7 @@ class Composition:
 def reveal_together(
     newest: IssuedRelease, earlier: Sequence[IssuedRelease], *, most: int = MOST_QUESTIONS
 ) -> Composition:
-    """Compute who remains for each person of the newest release, or for at most ``most`` intervals."""
+    """Who remains for each person of the newest release, or for at most ``most`` intervals."""
     issued = [newest, *earlier]
     ids = {
         uid: place
@@ -129,7 +129,7 @@ def reveal_together(
 
 
 def require_candidates(entry: IssuedRelease) -> Callable[[Any, IssuedRelease, People, float | None], Fitting]:
-    """The claim's function for ``candidates_of``; raises InputError when it is missing."""
+    """The claim's function for ``candidates_of``."""
     claim = entry.release.claim
     row = find_check(claim).candidates
     if row.fitting is None:
@@ -145,7 +145,7 @@ def require_candidates(entry: IssuedRelease) -> Callable[[Any, IssuedRelease, Pe
 def candidates_of(
     entry: IssuedRelease, person_at: Integers, record_of: Integers, tau_s: float | None
 ) -> Fitting:
-    """A function of (person, moment in seconds): people who could be the person in ``tau_s``, or None."""
+    """A function of (person, moment in seconds): who could be the person in ``tau_s``, or None."""
     fitting = require_candidates(entry)
     return fitting(entry.release.claim, entry, People.of(entry.release, person_at, record_of), tau_s)
 
@@ -201,7 +201,7 @@ def _remaining_crowds(issued: Sequence[Release], records: Integers) -> tuple[Int
 def _remaining_by_question(
     issued: Sequence[IssuedRelease], records: Integers, ids: Mapping[str, int], tau_s: float | None, most: int
 ) -> tuple[Integers, Integers, Flags, Flags, Integers]:
-    """(person, remaining, right, right_alone, alone), as in Composition; ids: their rows in ``records``."""
+    """As in Composition; ids: their rows in ``records``."""
     base = issued[0].original
     person_at = [np.array([ids[uid] for uid in entry.original.ids], dtype=np.int64) for entry in issued]
     if tau_s is None:

@@ -1,4 +1,4 @@
-"""Decode the boxes or points of a table while it is read, and gather what its rows show."""
+"""Decode a table while it is read, and gather what its rows show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedBoxes:
-    """The boxes of a table in its row order, and the checks of their plane and precision."""
+    """Boxes in row order, and the checks of plane and precision."""
 
     boxes: Boxes
     plane: PlaneCheck
@@ -32,14 +32,14 @@ class DecodedBoxes:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedPoints:
-    """The points of a table in its row order, and the check of their precision."""
+    """Points in row order, and the check of precision."""
 
     points: Points
     precision: PointPrecision
 
 
 class _RowStore:
-    """Collects columns that come in pieces; as long as they equal ``expected``, no second copy is kept."""
+    """While columns equal ``expected``, no second copy is kept."""
 
     def __init__(self, expected: Mapping[str, Numbers] | None) -> None:
         self._expected = expected
@@ -48,7 +48,7 @@ class _RowStore:
         self.begun = False
 
     def add(self, columns: Mapping[str, Numbers], n_rows: int) -> None:
-        """Add rows; n_rows: of the whole table."""
+        """n_rows: of the whole table."""
         self.begun = True
         rows = slice(self._n_rows, self._n_rows + len(next(iter(columns.values()))))
         self._n_rows = rows.stop
@@ -70,17 +70,15 @@ class _RowStore:
             self._columns[name][rows] = column
 
     def columns(self) -> dict[str, Numbers]:
-        """All rows so far."""
         return self.last(self._n_rows)
 
     def last(self, n_rows: int) -> dict[str, Numbers]:
-        """The last rows."""
         columns = self._columns if self._expected is None else self._expected
         return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in columns.items()}
 
 
 class BoxDecoder:
-    """Decodes rows as they come, without storing those equal to ``expected``; ``finish`` raises errors."""
+    """Decodes rows as they come, without storing those equal to ``expected``."""
 
     def __init__(self, grid: Grid, crs: str | None, expected: Boxes | None = None) -> None:
         self._grid, self._crs = grid, crs
@@ -114,7 +112,7 @@ class BoxDecoder:
             self._wrong = error
 
     def finish(self) -> DecodedBoxes:
-        """The decoded boxes; raises InputError where they could not be decoded."""
+        """The decoded boxes; raises delayed errors."""
         if self._wrong is not None:
             raise self._wrong
         boxes = Boxes(**self._rows.columns())
@@ -131,7 +129,7 @@ class PointDecoder:
         self._wrong: InputError | None = None
 
     def add_piece(self, piece: pa.Table, n_rows: int) -> None:
-        """Decode some rows, or the geometries of the last rows; n_rows: of the whole table."""
+        """Decode some rows, or the geometries of the last rows."""
         if self._wrong is not None:
             return
         try:
@@ -151,7 +149,7 @@ class PointDecoder:
             self._wrong = error
 
     def finish(self) -> DecodedPoints:
-        """The decoded points; raises InputError where they could not be decoded."""
+        """The decoded points; raises delayed errors."""
         if self._wrong is not None:
             raise self._wrong
         return DecodedPoints(points=Points(**self._rows.columns()), precision=self._precision)
@@ -166,5 +164,5 @@ def _have_equal_bits(one: Numbers, other: Numbers) -> bool:
 
 
 def _bits(column: Numbers) -> Numbers:
-    """Numbers of 64 bits as stored: zeros of either sign differ."""
+    """Zeros of either sign differ."""
     return column.view(np.int64)

@@ -1,4 +1,4 @@
-"""Check a release folder: its claim, its agreement with its manifest, and leaks around the claim."""
+"""Check a release folder: its claim, its manifest, and leaks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ from shoal.verification.linking import too_many_records
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableDescription:
-    """What a table file says apart from its rows; table: the columns that do not belong there."""
+    """What a table file says apart from its rows; table: columns that do not belong there."""
 
     n_records: int
     schema: pa.Schema
@@ -43,7 +43,7 @@ class TableDescription:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedRows:
-    """The decoded rows of a table, with findings on rows and bytes, and notes on their packing."""
+    """Decoded rows, with findings on rows and bytes, and notes on packing."""
 
     release: Release
     sha256: str
@@ -55,7 +55,7 @@ class DecodedRows:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FolderReading:
-    """A folder read without raw data; ``about`` and ``rows`` wait, and raise InputError when it failed."""
+    """A folder without raw data; ``about`` and ``rows`` wait, and raise its error."""
 
     folder: Path
     manifest: Manifest
@@ -65,7 +65,7 @@ class FolderReading:
 
 @contextmanager
 def read_in_background(folder: Path, run: Run, expected: Release | None = None) -> Iterator[FolderReading]:
-    """Read a release folder while the block runs; it may hold the release ``expected``."""
+    """Read a folder while the block runs; it may hold the release ``expected``."""
     manifest = read_manifest(folder)
     decoding: BoxDecoder | PointDecoder
     if manifest.grid is None:
@@ -86,7 +86,7 @@ def read_in_background(folder: Path, run: Run, expected: Release | None = None) 
 
 
 def read_folder(folder: Path, release: Release) -> FolderReading:
-    """Read a folder on this thread; where it holds this release, its rows are not stored twice."""
+    """Read a folder on this thread; rows of this release are not stored twice."""
     with read_in_background(folder, Run(threads=1), release) as looked:
         about, rows = looked.about(), looked.rows()
     if _are_equal_releases(rows.release, release):
@@ -95,7 +95,7 @@ def read_folder(folder: Path, release: Release) -> FolderReading:
 
 
 def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
-    """The same reading after the page was written; reads the folder again where more has changed."""
+    """The reading with a new page; where more has changed, the folder is read again."""
     manifest = read_manifest(looked.folder)
     if manifest.model_copy(update={"report_sha256": looked.manifest.report_sha256}) != looked.manifest:
         return read_folder(looked.folder, release)
@@ -105,7 +105,7 @@ def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
 def verify_folder(
     original: Trajectories, folder: Path, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:
-    """Check a release folder against its raw data; readable but wrong content is a finding, not an error."""
+    """Check a release folder; readable but wrong content is a finding, not an error."""
     run = run or Run()
     with read_in_background(folder, run) as looked:
         return verify_reading(original, looked, linkage, run=run)
@@ -120,7 +120,7 @@ def verify_reading(
     judged: tuple[Release, Verdict] | None = None,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """As ``verify_folder``; the claim of a release ``judged`` before is not checked again if unchanged."""
+    """As ``verify_folder``; an unchanged release that was ``judged`` is not checked again."""
     folder, manifest, about = looked.folder, looked.manifest, looked.about()
     if too_many := too_many_records(original, about.n_records):
         return Verdict.of(too_many, checked=0)
@@ -156,7 +156,7 @@ def verify_reading(
 def folder_notes(
     folder: Path, original: Population, plane: PlaneCheck, precision: PrecisionCheck | PointPrecision
 ) -> Iterator[str]:
-    """Notes on a folder next to the verdict on its claim."""
+    """Notes on a folder, besides those on its claim."""
     if (folder / REPORT_FILE).exists():
         yield PAGE_NOT_CHECKED
     yield from plane.notes(original)
@@ -165,7 +165,7 @@ def folder_notes(
 
 
 def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:
-    """The verdict with further notes."""
+    """The verdict and further notes."""
     return replace(verdict, notes=(*verdict.notes, *notes))
 
 

@@ -1,7 +1,7 @@
 """Check that every byte of a Parquet file is structure or a value of a row that readers see.
 
 Readers ignore unused dictionary values, statistics, indexes and bytes between pages: these could hold
-anything. Stated sizes are compared with the actual bytes first.
+anything. Stated sizes are compared with the bytes first.
 """
 
 import json
@@ -54,7 +54,7 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Layout:
-    """Some row groups of a file as its footer describes them, with the faults so far."""
+    """Row groups as the footer describes them, with faults so far."""
 
     columns: dict[str, bool]  # name -> may have gaps
     groups: list[dict[str, Any]]
@@ -64,7 +64,7 @@ class Layout:
     faults: tuple[str, ...]
 
     def of(self, first: int, stop: int) -> "Layout":
-        """Some groups alone, starting where the footer says, without the faults so far."""
+        """Some groups, without the faults."""
         groups = self.groups[first:stop]
         try:
             start = _first_page(groups[0]["chunks"][0]["data"])
@@ -77,7 +77,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupWalk:
-    """Bytes start to end of some walked groups, with faults. text_bytes: of the texts of all rows."""
+    """Bytes start to end of walked groups, with faults. text_bytes: of all texts."""
 
     start: int
     end: int
@@ -86,7 +86,7 @@ class GroupWalk:
 
 
 def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
-    """Find what the bytes of a table file (in memory or mapped) hold apart from its rows."""
+    """What the bytes of a table file (in memory or mapped) hold apart from its rows."""
     layout = read_layout(content)
     if run is None or run.threads == 1 or len(layout.groups) < 2:
         return hidden_bytes([walk_groups(content, layout)], layout)
@@ -95,7 +95,7 @@ def layout_findings(content: Any, run: Run | None = None) -> list[Finding]:
 
 
 def read_layout(content: Any) -> Layout:
-    """Read and check the footer; raises as ``layout_findings``."""
+    """Read and check the footer."""
     walk = _Walker(content)
     footer = walk.read_footer()
     columns = _columns(footer)
@@ -116,7 +116,7 @@ def read_layout(content: Any) -> Layout:
 
 
 def walk_groups(content: Any, layout: Layout) -> GroupWalk:
-    """Walk the groups of a layout from their first byte to their last; raises as ``layout_findings``."""
+    """Walk the groups from their first byte to their last."""
     walk = _Walker(content, at=layout.start, end=layout.end)
     for number, group in enumerate(layout.groups, start=layout.number):
         if len(group.get("chunks", [])) != len(layout.columns):
@@ -129,7 +129,7 @@ def walk_groups(content: Any, layout: Layout) -> GroupWalk:
 
 
 def hidden_bytes(parts: Iterable[GroupWalk], layout: Layout) -> list[Finding]:
-    """The findings of a whole file from its walked parts; raises InputError when they do not join."""
+    """The findings of a file; raises InputError when its parts do not join."""
     faults, at, text_bytes = list(layout.faults), layout.start, 0
     for part in parts:
         if part.start != at:
@@ -213,12 +213,11 @@ class _Walker:
     text_bytes: int = 0
 
     def note(self, what: str) -> None:
-        """Remember a fault."""
         if what not in self.faults:
             self.faults.append(what)
 
     def read_footer(self) -> dict[str, Any]:
-        """Read the footer, which must reach to the end of the file."""
+        """It must reach to the end of the file."""
         size = len(self.content)
         if (
             size < len(_MAGIC) + _TAIL
@@ -237,7 +236,7 @@ class _Walker:
         return fields
 
     def check_metadata(self, footer: dict[str, Any], *, drawn: bool) -> None:
-        """Only the description of the geometries, exactly as GeoParquet fixes it, belongs there."""
+        """Only the description of the geometries, as GeoParquet fixes it, belongs there."""
         keys = [pair.get("key") for pair in footer.get("pairs", [])]
         if [key for key in keys if key != b"geo"] or len(set(keys)) < len(keys):
             self.note("metadata other than that of the geometries")
@@ -257,7 +256,7 @@ class _Walker:
             self.note("sizes that are not those of its pages")
 
     def walk_chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:
-        """Walk one column of one row group: at most one dictionary, then pages with all rows."""
+        """At most one dictionary, then pages with all rows."""
         data = chunk.get("data", {})
         if any(part in chunk or part in data for part in _ELSEWHERE):
             self.note("an index, a filter, metadata of a column or other parts that hold no rows")
@@ -319,7 +318,7 @@ def _statistics_values(account: dict[str, Any]) -> set[bytes]:
 
 
 def _is_geo(text: bytes) -> bool:
-    """Whether a description of geometries is exactly what shoal writes, with bounds in their one spelling."""
+    """Exactly as shoal writes it, bounds in their one spelling."""
     try:
         about = json.loads(text, object_pairs_hook=require_unique_keys)
         column = about["columns"]["geometry"]

@@ -1,4 +1,4 @@
-"""Compiled loops over the bytes of a file: numbers of a page, outlines, multiples of a step."""
+"""Compiled loops over the bytes of a file."""
 
 import math
 from typing import Final
@@ -20,7 +20,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @compiled
 def read_number(body: Bytes, at: int) -> tuple[int, int]:
-    """(an unsigned number of at most 32 bits, the place after it); -1 where there is none."""
+    """(an unsigned number of at most 32 bits, the place after it); -1 = none."""
     value, shift = 0, 0
     while at < len(body) and shift < _WIDEST:
         digit = int(body[at])
@@ -34,7 +34,7 @@ def read_number(body: Bytes, at: int) -> tuple[int, int]:
 
 @compiled
 def note_order(number: int, order: Integers) -> None:
-    """Update order [2]: the highest number so far, and 1 once a number skipped the next higher one."""
+    """Update order [2]: the highest number, and 1 once a number skipped one."""
     if number > order[0]:
         if number > order[0] + 1:
             order[1] = 1
@@ -45,7 +45,7 @@ def note_order(number: int, order: Integers) -> None:
 def count_packed(
     body: Bytes, at: int, many: int, n_left: int, width: int, counts: Integers, order: Integers
 ) -> int:
-    """Count ``many`` packed numbers, of which ``n_left`` belong to the page; returns as ``count_numbers``."""
+    """As ``count_numbers``, of packed numbers, of which ``n_left`` belong to the page."""
     waiting, n_waiting, bits_behind = 0, 0, False
     for place in range(many):
         while n_waiting < width:
@@ -67,7 +67,7 @@ def count_packed(
 
 @compiled
 def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Integers) -> int:
-    """Count n packed numbers into counts [size]; BROKEN, or the sum of BITS_BEHIND and BYTES_BEHIND."""
+    """Count n packed numbers into counts [size]; BROKEN, or BITS_BEHIND plus BYTES_BEHIND."""
     at, n_left, extra = 0, n, 0
     while n_left > 0:
         head, at = read_number(body, at)
@@ -111,7 +111,7 @@ def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers,
 
 @compiled
 def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> bool:
-    """Set cells [n] to the nearest multiples of a step; False when one reaches the bound."""
+    """Round to multiples of a step, into cells [n]; False when one reaches the bound."""
     for i in range(len(values)):
         cell = np.rint(values[i] / step)
         if not abs(cell) < beyond:
@@ -122,7 +122,7 @@ def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> boo
 
 @compiled
 def are_multiples(values: Floats, cells: Integers, step: float) -> bool:
-    """Whether all values are exactly these multiples of a step, including the sign of a zero."""
+    """Whether values are exactly these multiples, including the sign of a zero."""
     for i in range(len(values)):
         multiple = cells[i] * step
         if values[i] != multiple or (multiple == 0.0 and math.copysign(1.0, values[i]) < 0.0):

@@ -1,4 +1,4 @@
-"""Read the pages of a Parquet column (PLAIN or dictionary) and compare what the file states with them."""
+"""Compare the pages of a Parquet column (PLAIN or dictionary) with what the file states."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ Report = Callable[[str], None]
 
 
 class Values:
-    """Values of one column as stored: numbers of one type, or texts with their lengths in bytes."""
+    """Values of one column as stored."""
 
     def __init__(self, body: bytes, n: int, physical: str, tell: Report) -> None:
         self._texts: frozenset[bytes] = frozenset()
@@ -86,7 +86,7 @@ class Chunk:
     n_bytes: int = 0
 
     def take_dictionary(self, body: bytes, head: dict[str, Any]) -> None:
-        """Read the first page: entries that rows refer to."""
+        """Read the first page."""
         n = head.get("values", -1)
         if not 0 <= n <= len(body) or head.get("encoding") not in {_PLAIN, 2}:
             raise unreadable_table()
@@ -132,7 +132,7 @@ class Chunk:
         return n - filled
 
     def finish(self) -> None:
-        """Report dictionary entries and statistics that match no row."""
+        """Report dictionary entries and statistics without a row."""
         if self.dictionary is not None and self.counts is not None:
             if not self.counts.all():
                 self.tell("values in a dictionary that no row has")
@@ -152,7 +152,7 @@ class Chunk:
 
 
 def decompress(body: bytes, size: int, codec: str | None, tell: Report) -> bytes:
-    """The content of a page; raises InputError when its size is not the stated one."""
+    """The content of a page, of exactly the stated size."""
     if codec is None:
         if len(body) != size:
             raise unreadable_table()
@@ -180,7 +180,7 @@ def count_hybrid(
     order: Integers | None = None,
     counts: Integers | None = None,
 ) -> Integers:
-    """int64 [size]: how often each of n packed numbers occurs. Raises InputError for others, or too few."""
+    """How often each of n packed numbers occurs, int64 [size]."""
     counts = np.zeros(size, dtype=np.int64) if counts is None else counts
     order = np.array([size, 0]) if order is None else order
     result = count_numbers(np.frombuffer(body, dtype=np.uint8), n, width, counts, order)
@@ -199,7 +199,7 @@ def unreadable_table() -> InputError:
 
 
 def _step_of_one_length(body: bytes, n: int) -> int:
-    """Bytes of each text with its length, where all are equal; else 0."""
+    """Each text with its length, where all are equal; else 0."""
     step = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
     if n and n * step <= len(body):
         rows = np.frombuffer(body, dtype=np.uint8, count=n * step).reshape(n, step)
@@ -221,7 +221,7 @@ def _read_texts(body: bytes, n: int) -> tuple[frozenset[bytes], Integers]:
 
 
 def _frame_end(body: bytes) -> int | None:
-    """Where the first zstd frame ends (RFC 8878, Sec. 3.1.1); None = no plain frame."""
+    """RFC 8878, Sec. 3.1.1; None = no plain frame."""
     if body[:4] != _ZSTD_MAGIC or len(body) < 6:
         return None
     about = body[4]
@@ -240,7 +240,7 @@ def _frame_end(body: bytes) -> int | None:
 
 
 def schema_faults(footer: Mapping[str, Any], n_columns: int) -> Iterator[str]:
-    """What the schema and the footer hold in addition to the columns."""
+    """What schema and footer hold besides the columns."""
     root, *columns = footer["schema"]
     if {"repetition": 0, **root} != {"name": _ROOT, "children": n_columns, "repetition": 0}:
         yield "more in the root of its schema than the number of columns"
@@ -253,7 +253,7 @@ def schema_faults(footer: Mapping[str, Any], n_columns: int) -> Iterator[str]:
 
 
 def column_faults(data: Mapping[str, Any], chunk: Chunk) -> Iterator[str]:
-    """What the footer says of one column and group that its pages do not show."""
+    """What the footer says of a chunk that its pages do not show."""
     encodings = data.get("encodings", [])
     used = {encoding for _, encoding in chunk.pages} | {_BY_RUNS}
     if len(encodings) > _MOST_ENCODINGS or not used.issuperset(encodings):
@@ -280,14 +280,14 @@ def column_faults(data: Mapping[str, Any], chunk: Chunk) -> Iterator[str]:
 
 
 def page_faults(head: Mapping[str, Any], n_gaps: int) -> Iterator[str]:
-    """What the header of a data page says that the page does not show; n_gaps: in the page."""
+    """What a page's header says that the page does not show; n_gaps: in the page."""
     if {head.get("definition_levels"), head.get("repetition_levels")} != {_BY_RUNS}:
         yield "encodings that no page has"
     yield from statistics_faults(head.get("statistics", {}), n_gaps)
 
 
 def statistics_faults(statistics: Mapping[str, Any], n_gaps: int) -> Iterator[str]:
-    """Wrong counts and flags of statistics; their values are checked elsewhere."""
+    """Wrong counts and flags; values are checked elsewhere."""
     if statistics.get("nulls", n_gaps) != n_gaps or "distinct" in statistics:
         yield "statistics that count what is not there"
     if not (statistics.get("max_exact", True) and statistics.get("min_exact", True)):

@@ -1,4 +1,4 @@
-"""Check whether the plane of a release counts in meters, and note planes without a tie to the earth."""
+"""Check whether the plane of a release counts in meters."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _PARAMETER: Final = re.compile(
 
 
 class PlaneCheck:
-    """Collects the places of a release and checks its plane; None = local meters."""
+    """Collects places and checks their plane; None = local meters."""
 
     def __init__(self, crs: str | None) -> None:
         self._text = crs or ""
@@ -43,12 +43,12 @@ class PlaneCheck:
             self._add_places(*((column * grid.cell_m).astype(np.float64) for column in (x, y)))
 
     def merge(self, later: "PlaneCheck") -> None:
-        """Add what another check of the same plane has collected."""
+        """Add the places of another check."""
         if self._lengths is not None and later._lengths is not None:
             self._lengths.add(later._lengths)
 
     def findings(self) -> Iterator[Finding]:
-        """A finding when distances in the plane are wrong although a plane around the data has them right."""
+        """A finding when the plane's distances are wrong although a plane around the data has them right."""
         if self._lengths is not None:
             places, wrong, worst, _ = self._lengths.errors()
             if wrong:
@@ -59,7 +59,7 @@ class PlaneCheck:
                 )
 
     def notes(self, original: Population) -> Iterator[str]:
-        """Notes where nothing shows that the lengths of the claim are meters."""
+        """Notes where nothing shows that lengths are meters."""
         if self._lengths is None:
             yield LOCAL_METERS
             yield from (note for note in original.intake.notes if note.startswith(DEGREES_IGNORED))
@@ -83,7 +83,7 @@ class PlaneCheck:
 
 
 def _different(x: Sequence[Integers], y: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """The different cells; all cells where one number cannot tell them apart. x, y: equal lengths."""
+    """All cells, where one number cannot tell them apart."""
     west, south = (min(int(column.min()) for column in columns) for columns in (x, y))
     east, north = (max(int(column.max()) for column in columns) for columns in (x, y))
     rows, n_cells = north - south + 1, sum(map(len, x))

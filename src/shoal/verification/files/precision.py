@@ -1,4 +1,4 @@
-"""Check that coordinates, times and geometries say no more than the boxes or points; decodes box tables."""
+"""Check that coordinates, times and geometries say no more than the boxes or points."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -39,14 +39,14 @@ _HEAD: Final = np.array(
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class WrittenBoxes:
-    """Boxes in file order; exact: each bound as written, float64 seconds or meters."""
+    """Boxes in file order; exact: each bound as written, float64."""
 
     exact: Mapping[str, Floats]
     boxes: Boxes
 
 
 def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
-    """Decode the boxes of a table; raises InputError for missing columns and for invalid values."""
+    """Decode the boxes of a table."""
     exact, rounded = {}, {}
     for column in BOX_COLUMNS:
         exact[column] = _values(table, column)
@@ -60,7 +60,7 @@ def boxes_as_written(table: pa.Table, grid: Grid) -> WrittenBoxes:
 
 
 class PrecisionCheck:
-    """Collects the rows of one file of boxes and finds what is finer than boxes on the grid."""
+    """Finds what is finer than boxes on the grid in one file."""
 
     def __init__(self, grid: Grid, crs: str | None) -> None:
         self._grid, self._crs = grid, crs
@@ -71,7 +71,7 @@ class PrecisionCheck:
         self._stated: Floats | None = None
 
     def add_rows(self, table: pa.Table, written: WrittenBoxes) -> None:
-        """Add some rows: a table with or without outlines, and its decoded boxes."""
+        """Add rows with or without outlines, and their boxes."""
         boxes, grid = written.boxes, self._grid
         others = {field.name: field.type for field in table.schema if field.name not in BOX_COLUMNS}
         self._exact &= others.keys() <= {"trajectory_id", GEOMETRY}
@@ -104,7 +104,7 @@ class PrecisionCheck:
             self._compare_outlines(table[GEOMETRY].slice(start, len(some)), some, self._crs)
 
     def merge(self, later: "PrecisionCheck") -> None:
-        """Add what another check of the same file has collected from later rows."""
+        """Add another check's later rows."""
         for column, count in later._off.items():
             if count and not self._off[column]:
                 self._first_off[column] = self._rows + later._first_off[column]
@@ -138,7 +138,7 @@ class PrecisionCheck:
             self._bounds = _around(self._bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
 
     def findings(self) -> Iterator[Finding]:
-        """Values off the grid, outlines that are not those of their boxes, and wrong bounds."""
+        """Values off the grid, other outlines, and wrong bounds."""
         for column, count in self._off.items():
             if count:
                 unit = f"{_grid_step(column, self._grid):g} {'s' if column.startswith('t_') else 'm'}"
@@ -158,12 +158,12 @@ class PrecisionCheck:
             )
 
     def notes(self) -> Iterator[str]:
-        """Last digits that come from another version of the projection, or hold a message."""
+        """Last digits from another version of the projection, or with a message."""
         yield from _on_other_digits(self._other_digits, self._rows, "outlines")
 
 
 class PointPrecision:
-    """Collects the rows of one file of points: plane, degrees and geometry must be the same place."""
+    """Plane, degrees and geometry of a point must be the same place."""
 
     def __init__(self, crs: str | None) -> None:
         self._crs = crs
@@ -174,7 +174,7 @@ class PointPrecision:
         self._stated: Floats | None = None
 
     def add_rows(self, table: pa.Table, points: Points) -> None:
-        """Add some rows: a table with or without geometries, and its decoded points."""
+        """Add rows with or without geometries, and their points."""
         self._has_degrees = points.lat is not None
         self._rows += len(points)
         if self._crs is None or not len(points):
@@ -217,7 +217,7 @@ class PointPrecision:
             yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
 
     def notes(self) -> Iterator[str]:
-        """Last digits that come from another version of the projection, or hold a message."""
+        """Last digits from another version of the projection, or with a message."""
         yield from _on_other_digits(self._other_digits, self._rows, "geometries")
 
 
@@ -230,14 +230,14 @@ def _on_other_digits(many: int, rows: int, what: str) -> Iterator[str]:
 
 
 def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bool:
-    """Whether places are equal: exactly for given degrees, to 1e-9 degrees from a plane."""
+    """Exactly for given degrees, to 1e-9 degrees from a plane."""
     if to_the_last_digit:
         return bool((_bits(drawn) == _bits(places)).all())
     return bool((np.abs(drawn - places) <= SAME_PLACE_DEG).all())
 
 
 def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
-    """Values [m] unlike those on the grid in any bit, a zero's sign included; timestamps are microseconds."""
+    """In any bit, a zero's sign included; timestamps are microseconds."""
     if pa.types.is_timestamp(kind):
         finer: Flags = np.abs(values - on_grid) > _ULPS * np.spacing(np.abs(values))
         return finer
@@ -297,7 +297,7 @@ def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:
 
 
 def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:
-    """Which values are closed polygons with the expected corners to 1e-9 degrees; their corners [n, 5, 2]."""
+    """To 1e-9 degrees; their corners [n, 5, 2]."""
     right = np.zeros(len(expected), dtype=np.bool_)
     try:
         texts = column.cast(pa.large_binary()).combine_chunks()
@@ -317,7 +317,7 @@ def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Fl
 
 
 def _bits(numbers: Floats) -> Integers:
-    """The numbers as stored: zeros of either sign differ."""
+    """Zeros of either sign differ."""
     return np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64)
 
 
@@ -334,7 +334,7 @@ def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:
 
 
 def stated_bounds(schema: pa.Schema) -> Floats | None:
-    """The bounds in the metadata of a GeoParquet file; None where there are none."""
+    """The bounds in a GeoParquet file's metadata, or None."""
     text = (schema.metadata or {}).get(b"geo")
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Spread records over buckets by content, in tasks of some row groups: identical records meet in one."""
+"""Spread records over buckets by content: identical ones meet in one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ _RECORD: Final = np.dtype([("number", "<i8"), ("boxes", "<i8"), ("stored", "<i8"
 
 
 class RecordPiece(NamedTuple):
-    """Consecutive rows of one name. boxes: int64 [r, 6], as in the file; stored: their bytes."""
+    """Consecutive rows of one name, int64 [r, 6]; stored: their bytes."""
 
     name: str
     boxes: Integers
     stored: bytes
 
     def joined_with(self, later: "RecordPiece") -> "RecordPiece":
-        """This piece and the next one of the same record."""
+        """With the next piece of the record."""
         return RecordPiece(self.name, np.concatenate([self.boxes, later.boxes]), self.stored + later.stored)
 
 
@@ -57,7 +57,7 @@ class Spreading:
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadTask:
-    """The row groups first, ..., end - 1; layout: what the footer says of them."""
+    """The row groups first, ..., end - 1."""
 
     spreading: Spreading
     first: int
@@ -66,7 +66,7 @@ class SpreadTask:
 
 
 class BucketFile(NamedTuple):
-    """A file of spread records in the scratch folder, by name, and the number of its first record."""
+    """A scratch file of spread records, and the number of its first."""
 
     name: str
     first: int
@@ -74,7 +74,7 @@ class BucketFile(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpreadPart:
-    """What one task found; complete records are in chunks, its first and last in a file of ends."""
+    """What one task found; its first and last record are in a file of ends."""
 
     names: Pseudonyms  # of complete records, in file order
     chunks: list[BucketFile]
@@ -87,7 +87,7 @@ class SpreadPart:
 
 
 def spread_groups(task: SpreadTask) -> SpreadPart:
-    """Read some row groups and spread their records; safe to repeat."""
+    """Spread the records of some row groups; safe to repeat."""
     how = task.spreading
     path = how.folder / RELEASE_FILE
     bytes_walked = _walk_layout(path, task.layout)
@@ -131,7 +131,7 @@ def spread_groups(task: SpreadTask) -> SpreadPart:
 
 
 class SpreadRecords:
-    """All records of a file, put together from the tasks in order; chunks: where they are."""
+    """All records, from the tasks in order; chunks: where they are."""
 
     def __init__(self, spreading: Spreading) -> None:
         self.chunks: list[BucketFile] = []
@@ -181,7 +181,7 @@ class SpreadRecords:
 
     @property
     def names(self) -> Pseudonyms:
-        """Names of all records, in file order."""
+        """Names of all records, in order."""
         self._names = [Pseudonyms.concatenate(self._names)]
         return self._names[0]
 

@@ -1,4 +1,4 @@
-"""Compare what a manifest states with the table, the page and the raw data."""
+"""Compare a manifest with the table, the page and the raw data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -25,7 +25,7 @@ _LARGEST_PAGE: Final = 1 << 28
 def manifest_mismatches(
     folder: Path, manifest: Manifest, sha256: str, n_records: int, n_samples: int
 ) -> Iterator[Finding]:
-    """Differences between the manifest and the table (digest, records, samples) or the page."""
+    """Differences in the table's digest, records, samples, or in the page."""
     page = folder / REPORT_FILE
     digest = None
     if page.exists() or page.is_symlink():
@@ -50,7 +50,7 @@ def manifest_mismatches(
 
 
 def respelled_manifest(path: Path, manifest: Manifest) -> Iterator[Finding]:
-    """A finding for a manifest in other letters than shoal writes, which could hold a message."""
+    """A finding for letters unlike shoal's, which could hold a message."""
     orders: Mapping[str, Iterable[str]] = {
         "claim": claim_to_json(claim_from_json(manifest.claim)),
         "verdict": Verdict.of((), checked=1).to_json(),
@@ -73,7 +73,7 @@ def _in_order(entries: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
 def false_statements(
     manifest: Manifest, derived: Verdict, original: Population, *, linked: bool
 ) -> Iterator[Finding]:
-    """Statements of the manifest that the check derives differently; without a linkage, notes may differ."""
+    """Statements that the check derives differently; without a linkage, notes may differ."""
     stated_verdict, derived_verdict = manifest.verdict, derived.to_json()
     if derived.holds:
         for name in derived_verdict:

@@ -1,4 +1,4 @@
-"""Check how a table stores rows: last digits of a number or outline could tell members of a class apart."""
+"""Check how a table stores rows: last digits could tell members of a class apart."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ BYTES: Final = (pa.binary(), pa.large_binary())
 
 
 def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
-    """Columns that are stored in another type than a release has."""
+    """Columns of another type than a release has."""
     for field in schema:
         if field.name == "trajectory_id":
             right, expected = field.type in TEXTS, "text"
@@ -46,7 +46,7 @@ def wrong_types(schema: pa.Schema) -> Iterator[Finding]:
 
 
 def unexpected_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
-    """Pseudonyms of another form than releases have, which could say anything in plain words."""
+    """Pseudonyms of another form, which could say anything."""
     if n := len(Pseudonyms.of(names).irregular):
         yield Finding(
             "unexpected-pseudonym",
@@ -55,7 +55,7 @@ def unexpected_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
-    """int64 [rows, c]: each row without its pseudonym, as bits and keyed 128-bit digests of outlines."""
+    """int64 [rows, c]: rows without pseudonyms, as bits and keyed 128-bit digests of outlines."""
     columns: list[Integers] = []
     for name in table.column_names:
         values = table[name]
@@ -70,12 +70,12 @@ def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
 
 
 def record_digest(stored: bytes) -> bytes:
-    """16 bytes for the stored bytes of a record."""
+    """16 bytes for a record."""
     return hashlib.blake2b(stored, digest_size=_DIGEST_BYTES).digest()
 
 
 def stored_differently(differing: int) -> Iterator[Finding]:
-    """At most one finding for the number of records stored differently than the first with the same boxes."""
+    """At most one finding for the number of differing records."""
     if differing:
         message = (
             f"{counted(differing, 'record is', 'records are')} stored otherwise, in the last digits or the "
@@ -87,7 +87,7 @@ def stored_differently(differing: int) -> Iterator[Finding]:
 def records_stored_differently(
     table: pa.Table, boxes: Integers, offsets: Integers, order: Integers | None
 ) -> Iterator[Finding]:
-    """Compare the stored bytes of records with equal boxes, int64 [rows, 6]; order: rows by record."""
+    """Compare the bytes of records with equal boxes, int64 [rows, 6]; order: rows by record."""
     stored, cells = stored_bytes(table), boxes
     if order is not None:
         stored, cells = stored[order], cells[order]

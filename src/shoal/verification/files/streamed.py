@@ -1,6 +1,6 @@
-"""Check a release folder larger than memory against people on disk, by buckets of identical records.
+"""Check a folder larger than memory, by buckets of identical records.
 
-Memory: names and numbers of all records, and for each worker a million rows or the boxes of one bucket.
+Memory: names and numbers of all records, and for each worker a million rows or one bucket.
 """
 
 import os
@@ -62,7 +62,7 @@ def verify_streamed_folder(
     engine: Engine | None = None,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """The verdict on a folder against the raw people, findings as in memory; scratch: an empty folder."""
+    """The verdict on a folder, as in memory; scratch: an empty folder."""
     workers = engine or Run(threads=1)
     require_streamed(folder)
     manifest = read_manifest(folder)
@@ -120,7 +120,7 @@ def verify_streamed_folder(
 
 
 def identifiers_in_tasks(people: StoredPeople, scratch: Path, engine: Engine, run: Run) -> RawIdentifiers:
-    """The raw identifiers, with hashes that an engine makes and compares in an empty folder."""
+    """The raw identifiers; an engine hashes and compares them in an empty folder."""
     return RawIdentifiers.of(people, lambda ids: SpreadDigests(ids, scratch, engine, run))
 
 
@@ -136,7 +136,7 @@ def _spread_tasks(spreading: Spreading, layout: Layout, footer: pq.FileMetaData)
 
 @dataclass(frozen=True, kw_only=True)
 class BucketTask:
-    """One bucket of a spread file. header: of the release; compared: whether it is on the raw data's grid."""
+    """One bucket. header: of the release; compared: whether it is on the raw grid."""
 
     people: Path
     spreading: Spreading
@@ -157,7 +157,7 @@ class BucketFindings:
 
 
 def examine_bucket(task: BucketTask) -> BucketFindings:
-    """Check the records of one bucket against the claim and the raw samples of their subjects."""
+    """Check the records of one bucket."""
     numbers, lengths, stored, boxes = read_bucket(task.spreading, task.chunks, task.bucket)
     claim = task.header.claim
     streamed = _streamed_check(find_check(claim), claim)
@@ -192,7 +192,7 @@ def examine_bucket(task: BucketTask) -> BucketFindings:
 
 
 def require_streamed(folder: Path) -> None:
-    """Raise MisuseError for a release whose check needs all records at once, before any people are read."""
+    """Raise MisuseError for a check that needs all records at once, before people are read."""
     manifest = read_manifest(folder)
     if manifest.kind != "boxes":
         raise MisuseError(f"{folder} holds points, which are not checked in a stream; leave out --streamed")
@@ -250,7 +250,7 @@ def _examine_buckets(
 
 
 def _name_records(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[Finding]:
-    """Findings by pseudonym in file order; the order of buckets is random."""
+    """In file order; the order of buckets is random."""
     for finding in sorted(findings, key=lambda finding: int(finding.trajectory_id or 0)):
         yield (
             finding

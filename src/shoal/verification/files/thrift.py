@@ -1,4 +1,4 @@
-"""Read footers and page headers of Parquet (Thrift, Apache Parquet 2.12): an unknown field is an error."""
+"""Read footers and page headers of Parquet (Thrift, Apache Parquet 2.12)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def not_readable(where: str) -> InputError:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One field that a structure may have; kind, items: keys of CODES."""
+    """A field; kind, items: keys of CODES."""
 
     name: str
     kind: str
@@ -49,7 +49,7 @@ class Shape:
 
 @dataclass(eq=False)
 class Source:
-    """Bytes and the current place; raises InputError where they end early or are invalid."""
+    """Bytes and a place; raises InputError where they are cut or invalid."""
 
     content: Any
     where: str
@@ -64,7 +64,7 @@ class Source:
         return value
 
     def unsigned(self) -> int:
-        """An unsigned number of 64 bits; raises for one that is longer than necessary."""
+        """An unsigned number of 64 bits, in its shortest form."""
         value = shift = 0
         for _ in range(_MOST_DIGITS):
             digit = self.byte()
@@ -77,7 +77,7 @@ class Source:
         raise self.broken()
 
     def signed(self) -> int:
-        """A signed number, in zigzag order."""
+        """A signed number (zigzag)."""
         value = self.unsigned()
         return (value >> 1) ^ -(value & 1)
 
@@ -95,7 +95,7 @@ class Source:
 
 
 def read_struct(source: Source, shape: Shape) -> dict[str, Any]:
-    """The fields of a structure by name; an unlisted field raises InputError."""
+    """The fields by name; an unlisted one raises InputError."""
     values: dict[str, Any] = {}
     number = 0
     while (head := source.byte()) != 0:

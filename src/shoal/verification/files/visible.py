@@ -1,4 +1,4 @@
-"""VISIBLE, the parameters that bound what the table can hold, and the check of each."""
+"""VISIBLE, the parameters that bound what the table can hold."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ def _longer_than_suppressed(release: Release, most_s: float) -> Flags:
 
 
 def _if_whole_boxes_are_suppressed(release: Release, beyond: Flags) -> Flags:
-    """Suppression by samples leaves boxes of any size, which its thresholds do not bound."""
+    """Its boxes have any size."""
     return np.asarray(beyond & (release.parameters.get("suppress_by") != "samples"))
 
 
@@ -108,7 +108,7 @@ VISIBLE: Final[Mapping[tuple[str, str], VisibleParameter]] = {
 
 
 def count_beyond_parameters(release: Release) -> Counter[str]:
-    """Count the boxes (where they are tight hulls) or points that contradict each parameter."""
+    """Count the boxes (tight hulls) or points that contradict each parameter."""
     beyond: Counter[str] = Counter()
     if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
         for (method, name), row in VISIBLE.items():
@@ -119,7 +119,7 @@ def count_beyond_parameters(release: Release) -> Counter[str]:
 
 
 def parameter_findings(beyond: Counter[str], payload: PayloadKind) -> Iterator[Finding]:
-    """One finding for each parameter that the table contradicts."""
+    """One finding for each contradicted parameter."""
     for name, n in beyond.items():
         if n:
             message = f"{MANIFEST_FILE}: {n:,} {payload} of the table cannot come of its {name}"

@@ -1,4 +1,4 @@
-"""Read the table of a release as written, once for all checks."""
+"""Read the table as written, once for all checks."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -35,18 +35,18 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 
 class Repacking:
-    """Packs the rows again and compares the bytes: how rows are packed could carry a message."""
+    """Packs the rows again and compares: packing could carry a message."""
 
     def __init__(self, content: bytes, file: pq.ParquetFile) -> None:
         self._footer, self._again = file.metadata, _ComparedFile(content)
         self._writer = ColumnwiseWriter(self._again, file.schema_arrow.remove_metadata())
 
     def pack(self, columns: pa.Table) -> None:
-        """Add the next columns of a row group."""
+        """Add columns of a row group."""
         self._writer.write(columns)
 
     def finish(self) -> list[str]:
-        """Notes on too many groups and on different bytes, after all groups."""
+        """Notes on too many groups and on different bytes."""
         self._writer.close(self._footer.metadata or {})
         torn = self._footer.num_row_groups > _MOST_GROUPS + 2 * (self._footer.num_rows // ROWS_PER_GROUP)
         return [TOO_MANY_GROUPS] * torn + [PACKED_DIFFERENTLY] * (not self._again.is_complete)
@@ -57,14 +57,12 @@ class _ComparedFile:
         self._content, self._at, self._same = content, 0, True
 
     def write(self, part: bytes | memoryview) -> None:
-        """Compare the next bytes."""
         end = self._at + len(part)
         self._same = self._same and self._content[self._at : end] == part
         self._at = end
 
     @property
     def is_complete(self) -> bool:
-        """Whether exactly the content was written."""
         return self._same and self._at == len(self._content)
 
 
@@ -84,17 +82,17 @@ class WrittenTable:
 
     @property
     def offsets(self) -> Integers:
-        """int64 [records + 1]: where the rows of each record would begin, were they grouped."""
+        """int64 [records + 1], were the rows of records together."""
         counts = np.bincount(self.record, minlength=len(self.trajectory_ids))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def all_columns(self) -> pa.Table:
-        """All rows with all columns, read from the bytes again."""
+        """All rows, read again."""
         return read_table(pq.ParquetFile(pa.BufferReader(self.content)))
 
 
 def ignore_piece(piece: pa.Table, n_rows: int) -> None:
-    """The default for ``look``: columns are not looked at while they are read."""
+    """The default for ``look``."""
 
 
 def read_written(
@@ -104,7 +102,7 @@ def read_written(
     look: Callable[[pa.Table, int], None] = ignore_piece,
     passed: Collection[str] = (),
 ) -> WrittenTable:
-    """Read the table of a release once, one row group after the other, outlines after the other columns.
+    """Read a release's table once, group by group, outlines last.
 
     look: called with each piece and the number of all rows. passed: columns not needed afterwards.
     """
@@ -174,7 +172,7 @@ def _pack(repacking: Repacking | None, piece: pa.Table) -> None:
 def row_order_faults(
     written: WrittenTable, columns: Sequence[Numbers], names: Sequence[str]
 ) -> Iterator[Finding]:
-    """Rows apart from their record, or not in canonical order; columns: [rows] each, in file order."""
+    """Rows apart from their record, or not in order; columns: [rows] each."""
     if (written.record[1:] < written.record[:-1]).any():
         yield Finding("row-order", "the rows of one record do not stand together")
     elif not all(_pieces_ascend(columns, written.offsets)):
@@ -199,7 +197,6 @@ class _PseudonymColumn:
         self._no_text: pa.ArrowException | None = None
 
     def add(self, table: pa.Table) -> None:
-        """Add some rows."""
         self._lacking |= "trajectory_id" not in table.column_names
         self._gaps |= not self._lacking and table["trajectory_id"].null_count > 0
         if self._lacking or self._gaps or self._no_text is not None:
@@ -212,7 +209,7 @@ class _PseudonymColumn:
             self._no_text = error
 
     def coded(self) -> pa.DictionaryArray:
-        """The pseudonym of each row, the different ones in order of first appearance."""
+        """In order of first appearance."""
         if self._lacking:
             raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
         if self._gaps:

@@ -1,1 +1,1 @@
-"""Searches for identifiers and other leaks in the files of a release."""
+"""Searches for leaks in the files of a release."""

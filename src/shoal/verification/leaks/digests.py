@@ -1,7 +1,7 @@
-"""Find plain hashes of identifiers, whole, cut or re-encoded, in names and texts.
+"""Find plain hashes of identifiers, whole, cut or re-encoded.
 
-Anyone who can list the identifiers can list their hashes. So any 12 consecutive characters that a hash and a
-name share count. With many people, runs of 12 are also shared by chance: see ``_longer_than_chance``.
+Who can list identifiers can list their hashes. So 12 consecutive characters shared by a hash and a name
+count, unless chance explains them (``_longer_than_chance``).
 """
 
 import hashlib
@@ -72,7 +72,7 @@ Windows = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
-    """A way to write bytes as characters of a fixed number of bits."""
+    """A way to write bytes, a fixed number of bits a character."""
 
     bits: int
     alphabet: str
@@ -82,7 +82,7 @@ class Spelling:
     starts: int = 1  # leading bytes of a hash that may be cut off first, which changes all characters
 
     def runs(self, name: str) -> Iterator[str]:
-        """Pieces of a name that this spelling can have written, long enough to be significant."""
+        """Pieces of a name that this spelling can have written."""
         if _HEX.fullmatch(name):  # like pseudonyms: no folding, no other spelling
             if self is HEX and len(name) >= SHORTEST_RUN:
                 yield name
@@ -101,7 +101,7 @@ class Spelling:
         return re.compile(f"[{re.escape(self.alphabet)}]{{{SHORTEST_RUN},}}")
 
     def codes(self, runs: Sequence[str]) -> Codes:
-        """uint8 [n, length]: values of the characters of runs of equal length."""
+        """uint8 [n, length]: values of runs of equal length."""
         values = np.full(256, _NO_CODE, dtype=np.uint8)
         values[np.frombuffer(self.alphabet.encode(), dtype=np.uint8)] = np.arange(len(self.alphabet))
         return values[np.frombuffer("".join(runs).encode(), dtype=np.uint8)].reshape(len(runs), -1)
@@ -122,7 +122,7 @@ SPELLINGS: Final = (
 
 
 def hash_like_words(text: str) -> Iterator[str]:
-    """Words of a text that are long enough to be a hash."""
+    """Words long enough to be a hash."""
     for match in _HEX_IN_TEXT.finditer(text.lower()):
         yield match[0]
     for match in _IN_TEXT.finditer(text):
@@ -131,14 +131,14 @@ def hash_like_words(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class HashSearch:
-    """Names that are, or hold a piece of, a hash; n_by_chance: further names that chance explains."""
+    """Names that hold a piece of a hash; n_by_chance: further ones that chance explains."""
 
     names: frozenset[str]
     n_by_chance: int = 0
     chance: float = 1.0  # the probability of that many or more with random names
 
     def notes(self) -> Iterator[str]:
-        """Names that share a piece with a hash by chance."""
+        """Names that share a piece by chance."""
         if self.n_by_chance:
             yield (
                 f"{counted(self.n_by_chance, 'pseudonym has', 'pseudonyms have')} {SHORTEST_RUN} "
@@ -149,7 +149,7 @@ class HashSearch:
 
 
 class Digests:
-    """All plain hashes of some identifiers, for any number of searches; those of few people are kept."""
+    """All plain hashes of identifiers, for many searches; few are kept."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -170,7 +170,7 @@ class Digests:
             yield self._kept[part]
 
     def compare(self, prefixes: "PrefixSearch", searches: Sequence["RunSearch"]) -> None:
-        """Compare all hashes with the prefixes and runs that are searched for."""
+        """Compare all hashes with prefixes and runs."""
         for digests in self:
             prefixes.compare(digests)
             for search in searches:
@@ -178,12 +178,12 @@ class Digests:
 
 
 def find_hashed_names(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
-    """Names that are, or hold a piece of, a plain hash of an identifier, beyond chance."""
+    """Names that are, or hold a piece of, a plain hash, beyond chance."""
     return search_hashes(ids, names).names
 
 
 def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSearch:
-    """Search names for hashes: their first 8 or more hexadecimal digits, or any 12 consecutive characters."""
+    """Search names for 8 first hexadecimal digits of a hash, or any 12 consecutive characters."""
     different_names = Pseudonyms.of(names).distinct()
     if not len(different_names):
         return HashSearch(names=frozenset())
@@ -211,7 +211,7 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSea
 
 
 def digest_rows(ids: Sequence[str]) -> Codes:
-    """uint8 [n, bytes]: each identifier and its hashes, at _STARTS, with filling between them."""
+    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, with filling between."""
     filling = np.frombuffer(_FILLING, dtype=np.uint8)
     rows = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
     encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
@@ -226,12 +226,12 @@ def digest_rows(ids: Sequence[str]) -> Codes:
 
 
 def _spelled_out(uid: bytes) -> bytes:
-    """The identifier itself, which hexadecimal or base64 only hides from readers."""
+    """Hexadecimal or base64 hides it only from readers."""
     return (uid + 2 * _FILLING)[:_LONGEST_ID]
 
 
 class PrefixSearch:
-    """Search for names that are only the first digits of a hash."""
+    """Search for names that are the first digits of a hash."""
 
     def __init__(self, names: Iterable[str]) -> None:
         pseudonyms = Pseudonyms.of(names)
@@ -248,11 +248,11 @@ class PrefixSearch:
         self.first: FirstDigits = np.sort(np.concatenate([regular, strange]))
 
     def compare(self, digests: Codes) -> None:
-        """Mark the names that these digests [n, bytes] begin with."""
+        """Mark the names that digests [n, bytes] begin with."""
         self.mark(digests_beginning(self.first, digests))
 
     def mark(self, digests: Iterable[bytes]) -> None:
-        """Mark the names that these digests begin with; the first 8 digits of each match a name."""
+        """Mark the names that digests begin with, by 8 digits or more."""
         for digest in digests:
             for digits, name in self._by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if digest.hex().startswith(digits):
@@ -264,7 +264,7 @@ class PrefixSearch:
 
 
 def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
-    """The hashes among these digests [n, bytes] whose first 8 digits are in ``first`` (ascending)."""
+    """The digests [n, bytes] whose first 8 digits are in ``first`` (ascending)."""
     if not len(first):
         return
     for start, size in zip(_STARTS, _SIZES, strict=False):
@@ -276,7 +276,7 @@ def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
 
 
 class RunIndex(NamedTuple):
-    """Runs of characters to search for in digests."""
+    """Runs to search for."""
 
     windows: Windows  # uint64 [w], ascending
     filter: Codes  # filter, pieces_filter: of both
@@ -285,7 +285,7 @@ class RunIndex(NamedTuple):
 
     @classmethod
     def of(cls, windows: Windows, bits: int) -> "RunIndex":
-        """An index of these runs (ascending) of characters of ``bits`` bits."""
+        """Of these runs (ascending) of characters of ``bits`` bits."""
         width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
         pieces = np.empty(0, dtype=np.uint64)
         if len(windows) * (8 // step) <= _MOST_PIECES:
@@ -309,7 +309,7 @@ def _filter_of(runs: Windows) -> Codes:
 
 
 class RunSearch:
-    """Search for all 12-character runs of some names in one spelling."""
+    """Search for all 12-character runs of names in one spelling."""
 
     def __init__(self, spelling: Spelling, names: Iterable[str]) -> None:
         self.spelling = spelling
@@ -345,12 +345,12 @@ class RunSearch:
             yield (some[:, None] >> shifts) & _TWELVE_DIGITS, owner
 
     def compare(self, digests: Codes) -> None:
-        """Mark the runs that these digests [n, bytes] hold."""
+        """Mark the runs in these digests [n, bytes]."""
         self.compared += mark_spelled_runs(self.spelling, digests, self.index, self.hits)
 
     @property
     def expected(self) -> float:
-        """Expected number of runs that names and hashes share by chance."""
+        """Expected number of runs shared by chance."""
         possible = 2.0 ** min(64, self.spelling.bits * SHORTEST_RUN)
         return self._n_windows * self.compared / possible
 
@@ -366,12 +366,12 @@ class RunSearch:
         return owner[order], place[order]
 
     def places_with_runs(self) -> list[int]:
-        """Places of all names that share a run with a hash."""
+        """Places of names that share a run."""
         places: list[int] = np.unique(self._seen()[0]).tolist()
         return places
 
     def significant_places(self) -> Integers:
-        """Places of the names whose runs are longer, or more, than chance explains."""
+        """Places of names whose runs chance does not explain."""
         owner, at = self._seen()
         if not len(owner):
             return owner
@@ -383,7 +383,7 @@ class RunSearch:
 
 
 def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits: Flags) -> int:
-    """Mark the runs that these digests [n, bytes] hold in a spelling; return how many were compared."""
+    """Mark the runs in these digests [n, bytes]; return how many were compared."""
     some = index.candidates_in(digests)
     for start in range(spelling.starts):
         mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)
@@ -392,12 +392,12 @@ def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits:
 
 
 def count_runs(n_bytes: int, bits: int) -> int:
-    """Number of runs in ``n_bytes`` bytes written as characters of ``bits`` bits."""
+    """Number of runs in ``n_bytes`` bytes."""
     return max(0, -(-8 * n_bytes // bits) - SHORTEST_RUN + 1)
 
 
 def chance_of_at_least(n: int, expected: float) -> float:
-    """The chance of n or more where ``expected`` are expected (Poisson)."""
+    """The chance of n or more (Poisson)."""
     fewer, term = 0.0, exp(-expected)
     for number in range(n):
         fewer += term

@@ -1,4 +1,4 @@
-"""Very many texts as arrays of characters; spans are compared by 64-bit numbers, then as text."""
+"""Very many texts as arrays; spans are compared by 64-bit numbers, then as text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ _RUN: Final = re.compile(r"[^\W_]+")
 
 
 def is_among(numbers: Words, sorted_numbers: Words) -> Flags:
-    """Boolean, as numbers: which of them are in ``sorted_numbers``, uint64 [k] ascending."""
+    """Which numbers are in ``sorted_numbers``, uint64 [k] ascending."""
     if not len(sorted_numbers):
         return np.zeros(numbers.shape, dtype=np.bool_)
     return np.asarray(sorted_numbers[np.searchsorted(sorted_numbers[:-1], numbers)] == numbers)
 
 
 class Characters:
-    """A text by its characters. codes: uint32 [c]."""
+    """A text by its characters, uint32 [c]."""
 
     def __init__(self, text: str | npt.NDArray[np.uint32]) -> None:
         if isinstance(text, str):
@@ -54,14 +54,14 @@ class Characters:
         return sums, growing
 
     def hashes(self, starts: Integers, ends: Integers) -> Words:
-        """uint64 [n]: a number for each span, the same for equal spans."""
+        """uint64 [n]: the same number for equal spans."""
         sums, growing = self._sums
         return (sums[ends] - sums[starts]) * growing[ends - 1]
 
 
 @dataclass(frozen=True, eq=False)
 class TextSpans:
-    """Texts as spans of one text. starts, ends: int64 [n]."""
+    """Texts as spans of one. starts, ends: int64 [n]."""
 
     together: Characters
     starts: Integers
@@ -69,7 +69,7 @@ class TextSpans:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """These texts, one after the other."""
+        """These texts in a row."""
         ends = np.cumsum([0, *map(len, texts)])
         return cls(Characters("".join(texts)), ends[:-1], ends[1:])
 
@@ -79,40 +79,40 @@ class TextSpans:
         return self.ends - self.starts
 
     def hashes(self) -> Words:
-        """A number for each, the same for equal texts."""
+        """The same number for equal texts."""
         return self.together.hashes(self.starts, self.ends)
 
     def text(self, number: int) -> str:
-        """One of the texts."""
+        """One text."""
         return self.together.text[self.starts[number] : self.ends[number]]
 
     def only(self, keep: Flags) -> Self:
-        """The texts with only the characters to keep, bool [c]."""
+        """Only some characters, bool [c]."""
         before = np.concatenate([[0], np.cumsum(keep)])
         return type(self)(Characters(self.together.codes[keep]), before[self.starts], before[self.ends])
 
 
 @dataclass(frozen=True, eq=False)
 class IdentifierPart:
-    """Some identifiers: plain ASCII ones, and others, which need Unicode rules."""
+    """Some identifiers: ASCII ones, and others."""
 
     plain: Sequence[str]
     others: Sequence[str]
 
     @cached_property
     def lower(self) -> TextSpans:
-        """The ASCII ones in lower case."""
+        """ASCII ones in lower case."""
         together = Characters("".join(self.plain).lower())
         ends = np.cumsum([0, *map(len, self.plain)])
         return TextSpans(together, ends[:-1], ends[1:])
 
     def words(self) -> Iterator[TextSpans]:
-        """The letters and digits of each, case-folded."""
+        """Letters and digits, case-folded."""
         yield self.lower.only(_IS_WORD[self.lower.together.codes])
         yield TextSpans.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others])
 
     def trimmed(self) -> Iterator[tuple[TextSpans, Integers, Sequence[str]]]:
-        """Each from its first letter or digit to its last, case-folded; its number of runs; the original."""
+        """From first to last letter or digit, case-folded; number of runs; the original."""
         lower = self.lower
         is_word = _IS_WORD[lower.together.codes]
         begins = is_word.copy()
@@ -139,7 +139,7 @@ class IdentifierPart:
 
 
 def split_identifiers(ids: Sequence[str]) -> Iterator[IdentifierPart]:
-    """The identifiers in parts of some ten thousand."""
+    """Identifiers in parts of some ten thousand."""
     for first in range(0, len(ids), AT_ONCE):
         some = list(ids[first : first + AT_ONCE])
         others = [] if "".join(some).isascii() else [uid for uid in some if not uid.isascii()]

@@ -1,4 +1,4 @@
-"""Find identifiers inside longer words or without separators, unless chance explains that many matches."""
+"""Find identifiers inside longer words or without separators, beyond chance."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ _CODES_OF_HEX: Final = (ord("a"), ord("f"))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IdentifierKind:
-    """Identifiers of one length, of letters and digits or of digits alone."""
+    """Identifiers of one length, with letters or digits alone."""
 
     length: int
     alphabet: int
@@ -40,13 +40,13 @@ class IdentifierKind:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IdentifierKinds:
-    """All identifiers long enough to differ from chance, by length and characters. ids: as given."""
+    """Identifiers long enough to differ from chance. ids: as given."""
 
     ids: Sequence[str]
     every: tuple[IdentifierKind, ...]
 
     def with_hashes(self, hashes: Words) -> frozenset[str]:
-        """The identifiers, reduced to letters and digits, that have one of these hashes."""
+        """Those with one of these hashes of their letters and digits."""
         return frozenset(
             words.text(number)
             for part in split_identifiers(self.ids)
@@ -63,7 +63,7 @@ class _Search:
     identifiers: dict[int, set[str]] = field(default_factory=dict)
 
     def is_beyond_chance(self, level: float, n: int) -> bool:
-        """Whether n different matches occur by chance less often than the level (Poisson)."""
+        """By Poisson."""
         kind = self.kind
         expected = self.windows * len(kind.hashes) / float(kind.alphabet) ** kind.length
         return n > 0 and n * log(expected) - lgamma(n + 1) < log(level)
@@ -71,7 +71,7 @@ class _Search:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Words:
-    """Words reduced to letters and digits, and the text of each. regular: they are hexadecimal pseudonyms."""
+    """regular: they are hexadecimal pseudonyms."""
 
     words: TextSpans
     owners: Integers
@@ -79,13 +79,13 @@ class _Words:
 
 
 def count_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> list[int]:
-    """Count the identifiers inside longer words of each text, beyond chance."""
+    """Count the identifiers inside longer words of each text."""
     counts = find_glued(kinds, texts)
     return [counts.get(place, 0) for place in range(len(texts))]
 
 
 def find_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> Mapping[int, int]:
-    """The same counts for the texts that have any, by their places."""
+    """The counts of texts that have any, by place."""
     searches = [_Search(kind) for kind in kinds.every]
     for words, subset in _words_in_parts(texts, searches):
         for search, _, hashes in _find_candidates(words, subset, counted=True):
@@ -115,7 +115,7 @@ def find_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> Mapping[int, int
 
 
 def identifier_kinds(ids: Sequence[str]) -> IdentifierKinds:
-    """The identifiers that are long enough to differ from chance."""
+    """The identifiers long enough to differ from chance."""
     groups: dict[tuple[int, int, bool], list[Words]] = {}
     for part in split_identifiers(ids):
         for words in part.words():

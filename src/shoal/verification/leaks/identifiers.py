@@ -1,6 +1,6 @@
-"""Find raw identifiers and other private names in names and in running text, pages and pictures included.
+"""Find private names in names and in running text, pages and pictures included.
 
-Short numbers and ordinary words occur in any text: running text is compared only with *distinctive* names.
+Short numbers and ordinary words occur in any text: there, only *distinctive* names count.
 """
 
 import base64
@@ -47,7 +47,7 @@ _ENCODED_BYTES: Final = re.compile(r"\bsha(?:256|384|512)-[A-Za-z0-9+/]{43,}={0,
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name has 6 letters and digits, 8 letters alone, or 9 digits alone: rare by chance."""
+    """Whether a name has 6 letters and digits, 8 letters, or 9 digits: rare by chance."""
     letters = sum(map(str.isalpha, name))
     digits = sum(map(str.isdigit, name))
     if letters == 0:
@@ -59,7 +59,7 @@ def is_distinctive(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Names:
-    """Names to search for: all whole; distinctive ones by their number of runs of letters and digits."""
+    """Names to search for: all whole; distinctive ones by runs of letters and digits."""
 
     whole: frozenset[str]
     distinctive: Mapping[int, frozenset[str]]
@@ -67,7 +67,7 @@ class Names:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Names":
-        """Prepare these names for searching."""
+        """Prepare these names."""
         whole = frozenset(name for name in names if name)
         distinctive: dict[int, set[str]] = {}
         for name in whole:
@@ -117,7 +117,7 @@ class Names:
 
 
 def searchable_text(text: str) -> str:
-    """Text of HTML, JSON or scripts without escapes, encoded bytes, and what readers do not see."""
+    """Text of HTML, JSON or scripts without escapes, and what readers do not see."""
     text = _UNICODE_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), html.unescape(text))
     if not text.isascii():
         unseen = {ord(character): None for character in set(text) if unicodedata.category(character) == "Cf"}
@@ -128,7 +128,7 @@ def searchable_text(text: str) -> str:
 
 
 def _is_part_of_number(text: str, start: int, end: int) -> bool:
-    """Whether digits here belong to a decimal fraction or a color, where any digits occur by chance."""
+    """Any digits occur by chance in fractions and colors."""
     before, after = text[start - 1 : start], text[end : end + 2]
     if before == "#":
         return end - start in {6, 8} and _HEX.fullmatch(text, start, end) is not None
@@ -137,7 +137,7 @@ def _is_part_of_number(text: str, start: int, end: int) -> bool:
 
 
 def picture_text(page: str) -> str:
-    """Text in the pictures of a page, apart from their pixels; other formats than PNG and JPEG whole."""
+    """Text in a page's pictures, apart from pixels; other formats than PNG and JPEG whole."""
     return "\n".join(
         part.replace(b"\0", b" ").decode("utf-8", "ignore")
         for match in _EMBEDDED.finditer(page)
@@ -146,7 +146,7 @@ def picture_text(page: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Decode base64; a lone sign of a group of four holds no byte."""
+    """A lone sign of a group of four holds no byte."""
     signs = re.sub(r"[^A-Za-z0-9+/]", "", unquote(text).replace("-", "+").replace("_", "/"))
     whole = len(signs) - (len(signs) % 4 == 1)
     return base64.b64decode(signs[:whole] + "=" * (-whole % 4))
@@ -187,7 +187,7 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
 
 
 def _of_jpeg(picture: bytes) -> Iterator[bytes]:
-    """Segments before the pixels without tables (they hold runs like 456789), and bytes after the end."""
+    """Segments before the pixels, without tables (they hold runs like 456789), and bytes after the end."""
     at = len(_JPEG)
     while at + 4 <= len(picture) and picture[at] == 0xFF and picture[at + 1] != _JPEG_DOTS:
         length = struct.unpack_from(">H", picture, at + 2)[0]

@@ -1,4 +1,4 @@
-"""Search the files of a release folder for what they say about people, or about the machine that made it."""
+"""Search a release folder for what it says about people or the machine."""
 
 import getpass
 import json
@@ -75,7 +75,7 @@ def leak_findings(
     *,
     in_degrees: bool,
 ) -> Iterator[Finding]:
-    """Findings about a readable release folder; none shows what was found."""
+    """Findings about a readable folder; none shows what was found."""
     strange = (path for path in folder.rglob("*") if path.relative_to(folder).as_posix() not in _FILES)
     extra_files = sorted(islice(strange, _MOST_FILES))
     columns = expected_columns(manifest, in_degrees=in_degrees)
@@ -148,7 +148,7 @@ def _read_page(path: Path) -> str | None:
 
 
 def expected_columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
-    """The columns of a table: geometry where there is a plane, degrees where points came in degrees."""
+    """The columns of a table, by plane and degrees."""
     payload_columns = (
         BOX_COLUMNS if manifest.grid is not None else (*POINT_COLUMNS, *DEGREE_COLUMNS * in_degrees)
     )
@@ -156,10 +156,10 @@ def expected_columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:
 
 
 def _manifest_place(path: Path) -> _Place:
-    """The manifest's keys and values that its format does not fix.
+    """What its format does not fix.
 
-    Plain words may equal an identifier by chance: among parameter values and reading settings, only
-    distinctive identifiers count; among names of methods, claims and parameters, none.
+    Plain words may equal an identifier by chance: in parameters and settings only distinctive ones count,
+    in names of methods, claims and parameters none.
     """
     alone: set[str] = set()
     strings: set[str] = set()

@@ -1,4 +1,4 @@
-"""Note identifiers that look the same: by case, Unicode form, invisible characters, or a final .0."""
+"""Note identifiers that look the same."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for c
 
 
 def look_alikes(original: Population) -> Iterator[str]:
-    """A note when several identifiers look the same to a reader; k people may then be fewer than k."""
+    """A note when identifiers look the same to readers; k people may then be fewer."""
     yield from _note(
         _counts_by_appearance(original.ids), "case, by Unicode's normal form or by what cannot be seen"
     )
@@ -57,7 +57,7 @@ def _counts_by_appearance(ids: Sequence[str]) -> list[int]:
 
 
 def _counts_by_number(ids: Sequence[str]) -> list[int]:
-    """Programs write 7.0 where a column of numbers has gaps."""
+    """Programs write 7.0 where a column has gaps."""
     matches = (_WITH_POINT.fullmatch(uid) for uid in ids if ".0" in uid)
     counts = Counter(match[1] for match in matches if match is not None)
     if counts:

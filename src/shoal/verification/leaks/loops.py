@@ -1,4 +1,4 @@
-"""Compiled search for runs of characters that hashes and names share."""
+"""Search for runs of characters that hashes and names share."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ Words = npt.NDArray[np.uint64]
 
 @compiled
 def filter_place(run: Any, places: int) -> Any:
-    """The bit of a run in a filter of ``places`` bits, a power of two."""
+    """The bit of a run among ``places``, a power of two."""
     return np.int64((run ^ (run >> np.uint64(21)) ^ (run >> np.uint64(43))) & np.uint64(places - 1))
 
 
 @compiled
 def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
-    """Set the bits of these runs in a filter, uint8 [places / 8]."""
+    """Set the bits of runs, uint8 [places / 8]."""
     for i in range(len(runs)):
         place = filter_place(runs[i], 8 * len(filled))
         filled[place >> 3] |= np.uint8(1 << (place & 7))
@@ -29,7 +29,7 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 def rows_that_hold(
     digests: npt.NDArray[np.uint8], n_bytes: int, pieces: Words, filled: npt.NDArray[np.uint8]
 ) -> Flags:
-    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes, anywhere."""
+    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes."""
     mask = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
     holds = np.zeros(len(digests), np.bool_)
     for row in range(len(digests)):
@@ -55,9 +55,9 @@ def mark_runs(
     filled: npt.NDArray[np.uint8],
     hits: Flags,
 ) -> int:
-    """Set hits [r] for the first of equal runs that the digests [n, bytes] hold; return the number compared.
+    """Set hits [r] for the first of equal runs in digests [n, bytes]; return the number compared.
 
-    Bytes from ``start`` on are read as characters of ``bits`` bits; runs of ``length`` characters ascend.
+    Bytes from ``start`` on are characters of ``bits`` bits; runs of ``length`` ascend.
     """
     width = bits * length
     mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(max(64 - width, 0))

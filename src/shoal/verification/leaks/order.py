@@ -1,4 +1,4 @@
-"""Check that the order of records and pseudonyms does not follow the input or the raw identifiers."""
+"""Check that the order of records follows neither input nor identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ WIDEST_Z: Final = 4.5
 def order_findings(
     original: Population, subject_of: Integers, trajectory_ids: Sequence[str]
 ) -> Iterator[Finding]:
-    """Compare the order of records and pseudonyms with that of identifiers and of the input."""
+    """Compare the order of records and pseudonyms with both."""
     linked = subject_of >= 0
     subjects = subject_of[linked]
     orders = {"raw identifiers": subjects}
@@ -56,7 +56,7 @@ def _resemblance(place: Integers, fewest: int) -> str | None:
 
 
 def spearman_z(place: Integers) -> float:
-    """Spearman's rho of the places and 0..n-1, times sqrt(n - 1): mean 0 and variance 1 in random order."""
+    """Spearman's rho with 0..n-1, times sqrt(n - 1): mean 0 and variance 1 in random order."""
     n = len(place)
     rank = np.empty(n, dtype=np.int64)
     rank[np.argsort(place, kind="stable")] = np.arange(n)

@@ -1,4 +1,4 @@
-"""The raw identifiers in every form that searches need, each form made once."""
+"""The raw identifiers in every form for searches, each made once."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ _PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class RawIdentifiers:
-    """The identifiers of some raw data in every form for searches; all are as secret as the identifiers."""
+    """Identifiers in every form for searches; all are as secret as the identifiers."""
 
     def __init__(self, ids: Sequence[str], digests_of: _DigestsOf | None = None) -> None:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)
@@ -34,7 +34,7 @@ class RawIdentifiers:
 
     @classmethod
     def of(cls, original: Population, digests_of: _DigestsOf | None = None) -> Self:
-        """The identifiers of these people; digests_of: makes and compares their hashes."""
+        """Of these people; digests_of: makes and compares hashes."""
         if not original.intake.reading.per_day:
             return cls(original.ids, digests_of)
         people = (_DAY_AT_END.sub("", uid) for uid in original.ids)
@@ -42,7 +42,7 @@ class RawIdentifiers:
 
     @property
     def kinds(self) -> IdentifierKinds:
-        """As pieces of longer words."""
+        """As pieces of words."""
         with self._lock:  # made once even if two searches start together
             if self._kinds is None:
                 self._kinds = identifier_kinds(self.ids)
@@ -50,21 +50,21 @@ class RawIdentifiers:
 
     @property
     def numbers(self) -> Words:
-        """Those that look like a pseudonym, 16 hexadecimal digits, as numbers."""
+        """Those of 16 hexadecimal digits, as numbers."""
         with self._lock:
             if self._numbers is None:
                 self._numbers = _numbers_of(self.ids)
             return self._numbers
 
     def hashes_in(self, names: Pseudonyms) -> HashSearch:
-        """Search these names for hashes of the identifiers; the last search is remembered."""
+        """Search names for hashes; the last search is remembered."""
         with self._searching:  # a second caller waits for the same result
             if self._searched is None or not self._searched[0].equals(names):
                 self._searched = names, search_hashes(self.digests, names)
             return self._searched[1]
 
     def relevant_names(self, names: Iterable[str], texts: Iterable[str]) -> Names:
-        """The identifiers that can be one of these names or stand in one of these texts."""
+        """Those that can be one of these names, or stand in one of these texts."""
         name_set = frozenset(names)
         wording = _WordSequences(texts)
         identifiers: list[str] = []
@@ -83,7 +83,7 @@ class _WordSequences:
         self._hashes: dict[int, Words] = {}
 
     def rows_that_occur(self, folded: TextSpans, runs: Integers) -> list[int]:
-        """Places of the identifiers that may stand in a text; runs: words in each."""
+        """runs: words in each."""
         places: list[int] = []
         for n in np.unique(runs).tolist():
             rows = np.flatnonzero(runs == n)

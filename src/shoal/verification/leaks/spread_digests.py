@@ -1,4 +1,4 @@
-"""Hash very many identifiers in tasks that share the search terms; identifiers leave no other trace."""
+"""Hash very many identifiers in tasks; they leave no other trace."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _FIRST: Final = "first.npy"
 
 @dataclass(frozen=True, kw_only=True)
 class DigestTask:
-    """One part of the identifiers in ``folder``, and the spellings to search."""
+    """A part of the identifiers, and the spellings."""
 
     folder: Path
     part: int
@@ -39,14 +39,14 @@ class DigestTask:
 
 
 class DigestMatches(NamedTuple):
-    """What the hashes of one part share with the search terms."""
+    """What hashes of one part share with the search terms."""
 
     beginnings: list[bytes]  # hashes that begin like a name
     runs: list[tuple[Integers, int]]  # for each spelling, places of shared runs, and the number compared
 
 
 def compare_part(task: DigestTask) -> DigestMatches:
-    """Make the hashes of one part of the identifiers, and compare them."""
+    """Hash one part and compare."""
     first = _mapped(task.folder / _FIRST)
     indexes = [
         (SPELLINGS[number], RunIndex(*map(_mapped, _files(task.folder, number)))) for number in task.spellings
@@ -62,7 +62,7 @@ def compare_part(task: DigestTask) -> DigestMatches:
 
 
 class SpreadDigests(Digests):
-    """Hashes made and compared by an engine; scratch: an empty folder that its workers reach."""
+    """Hashes made and compared by an engine; scratch: an empty folder for workers."""
 
     def __init__(self, ids: Sequence[str], scratch: Path, engine: Engine, run: Run) -> None:
         super().__init__(ids)
@@ -102,7 +102,7 @@ def _files(folder: Path, spelling: int) -> list[Path]:
 
 
 def _mapped(path: Path) -> Any:
-    """A writable (copy-on-write) array of a file, since kernels are not compiled for read-only arrays."""
+    """Writable (copy-on-write): kernels are not compiled for read-only arrays."""
     return np.asarray(np.load(path, mmap_mode="c"))
 
 

@@ -1,6 +1,6 @@
-"""Check (k,delta)-anonymity of published points, and the counts of suppressed and created ones.
+"""Check (k,delta)-anonymity of points, and the suppressed and created ones.
 
-Any set of k records that stay within delta at all times counts (Abul, Bonchi and Nanni 2008, Def. 3 and 4).
+Any k records within delta at all times count (Abul, Bonchi and Nanni 2008, Def. 3 and 4).
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ NOT_K_ANONYMITY: Final = (
 
 
 def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories], _run: Run) -> None:
-    """Check a KDeltaAnonymity claim against the raw data; raises MisuseError when that is snapped."""
+    """Check a KDeltaAnonymity claim; raises MisuseError for snapped data."""
     original, release = case.original, case.release
     case.add(plane_mismatch(original, release, moved=True))
     case.add(duplicate_pseudonyms(release))
@@ -42,7 +42,7 @@ def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories],
 
 
 def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
-    """A function of a record: records that stay within delta of it at the same times, ascending."""
+    """A function of a record: those within delta of it at the same times, ascending."""
     row_of: dict[int, tuple[int, tuple[Integers, Floats, Floats]]] = {}
     for group in _records_of_one_time_line(release):
         places = _places_of_group(release, group)
@@ -107,7 +107,7 @@ def _records_of_one_time_line(release: Release) -> list[Integers]:
 def _outside_sets(
     x: Floats, y: Floats, k: int, delta_m: float, budget: list[int]
 ) -> Iterator[tuple[int, bool]]:
-    """Rows of x, y [n, s], ascending by x, in no set of k within delta_m, and whether the budget sufficed."""
+    """Rows of x, y [n, s], ascending by x, in no set of k within delta_m; and whether the budget sufficed."""
     in_a_set = np.zeros(len(x), dtype=np.bool_)
     apart, between = np.empty(len(x)), np.empty(len(x))
     for row in range(len(x)):
@@ -187,7 +187,7 @@ def _explain(
 
 @compiled
 def farthest_apart(x: Floats, y: Floats, row: int, delta_m: float, apart: Floats) -> None:
-    """Set apart [n] to the largest distance of each row from ``row`` in any column, inf beyond delta_m."""
+    """Set apart [n] to the largest distance from ``row`` in any column, inf beyond delta_m."""
     apart[:] = np.inf
     for step in (-1, 1):
         other = row if step < 0 else row + 1

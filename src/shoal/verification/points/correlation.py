@@ -1,9 +1,9 @@
 """Test whether successive draws of a shuffle are independent.
 
-A fair-looking shuffle may draw once for two sets or for a whole cluster; then whole tracks stay together. So
-each draw is compared with others by the points that went the same way. Two independent permutations agree in
-one point on average, with variance 1; two choices among c with probability 1 / c. Each comparison has a share
-of the probability of a false alarm.
+A shuffle may draw once for two sets or for a whole cluster; then whole tracks stay together. So draws are
+compared by the points that went the same way. Two independent permutations agree in one point on average,
+with variance 1; two choices among c with probability 1 / c. Each comparison has a share of the probability
+of a false alarm.
 """
 
 import math
@@ -24,7 +24,7 @@ _NEAR: Final = 3.0  # below this z, no bound is computed: it would be 1 in 100 a
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How often points of compared draws went to the same place."""
+    """How often points of compared draws went the same way."""
 
     words: str
     same: float  # same, expected: agreeing points
@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def in_words(self) -> str:
-        """The result in one sentence."""
+        """The result in a sentence."""
         return (
             f"compared with {self.words}, {self.same:,.0f} points went the same way (independent draws: "
             f"{self.expected:,.0f}; z = {self.z:.1f})"
@@ -43,7 +43,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
-    """All comparisons of one release."""
+    """All comparisons of a release."""
 
     comparisons: tuple[Comparison, ...]
     before: Comparison  # with the previous exchange of the group
@@ -52,16 +52,16 @@ class Correlation:
 
     @property
     def worst(self) -> Comparison:
-        """The comparison that independent draws explain least."""
+        """The one that independent draws explain least."""
         return min(self.comparisons, key=lambda comparison: comparison.p_value)
 
     def enough(self, level: float) -> bool:
-        """Whether there are enough draws to refuse, at this level, a release in which nothing moved."""
+        """Whether draws are enough to refuse, at this level, a release in which nothing moved."""
         return self.log_chance_of_none + math.log(2 * _FAMILIES) < math.log(level)
 
     @property
     def words(self) -> str:
-        """The result in one sentence."""
+        """The result in a sentence."""
         return self.before.in_words
 
 
@@ -97,7 +97,7 @@ def _compare_with_start(runs: Sequence[Draws]) -> Comparison:
 
 
 def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Iterator[Comparison]:
-    """Compare draws of a group at every distance l, each with the share 1 / (l (l + 1)) of false alarms."""
+    """At every distance l, each with the share 1 / (l (l + 1)) of false alarms."""
     longest = max((int(np.bincount(draws.group).max()) for draws in runs if len(draws)), default=0)
     if longest < 2:
         return
@@ -124,7 +124,7 @@ def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Ite
 
 
 def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
-    """int64 [l]: points agreeing at each distance over all groups of consecutive draws (Fourier)."""
+    """int64 [l]: points agreeing at each distance (Fourier)."""
     longest = int(lengths.max())
     total = np.zeros(longest, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -176,7 +176,7 @@ def _compare_all_pairs(in_time: Sequence[Draws], of_group: str) -> Iterator[Comp
 
 
 def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]) -> Comparison:
-    """Compare all pairs of draws within each group; pairs are independent, three only to the third moment."""
+    """Pairs are independent, three only to the third moment."""
     same = expected = variance = third = 0.0
     for draws, group in zip(runs, groups, strict=True):
         mean, spread, cubed, of_three = agreement_moments(draws.c, permutes=draws.permutes)
@@ -253,7 +253,7 @@ def _ordinals(draws: Draws) -> Integers:
 
 
 def _steps(draws: Draws) -> Draws:
-    """The step from each draw to the next of its group; independent if the draws are."""
+    """Independent if the draws are."""
     follows = np.flatnonzero(np.diff(draws.group) == 0)
     first, second = draws.by_person[follows], draws.by_person[follows + 1]
     if draws.permutes:

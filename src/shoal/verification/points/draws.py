@@ -1,4 +1,4 @@
-"""Read what a run drew for each swap set: permutations (SwapLocations) or places (ReachLocations)."""
+"""What a run drew for each swap set: permutations (SwapLocations) or places (ReachLocations)."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from shoal.runtime.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Draws:
-    """n draws of one size c, in the order of the run."""
+    """N draws of size c, in order."""
 
     c: int
     by_place: Integers  # int64 [n, c or 1], the place in its set where each point ended
@@ -32,7 +32,7 @@ class Draws:
 def read_permutations(
     original: Trajectories, release: Release, subject_of: Integers, trace: Trace
 ) -> list[Draws]:
-    """The draws of SwapLocations from a sound trace, without sets that have a point of an unknown holder."""
+    """The draws of SwapLocations, without sets that have a point of an unknown holder."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     holder_of = np.full(original.n_samples, -1, dtype=np.int64)
     holder_of[trace.place_from] = np.repeat(subject_of, np.diff(release.offsets))
@@ -55,7 +55,7 @@ def read_permutations(
 
 
 def read_choices(original: Trajectories, trace: Trace) -> list[Draws]:
-    """The draws of ReachLocations from a sound trace: the place in its set that each leading point took."""
+    """The draws of ReachLocations: the place in its set of each leading point."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     place_of = np.full(original.n_samples, -1, dtype=np.int64)
     place_of[trace.time_from] = trace.place_from
@@ -75,7 +75,7 @@ def read_choices(original: Trajectories, trace: Trace) -> list[Draws]:
 
 
 def number_clusters(members: Integers) -> Integers:
-    """int64 [n]: the same number for sets of the same trajectories. members: [n, c], each row ascending."""
+    """int64 [n]: equal for sets of the same trajectories. members: [n, c], ascending."""
     return np.unique(members, axis=0, return_inverse=True)[1].ravel()
 
 

@@ -1,4 +1,4 @@
-"""What every release of points must keep: well-formed records on the raw data's plane."""
+"""What every release of points must keep."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from shoal.model.verdicts import Finding
 
 
 def plane_mismatch(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
-    """A finding when raw data and release are on different planes; moved: no published point is raw."""
+    """A finding when planes differ; moved: no point is raw."""
     original.require_points_as_given()
     degrees = original.lat is not None and not moved
     if release.crs == original.crs and (release.points.lat is not None) == degrees:
@@ -22,7 +22,7 @@ def plane_mismatch(original: Trajectories, release: Release, *, moved: bool = Fa
 
 
 def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Finding]:
-    """Empty records, and points that are no numbers, do not ascend by (t, x, y), or repeat unless allowed."""
+    """Empty records, and points that are no numbers, do not ascend, or repeat unless allowed."""
     for record in np.flatnonzero(np.diff(release.offsets) == 0).tolist():
         yield Finding("empty-record", "this record holds no point", release.trajectory_ids[record])
     t, x, y = release.points.t, release.points.x, release.points.y

@@ -1,4 +1,4 @@
-"""Test whether a shuffle was fair: each place in a swap set sends its point to every place equally often.
+"""Test whether a shuffle was fair: each place sends its point to every place equally often.
 
 SwapLocations: from i to j with probability 1 / c. ReachLocations: the leader keeps or takes one with 1 / k.
 """
@@ -27,7 +27,7 @@ _FEWEST_EXPECTED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffle:
-    """A chi-squared test; stayed, expected: points that kept their trajectory, and by chance."""
+    """A chi-squared test; stayed, expected: points on their trajectory, and by chance."""
 
     points: int
     stayed: int
@@ -36,12 +36,12 @@ class Shuffle:
 
     @property
     def fair(self) -> bool:
-        """Whether the test at level 0.001 does not reject; one fair release in a thousand fails."""
+        """At level 0.001: one fair release in a thousand fails."""
         return self.p_value >= LEVEL
 
     @property
     def words(self) -> str:
-        """The result in one sentence."""
+        """The result in a sentence."""
         if not self.points:
             return "too few swap sets to test whether the shuffle was fair"
         text = f"of {self.points:,} points {self.stayed:,} kept their trajectory (fair: {self.expected:,.0f})"
@@ -53,14 +53,14 @@ class Shuffle:
 
 @dataclass(frozen=True, kw_only=True)
 class Fairness:
-    """Whether the draws of a release were spread evenly over places and independent of each other."""
+    """Whether draws were spread evenly and independently."""
 
     shuffle: Shuffle
     correlation: Correlation
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough swap sets to tell no shuffle at all from a fair one."""
+        """Whether the swap sets suffice to tell no shuffle from a fair one."""
         return self.correlation.enough(_HALF)
 
     @property
@@ -69,7 +69,7 @@ class Fairness:
         return self.shuffle.words, self.correlation.words
 
     def findings(self) -> Iterator[Finding]:
-        """Findings that a fair shuffle causes once in a million releases."""
+        """What a fair shuffle causes once in a million releases."""
         seldom = f"a fair shuffle does this once in {1 / PROOF:,.0f} releases"
         if self.shuffle.p_value < _HALF:
             yield Finding("biased-shuffle", f"{self.shuffle.words}; {seldom}")
@@ -81,7 +81,7 @@ class Fairness:
 def judge_fairness(
     original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
 ) -> Fairness:
-    """Both tests of a release with a sound trace. subject_of: int64 [records], -1 = unknown."""
+    """Both tests, of a sound trace. subject_of: int64 [records], -1 = unknown."""
     draws = (
         read_choices(original, trace)
         if times_stay
@@ -96,7 +96,7 @@ def judge_fairness(
 def judge_shuffle(
     original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
 ) -> Shuffle:
-    """The chi-squared test of a release with a sound trace. subject_of: int64 [records], -1 = unknown."""
+    """The chi-squared test, of a sound trace."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     place_in_set = np.arange(len(trace.set_rows)) - np.repeat(
         trace.set_offsets[:-1], np.diff(trace.set_offsets)

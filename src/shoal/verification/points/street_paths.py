@@ -1,4 +1,4 @@
-"""Check paths along streets in a release of ReachLocations: required short paths, and the published steps."""
+"""Check paths along streets: required short paths, and the published steps."""
 
 import heapq
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _ROUNDING = 1e-9  # of sums in another order
 
 
 class Graph(NamedTuple):
-    """Node i has the neighbors neighbor[first[i]] to neighbor[first[i + 1]], at these lengths in meters."""
+    """Node i has neighbor[first[i]] to neighbor[first[i + 1]], at these lengths in meters."""
 
     first: Integers
     neighbor: Integers
@@ -36,7 +36,7 @@ class Starts(NamedTuple):
 
 
 class Goals(NamedTuple):
-    """For each question, the nodes at both ends of the goal's edge, and the goal's distances from them."""
+    """For each question, the nodes at the goal's edge, and its distances from them."""
 
     u: Integers
     v: Integers
@@ -45,7 +45,7 @@ class Goals(NamedTuple):
 
 
 class SwapRun(NamedTuple):
-    """A run to replay: set s holds set_rows[set_offsets[s]:set_offsets[s + 1]], its leader first."""
+    """Set s holds set_rows[set_offsets[s]:set_offsets[s + 1]], its leader first."""
 
     set_offsets: Integers
     set_rows: Integers
@@ -57,7 +57,7 @@ class SwapRun(NamedTuple):
 
 
 class PathLengths:
-    """Path lengths between raw samples along a street graph in their plane."""
+    """Path lengths between raw samples."""
 
     def __init__(self, streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> None:
         self.streets = streets
@@ -69,7 +69,7 @@ class PathLengths:
         self.from_v = streets.length_m[self.edge] - self.from_u
 
     def between(self, start: Integers, goal: Integers, bound_m: float) -> Floats:
-        """[q] path lengths from sample to sample, inf beyond the bound."""
+        """[q] path lengths, inf beyond the bound."""
         u, v, length = self.streets.u, self.streets.v, self.streets.length_m
         ends = np.concatenate([u, v])
         order = np.argsort(ends, kind="stable")
@@ -98,7 +98,7 @@ def path_findings(
     streets: StreetGraph,
     notes: list[str],
 ) -> Iterator[Finding]:
-    """Sets with a point too far from every street, or with a path longer than the claim's threshold."""
+    """Sets with a point far from streets, or a path above the claim's threshold."""
     lengths_of = PathLengths(streets.on_plane(original.crs), original.x, original.y, claim.most_off_street_m)
     on_street = lengths_of.edge >= 0
     if not on_street[trace.set_rows].all():
@@ -191,7 +191,7 @@ def nearest_edges(
 
 @compiled
 def find_path_lengths(graph: Graph, bound_m: float, starts: Starts, goals: Goals, answers: Floats) -> None:
-    """Lower answers [q] to the path lengths of questions that start through each node, up to a bound."""
+    """Lower answers [q] to path lengths through each node, up to a bound."""
     distance = np.full(len(graph.first) - 1, np.inf)
     for source in range(len(graph.first) - 1):
         if starts.offsets[source] == starts.offsets[source + 1]:
@@ -220,7 +220,7 @@ def list_path_questions(
 ) -> int:
     """Replay the run and list every path that Alg. 4 had to find short; return their number.
 
-    Rows before the leader of a set are settled at its turn; all others on a street are still there.
+    Rows before a set's leader are settled at its turn; all others on a street are still there.
     """
     place = np.arange(len(run.owner))
     n = 0

@@ -1,4 +1,4 @@
-"""Check releases of swapped points from raw data and, for origins and swap sets, the run's own trace."""
+"""Check swapped points from raw data and, for origins and swap sets, the run's trace."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -28,12 +28,12 @@ NOT_COMPARED: Final = "the points were not compared with the raw data"
 
 
 def examine_trajectory_privacy(claim: TrajectoryPrivacy, case: Examination[Trajectories], _run: Run) -> None:
-    """Check a TrajectoryPrivacy claim (SwapLocations) against raw data and trace."""
+    """Check a TrajectoryPrivacy claim (SwapLocations)."""
     _examine(claim, case, times_stay=False, paths=None)
 
 
 def examine_location_privacy(claim: LocationPrivacy, case: Examination[Trajectories], _run: Run) -> None:
-    """Check a LocationPrivacy claim (ReachLocations) against raw data, trace and streets."""
+    """Check a LocationPrivacy claim (ReachLocations)."""
     paths = partial(path_findings, claim, case.original, case.release)
     _examine(claim, case, times_stay=True, paths=paths)
 
@@ -280,7 +280,7 @@ def _bad_sets(
 
 
 def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
-    """Trajectories that swap with changing others: their records keep more than 1 / c of their points."""
+    """Their records keep more than 1 / c of their points."""
     sizes = np.diff(trace.set_offsets)
     clusters, members, n_clusters = [], [], 0
     for c in np.unique(sizes).tolist():
@@ -340,7 +340,7 @@ def _sets_with_repeats(
 
 
 def _set_finding(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
-    """One finding for all bad sets together, since sets have no name that may be shown."""
+    """Sets have no name that may be shown."""
     count = int(np.count_nonzero(bad))
     if count:
         yield Finding(

@@ -1,4 +1,4 @@
-"""Probabilities of counts of agreeing points if draws are independent: moments, and bounds on both tails."""
+"""Probabilities of agreeing points if draws are independent."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ _AT_ONCE: Final = 1 << 20  # numbers in one batch of bounds
 
 
 def agreement_moments(c: int, *, permutes: bool) -> tuple[float, float, float, float]:
-    """Mean, variance and third moment of agreeing points in two draws; mean product among three draws."""
+    """Mean, variance and third moment in two draws; mean product among three."""
     if permutes:  # fixed points of a permutation: their first c factorial moments are 1, the others 0
         return 1.0, 1.0, float(c > 2), 1.0 / (c - 1)
     p = 1.0 / c
@@ -22,7 +22,7 @@ def agreement_moments(c: int, *, permutes: bool) -> tuple[float, float, float, f
 
 
 def log_mgf(c: int, theta: Floats, *, permutes: bool) -> Floats:
-    """Logarithm of the mean of exp(theta * agreeing points) of two independent draws."""
+    """Logarithm of the mean of exp(theta * agreeing points) of two draws."""
     away = np.expm1(theta)
     if not permutes:
         return np.asarray(np.log1p(away / c))
@@ -34,7 +34,7 @@ def log_mgf(c: int, theta: Floats, *, permutes: bool) -> Floats:
 
 
 def bound_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floats], Floats]]]) -> Floats:
-    """[m]: Chernoff bound on the probability of counts [m] this far out; of_size: by size of draws."""
+    """[m]: Chernoff bound for counts [m] this far out; of_size: by size of draws."""
     theta = np.concatenate([np.linspace(-_STEEPEST, 0, 400), np.linspace(0, _STEEPEST, 400)[1:]])
     sizes = [(pairs, mgf(theta)) for pairs, mgf in of_size]
     bound: Floats = np.empty(len(same))
@@ -48,7 +48,7 @@ def bound_tails(same: Integers, of_size: Iterable[tuple[Integers, Callable[[Floa
 
 
 def both_tails(z: float, skew: float) -> float:
-    """Probability as far out as z in either direction (skew >= 0): gamma law above the mean, normal below."""
+    """As far out as z in either direction (skew >= 0): gamma law above the mean, normal below."""
     if skew <= 0 or z <= 0:
         return math.erfc(abs(z) / math.sqrt(2))
     freedom = 8 / skew**2  # of the chi-squared law with this skewness
@@ -60,7 +60,7 @@ def both_tails(z: float, skew: float) -> float:
 
 
 def chi_squared_tail(square: float, freedom: int) -> float:
-    """Probability of a chi-squared value at least this large, by recurrence."""
+    """Probability of at least this chi-squared value, by recurrence."""
     if freedom == 0 or square <= 0:
         return 1.0
     half, odd = square / 2, freedom % 2
