@@ -6,7 +6,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Load the commands and run the one that was given; Ctrl-C while they load is no traceback."""
+    """Run the command; Ctrl-C while it loads is no traceback."""
     try:
         from shoal.cli.main import main as run
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Every error that shoal raises on purpose, under one base class.
+"""Every error that shoal raises on purpose.
 
 A message says in one line what happened, where, and what to do. It never holds a raw identifier or a seed.
 """
@@ -22,7 +22,7 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
 
 
 def to_python_names(message: str) -> str:
-    """A message with Python arguments in place of command line options."""
+    """A message with Python arguments instead of options."""
     return _OPTION.sub(lambda match: _OTHERWISE.get(match[1], match[1].replace("-", "_")), message)
 
 

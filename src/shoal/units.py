@@ -1,7 +1,4 @@
-"""Lengths and durations with units: ``2km`` or ``30min`` to meters and seconds, and back.
-
-Inside shoal lengths are in meters and durations in seconds, and names say so (``cell_m``, ``tau_s``).
-"""
+"""Units: ``2km`` or ``30min`` to meters and seconds, and back."""
 
 import math
 import re
@@ -28,27 +25,27 @@ _QUANTITY: Final = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; True and False are not."""
+    """A real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number; 5.0 is not."""
+    """A whole number; 5.0 is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def length_m(text: str | float) -> float:
-    """Meters in ``500m``, ``2km``, ``1.5 km``; MisuseError for another unit, none, or a value not > 0."""
+    """Meters in ``500m``, ``1.5 km``; MisuseError for others, or a value not > 0."""
     return _quantity(text, METERS, "length", "500m or 2km")
 
 
 def duration_s(text: str | float) -> float:
-    """Seconds in ``100s``, ``30min``, ``1h``; MisuseError for another unit, none, or a value not > 0."""
+    """Seconds in ``100s``, ``1h``; MisuseError for others, or a value not > 0."""
     return _quantity(text, SECONDS, "duration", "100s, 30min or 1h")
 
 
 def size_bytes(text: str) -> int:
-    """Bytes in ``500MB``, ``4GiB``; MisuseError for another unit, none, or less than one megabyte."""
+    """Bytes in ``500MB``, ``4GiB``; MisuseError for others, or below a megabyte."""
     match = _QUANTITY.fullmatch(text)
     size = float(match[1]) * BYTES.get(match[2].lower(), math.nan) if match is not None else math.nan
     if not 1e6 <= size < 1e18:
@@ -57,14 +54,14 @@ def size_bytes(text: str) -> int:
 
 
 def show_bytes(size: int) -> str:
-    """A size as ``--memory`` accepts it, rounded up: ``641MiB``, ``4.3GiB``."""
+    """A size for ``--memory``, rounded up: ``641MiB``."""
     return (
         f"{math.ceil(size / MIB)}MiB" if size < 1024 * MIB else f"{math.ceil(size / MIB / 102.4) / 10:g}GiB"
     )
 
 
 def parse_share(text: str | float) -> float:
-    """The share in ``5%`` or ``0.05``; MisuseError for another text, or a number outside 0 to 1."""
+    """The share in ``5%`` or ``0.05``; MisuseError for others."""
     number, percent, rest = str(text).strip().partition("%")
     try:
         share = float(Fraction(number.strip()) / 100) if percent else float(number)
@@ -81,12 +78,12 @@ def show_share(share: float) -> str:
 
 
 def show_m(meters: float) -> str:
-    """A length for people: ``500 m``, ``2 km``."""
+    """A length: ``500 m``, ``2 km``."""
     return f"{meters / 1000:,.4g} km" if abs(meters) >= 1000 else f"{meters:.4g} m"
 
 
 def show_s(seconds: float) -> str:
-    """A duration for people: ``45 s``, ``30 min``, ``8 h``, ``14 d``."""
+    """A duration: ``45 s``, ``30 min``, ``8 h``."""
     for unit, factor in list(reversed(SECONDS.items()))[:-1]:
         if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
             return f"{seconds / factor:.4g} {unit}"
@@ -94,14 +91,14 @@ def show_s(seconds: float) -> str:
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """A number with its noun: ``1 record``, ``2,000 records``. more: an irregular plural."""
+    """A number with its noun. more: an irregular plural."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def slots_touched(duration_s: float, slot_s: float) -> int:
     """The most slots that an interval of this length can touch: ceil(duration / slot) + 1.
 
-    An observer of 30 minutes that start within a slot of 1 minute sees samples of 31 slots.
+    30 minutes that start within a slot of 1 minute touch 31.
     """
     slots = duration_s / slot_s
     whole = round(slots)

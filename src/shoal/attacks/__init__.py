@@ -1,4 +1,4 @@
-"""Adversaries: their knowledge and behavior, and how often they are right on raw data, release, control."""
+"""Adversaries: their knowledge, and how often they are right."""
 
 from shoal.attacks.attacking import AttackScope, attack
 from shoal.attacks.knowledge import default_knowledge

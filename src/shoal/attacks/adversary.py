@@ -1,4 +1,4 @@
-"""A row of the table of attacks, and readers for the numbers in its knowledge."""
+"""A row of the table of attacks, and readers of its numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -109,11 +109,11 @@ class Adversary:
 
     @property
     def takes_boxes(self) -> bool:
-        """Whether it meets everything as boxes; otherwise it meets points as given."""
+        """Whether it meets boxes; otherwise points as given."""
         return "boxes" in self.payloads
 
     def suits(self, release: Release | None, *, series: bool = False) -> bool:
-        """Whether it is evaluated by default on this release (None = raw data alone)."""
+        """Whether it is evaluated by default on this release (None = raw data)."""
         if self.series and not series:
             return False
         if release is None:
@@ -121,13 +121,13 @@ class Adversary:
         return release.kind in self.payloads and (self.claims is None or type(release.claim) in self.claims)
 
     def texts(self, settings: tuple[str, ...], release: Release | None = None) -> tuple[str, ...]:
-        """These settings as they are written after ``--knowledge``."""
+        """These settings as after ``--knowledge``."""
         claim = None if release is None else release.claim
         filled = [setting.format(claim=claim) for setting in settings]
         return tuple(f"{self.name}:{setting}" if setting else self.name for setting in filled)
 
     def read(self, words: list[str]) -> tuple[Any, ...]:
-        """The numbers that these words name; raises MisuseError, with an example, when they name none."""
+        """The numbers of these words; MisuseError, with an example, without."""
         most = len(self.parameters)
         if not most - self.optional <= len(words) <= most:
             raise MisuseError(
@@ -140,7 +140,7 @@ class Adversary:
 
 
 def require_complete(row: Adversary) -> None:
-    """Raises MisuseError for a row that help texts, reports or evaluations could not use."""
+    """Raise MisuseError for a row that help, reports or evaluations could not use."""
     if not isinstance(row, Adversary):
         raise MisuseError("an attack is an Adversary; write register_attack(shoal.Adversary(name=...))")
     require_row_name(row.name, "attack")
@@ -174,7 +174,7 @@ def count(most: int) -> Callable[[str], int]:
 
 
 def offset_s(word: str) -> float:
-    """Seconds that a clock is ahead of UTC, from a duration with or without a sign: ``+8h``."""
+    """Seconds ahead of UTC, from a duration with or without a sign: ``+8h``."""
     ahead_s = (-1 if word.startswith("-") else 1) * duration_s(word.lstrip("+-"))
     if abs(ahead_s) > _FARTHEST_CLOCK_S:
         raise MisuseError(f"no clock is {word} from UTC")

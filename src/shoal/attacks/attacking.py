@@ -1,4 +1,4 @@
-"""Run adversaries against raw data, release and control, with the same people and knowledge."""
+"""Run adversaries against raw data, release and control, with the same people."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -129,23 +129,22 @@ def attack(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreparedAttack:
-    """The victims on every target, and the seed that draws knowledge of them."""
+    """The victims on every target, and the seed of knowledge about them."""
 
     evaluations: Evaluations
     seed: int
     notes: tuple[str, ...]
 
     def draws(self) -> np.random.Generator:
-        """A generator at its start, so that every target meets the same knowledge."""
+        """A generator at its start: every target meets the same knowledge."""
         return np.random.default_rng(self.seed)
 
     def play(
         self, requests: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool] = lambda _: True
     ) -> list[dict[TargetName, list[Rate] | MisuseError]]:
-        """The rates of each request on each target, or the reason why it was not evaluated.
+        """The rates of each request on each target, or why it was not evaluated.
 
-        All requests run on one target before the next is built, which bounds memory. forgives: report a
-        request that a target does not allow, instead of raising.
+        One target at a time bounds memory. forgives: report a request that a target does not allow.
         """
         played: list[dict[TargetName, list[Rate] | MisuseError]] = [{} for _ in requests]
         for boxes in (False, True):
@@ -180,7 +179,7 @@ def prepare(
     scope: AttackScope = EVERYBODY,
     run: Run | None = None,
 ) -> PreparedAttack:
-    """Draw the victims; parameters and errors are those of ``attack``."""
+    """Draw the victims; parameters as of ``attack``."""
     require_method_inputs(original, rng)
     if release is not None:
         require_release(release)

@@ -1,8 +1,7 @@
-"""Clusters and tracks that can be inferred from a release of swapped points alone.
+"""Clusters and tracks, inferred from swapped points alone.
 
 The records of a cluster take one point each of every swap set: they have equally many points, and points at
-equal shares of the records are close in time and place. Within a cluster, points are joined by speed and
-heading.
+equal shares of them are near.
 """
 
 from typing import Final
@@ -20,7 +19,7 @@ from shoal.runtime.run import Run
 
 
 def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Name a record that another was mixed with: both hold points of one person. Raw ones are not mixed."""
+    """Name a record that another was mixed with: both hold points of one person."""
     del rng  # nothing is drawn: the whole release is looked at
     if evaluation.label == "control":
         raise MisuseError("people who are not in the release have no record that others were mixed with")
@@ -47,7 +46,7 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
 
 
 def clusters_of(evaluation: Evaluation[PointTarget]) -> Integers:
-    """int64 [r]: a number for each record, equal for records that share people's points, even indirectly."""
+    """int64 [r]: equal for records that share people's points, even indirectly."""
     target, inside = evaluation.target, evaluation.context.inside
     cluster = np.arange(target.n_records)
     if inside is None:
@@ -79,7 +78,7 @@ _EQUAL_FROM: Final = (
 
 
 class RecordSimilarity:
-    """The most similar records of each record: names [r, l], and their differences, values [r, l]."""
+    """The most similar records of each: names [r, l], and differences, values [r, l]."""
 
     def __init__(self, target: PointTarget, most: int) -> None:
         self.outlines: Floats = make_outlines(target.offsets, target.t, target.x, target.y, _SHARES)
@@ -108,10 +107,10 @@ class RecordSimilarity:
 
 
 def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integers:
-    """int64 [p]: the track that each point seems to belong to, computed once for each k.
+    """int64 [p]: the track that each point seems to belong to.
 
-    The grouping of records is kept whose tracks by last steps bend least; the filter runs on that one only,
-    as choosing by its result prefers loose groupings more often, and restores less.
+    Of several groupings, the one whose tracks by last steps bend least; the filter runs on that one only:
+    choosing by its result prefers loose groupings, and restores less.
     """
     if k in target.tracks:
         return target.tracks[k]
@@ -137,7 +136,7 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
 
 
 def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:
-    """How much tracks [p] change speed and heading from step to step: the mean of log(1 + meters)."""
+    """How much tracks [p] bend from step to step: the mean of log(1 + meters)."""
     order = np.lexsort((t, tracks))
     (t, x, y), track_of = (column[order] for column in (t, x, y)), tracks[order]
     three = (track_of[2:] == track_of[:-2]) & (t[1:-1] > t[:-2])
@@ -147,12 +146,12 @@ def bending(t: Floats, x: Floats, y: Floats, tracks: Integers) -> float:
 
 
 def by_last_steps(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
-    """int64 [p]: the track of each point by the last step of each track; points ascend by time."""
+    """int64 [p]: the track of each point by last steps; points ascend by time."""
     return np.asarray(join_points(t, x, y, tracks, _ROUNDS))
 
 
 def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers) -> Integers:
-    """int64 [p]: the track of each point, by last steps or by a Kalman filter that starts from there."""
+    """int64 [p]: the track of each point, by last steps or by a Kalman filter from there."""
     filtered = np.asarray(join_with_filter(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
     return min((by_steps, filtered), key=lambda tracks_of: bending(t, x, y, tracks_of))
 
@@ -160,7 +159,7 @@ def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers)
 def restored_tracks(
     target: PointTarget, cluster: Integers, by_steps: Integers | None, run: Run, label: str
 ) -> Integers:
-    """int64 [p]: the track of each point; cluster [r]: records joined; by_steps [p]: the filter's start."""
+    """int64 [p]: the track of each point; cluster [r]: records joined; by_steps [p]: the start."""
     of_point = cluster[target.record_of_point]
     order = np.lexsort((target.y, target.x, target.t, of_point))
     bounds = np.searchsorted(of_point[order], np.arange(int(cluster.max()) + 2))

@@ -1,8 +1,7 @@
 """Infer the cylinders of a (k, delta)-co-located release from its points alone.
 
 A person outside a cylinder was moved straight toward its middle and stands at its edge: three such people
-determine the middle, and two of a crowd of two. Lines through a record's points at one place cross there,
-too.
+determine the middle, and two of a crowd of two. Lines through a record's points at one place cross there.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ _SLACK_M: Final = 0.01  # what writing a place as degrees may move it
 
 
 class Cylinders(NamedTuple):
-    """Published records and the middle of each point's cylinder: float64 [m, 2]; radius in meters."""
+    """Records and the middle of each point's cylinder: float64 [m, 2]; radius in meters."""
 
     lines: Lines
     middles: Floats
@@ -37,7 +36,7 @@ class Cylinders(NamedTuple):
 
 
 def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None:
-    """The cylinders of the records; None for releases without cylinders."""
+    """The cylinders of the records, if any."""
     claim = None if evaluation is None else evaluation.context.claim
     if evaluation is None or not isinstance(claim, KDeltaAnonymity):
         return None
@@ -52,7 +51,7 @@ def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None
 def in_parts(
     evaluation: Evaluation[Any], points: KnownPoints, work: Callable[[slice, KnownPoints], None]
 ) -> None:
-    """Call ``work`` with some victims at a time and knowledge of them, on all threads."""
+    """Call ``work`` with some victims at a time, on all threads."""
     n = len(points.own_record)
 
     def part(begin: int) -> None:
@@ -88,14 +87,14 @@ def name_moved(
 
 
 def middles_of(target: PointTarget, delta_m: float) -> Floats:
-    """float64 [m, 2]: for each published point the middle of its cylinder, of diameter ``delta_m``."""
+    """float64 [m, 2]: the middle of each point's cylinder, of diameter ``delta_m``."""
     if delta_m not in target.middles:
         target.middles[delta_m], target.others[delta_m] = _middles(target, delta_m)
     return target.middles[delta_m]
 
 
 def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
-    """float64 [m, 2]: where each published point most likely was before it was moved into its cylinder."""
+    """float64 [m, 2]: where each point most likely was before it was moved."""
     if delta_m not in target.undone:
         lines = Lines(target.offsets, target.t, target.x, target.y)
         middles, undone = middles_of(target, delta_m), np.empty((len(target.t), 2))
@@ -112,7 +111,7 @@ def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
 
 
 def _prefer_more_certain(undone: Floats, certainty: Floats, middles: Floats, others: Integers) -> Floats:
-    """Places [m, 2]: the less certain point of a crowd of two (others, -1 = none) lies opposite the other."""
+    """The less certain point of a crowd of two (others, -1 = none) lies opposite the other."""
     rows = np.flatnonzero(others >= 0)
     by_other = rows[certainty[others[rows]] > certainty[rows]]
     places_m = undone.copy()
@@ -121,7 +120,7 @@ def _prefer_more_certain(undone: Floats, certainty: Floats, middles: Floats, oth
 
 
 def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = None) -> BoxTarget | None:
-    """The same records in the cells that their points most likely came from; None = no point was moved."""
+    """The records in the cells of their likeliest origins; None = no point was moved."""
     points_as_given, claim = evaluation.as_given, evaluation.context.claim
     if points_as_given is None or not isinstance(claim, KDeltaAnonymity):
         return None
@@ -133,7 +132,7 @@ def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = Non
 
 
 def undone_release(release: Release, run: Run) -> Release | None:
-    """The release with its points where they most likely came from; None = no point was moved."""
+    """The release at its points' likeliest origins; None = no point was moved."""
     if release.kind != "points" or not isinstance(release.claim, KDeltaAnonymity):
         return None
     target = PointTarget.of_release(release)

@@ -1,7 +1,6 @@
 """Downcoding: recover samples from tight boxes (Cohen 2021).
 
-A sample touches each side of a hull, so corners are likelier than cells within; boxes of a record vote
-together.
+A sample touches each side of a hull, so corners are likelier; boxes of a record vote together.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Name for each box of a record where and when one of the people with an equal record was."""
+    """Name, for each box of a record, where and when one of its people was."""
     del rng  # nothing is drawn: the whole release is looked at
     classes = Classes.of(evaluation)
     readings = [
@@ -76,9 +75,9 @@ class Read:
     """How much is named rightly, with what is known and with nothing, in this order.
 
     shares: float64 [2, r, 6] for each reading: of boxes, those where a sample in the box is named and where
-    its cell is; the same two for guessing a cell and slot of the box; of samples in boxes, those that are
-    named, and the same for guessing. errors: float64 [2, s, 2], distance in cells and slots of the named
-    place from each sample; of several boxes the nearest in place, infinite without any.
+    its cell is; the same for guessing; of samples in boxes, those that are named, and the same for
+    guessing. errors: float64 [2, s, 2], cells and slots from each sample to the named place; of several
+    boxes the nearest, infinite without any.
     """
 
     shares: Floats
@@ -86,7 +85,7 @@ class Read:
 
 
 def read_all(evaluation: Evaluation[BoxTarget], classes: "Classes", readings: Sequence[Reading]) -> Read:
-    """Name a sample in each box of every reading and score it, on all threads."""
+    """Name a sample in each box and score it, on all threads."""
 
     def part(begin: int) -> Read:
         return read(readings[begin : begin + _PART], classes.samples)
@@ -100,7 +99,7 @@ def read_all(evaluation: Evaluation[BoxTarget], classes: "Classes", readings: Se
 
 
 def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]) -> Read:
-    """The same in the calling thread; samples_of: gives the samples [s, 3] of people."""
+    """On this thread; samples_of: gives the samples [s, 3] of people."""
     known_samples, true_samples = (
         [samples_of(reading.known) for reading in readings],
         [reading.true for reading in readings],
@@ -131,14 +130,14 @@ def _offsets(parts: Sequence[Integers]) -> Integers:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
-    """People by equal records; of_class: for each class of the target its people, ascending."""
+    """People by equal records; of_class: ascending."""
 
     of_class: list[Integers]
     evaluation: Evaluation[BoxTarget]
 
     @classmethod
     def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
-        """The classes of a target; empty where no one has a record."""
+        """The classes of a target."""
         target, inside = evaluation.target, evaluation.context.inside
         members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
         of_member = target.class_of[members if inside is None else inside.records]
@@ -147,7 +146,7 @@ class Classes:
         return cls(of_class=np.split(members[order], ends), evaluation=evaluation)
 
     def members(self, record: int) -> Integers:
-        """The people whose record equals this one, ascending."""
+        """The people with this record, ascending."""
         return self.of_class[int(self.evaluation.target.class_of[record])]
 
     def samples(self, subjects: Integers) -> Integers:

@@ -1,4 +1,4 @@
-"""Victims, targets and evaluations: who is looked for, among which records, with whose knowledge."""
+"""Victims, targets and evaluations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from shoal.runtime.run import Run
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Victims:
-    """The people who are looked for on one target."""
+    """Who is looked for on one target."""
 
     label: TargetName
     people: Trajectories  # the data that knowledge of them comes from
@@ -39,7 +39,7 @@ def victims_of(
     rng: np.random.Generator,
     candidates: Integers | None = None,
 ) -> list[Victims]:
-    """The victims (of candidates, None = all) on raw data, release, and control where people are left."""
+    """The victims (of candidates, None = all) on raw data, release, and control."""
     everybody = np.arange(original.n_subjects)
     if release is None or linkage is None:
         subjects = _some(everybody, tries, rng)
@@ -66,7 +66,7 @@ def victims_of(
 def people_like(
     original: Trajectories, release: Release | None, linkage: Linkage | None, pseudonym: str
 ) -> Integers:
-    """Positions of people with a record equal to this one, box for box; of points, the record's person."""
+    """People with a record equal to this one; of points, the record's person."""
     if release is None or linkage is None or pseudonym not in release.trajectory_ids:
         raise MisuseError("there is no such record in the release; name a trajectory_id of its table")
     records = require_linked_records(original, release, linkage)
@@ -111,8 +111,7 @@ class Evaluation(Generic[Target]):
     """One adversary's task on one target.
 
     records: int64 [v]. People of the control group have none; records drawn at random stand in, so that the
-    rate shows what luck gives. as_given: points as given, for cells of records that were moved into
-    cylinders; else None.
+    rate shows luck. as_given: points, for cells of records that were moved into cylinders.
     """
 
     people: Trajectories  # the data that knowledge comes from: snapped for boxes, as given for points
@@ -132,16 +131,16 @@ class Evaluation(Generic[Target]):
 
     @property
     def clusters(self) -> Integers:
-        """int64 [v]: victims of equal number share a record, and so win and lose together."""
+        """int64 [v]: victims of equal number share a record."""
         return self.target.class_of[self.records]
 
     @property
     def max_chance(self) -> float:
-        """The greatest chance to name anybody's record: 1 / k where k records are equal."""
+        """The greatest chance to name a record: 1 / k where k are equal."""
         return 1 / int(np.bincount(self.target.class_of).min())
 
     def draw_rows(self, victim: int, count: int, rng: np.random.Generator) -> Integers:
-        """Rows of ``people``: ``count`` different random samples of a victim, all where there are fewer."""
+        """``count`` different random rows of a victim, all where there are fewer."""
         length = int(self.people.lengths[victim])
         return np.asarray(
             self.people.offsets[victim] + rng.choice(length, size=min(count, length), replace=False)
@@ -159,7 +158,7 @@ class Evaluation(Generic[Target]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluations:
-    """The same victims on every target, for adversaries of boxes and of points as given."""
+    """The same victims on every target, as boxes and as points."""
 
     original: Trajectories  # raw data on the release's grid, or as given
     release: Release | None  # None = raw data alone
@@ -170,21 +169,21 @@ class Evaluations:
     earlier: Earlier | None = None  # an earlier release and its linkage
 
     def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
-        """The evaluations in the form that an adversary takes."""
+        """The evaluations as an adversary takes them."""
         return self.on_boxes if adversary.takes_boxes else self.on_points
 
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
-        """The same, built on demand; one that is dropped leaves its memory to the next."""
+        """The same, built on demand; one that is dropped frees its memory."""
         return self._on_boxes() if boxes else self._on_points()
 
     @cached_property
     def on_boxes(self) -> list[Evaluation[BoxTarget]]:
-        """Everything in slots and cells, of 100 m and 60 s where the release holds points."""
+        """In slots and cells, of 100 m and 60 s for points."""
         return list(self._on_boxes())
 
     @cached_property
     def on_points(self) -> list[Evaluation[PointTarget]]:
-        """Everything as given; raises MisuseError for boxes."""
+        """As given; raises MisuseError for boxes."""
         return list(self._on_points())
 
     def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:

@@ -1,9 +1,9 @@
 """Adversaries who know points exactly, against points as given.
 
-``triples:P`` knows P random triples (time and place) of a person, names the record that shows most of them,
-and says of another of its points that the person was there. ``times:P`` uses their times alone, which
-ReachLocations keeps (Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3, Example 3). ``nearest:P`` names the
-record that passes nearest; in cylinders, it also tests where a person would stand.
+``triples:P`` knows P random triples of a person, names the record that shows most of them, and says of
+another of its points that the person was there. ``times:P`` uses their times alone, which ReachLocations
+keeps (Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3, Example 3). ``nearest:P`` names the record that
+passes nearest; in cylinders, it also tests where a person would stand.
 """
 
 from typing import Final, NamedTuple
@@ -20,14 +20,14 @@ from shoal.runtime.arrays import Floats, Integers
 
 
 def attack_triples(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Unicity, linkage and disclosure with p known triples."""
+    """Unicity, linkage and disclosure with p triples."""
     index, people = evaluation.target.by_triple, evaluation.people
     codes = index.codes_of(people.t, people.x, people.y)
     return _rates(evaluation, "triple", p, answers(evaluation, "triple", index.codes, codes, p, rng))
 
 
 def attack_times(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Unicity, linkage and disclosure with the times of p triples."""
+    """Unicity, linkage and disclosure with p times."""
     index = evaluation.target.by_time
     codes = index.codes_of(evaluation.people.t)
     return _rates(evaluation, "time", p, answers(evaluation, "time", index.codes, codes, p, rng))
@@ -36,8 +36,7 @@ def attack_times(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.
 class Answers(NamedTuple):
     """What each victim's points give away.
 
-    linked, disclosed: float64 [v, 2], chances to name their record, and to say something true of the victim,
-    by both rules.
+    linked, disclosed: float64 [v, 2], chances by both rules.
     """
 
     alone: Floats  # float64 [v], whether their record shows more of them than any other
@@ -56,7 +55,8 @@ def answers(
 ) -> Answers:
     """Search for p points of each victim; record_codes [m], raw_codes [n]: numbers of points.
 
-    The record that shows most is named: of several the shortest, or any. A tie counts the chance to be right.
+    The record that shows most is named: of several the shortest, or any. A tie counts the chance to be
+    right.
     """
     target, people = evaluation.target, evaluation.people
     true = target.by_triple.codes_of(people.t, people.x, people.y)
@@ -64,7 +64,7 @@ def answers(
     codes, lengths = record_codes[order], np.diff(target.offsets)
 
     def share_true(record: int, rows: Integers, victim_codes: Integers) -> float:
-        """Share of a record's further points that are the victim's; 0 without further points."""
+        """0 without further points."""
         points = slice(target.offsets[record], target.offsets[record + 1])
         further = target.by_triple.codes[points][~np.isin(record_codes[points], raw_codes[rows])]
         return float(np.isin(further, victim_codes).mean()) if len(further) else 0.0
@@ -157,12 +157,11 @@ _RULES_IN_CYLINDERS: Final = (
 
 
 def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Linkage by the distances at p known times; records move in straight lines between points.
+    """Linkage by the distances at p known times; records move in straight lines.
 
     Rules name the record with the least sum of distances, or of their logarithms, or the least among those
-    that exist at all known times; in cylinders also by where these points would have been moved to. Of
-    several points at one moment the nearest counts. A tie among c records counts 1/c if the right one is
-    among them.
+    at all known times; in cylinders also by where these points would have been moved. A tie among c records
+    counts 1/c if the right one is among them.
     """
     target, n, people = evaluation.target, len(evaluation.victims), evaluation.people
     rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]

@@ -1,4 +1,4 @@
-"""The adversary who knows which record is a person's, and looks for home and work in it."""
+"""Knows which record is a person's, and looks for home and work in it."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -25,11 +25,10 @@ def attack_home_work(
 ) -> list[Rate]:
     """Infer the cell of home (20 to 6 o'clock) and of work (9 to 17, Monday to Friday) from a record.
 
-    Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the time zone of the data, UTC without one. The
-    true cell is the one visited most at these hours; people without a sample then are no victims. Rules name
-    the cell that most boxes speak for: as likelihoods, or as expected presence, of hulls or of evenly filled
-    boxes. Of c equally likely cells one is named at random. Baseline: naming for all people the cell that
-    most people have.
+    Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the data's zone. The true cell is the most
+    visited at these hours; people without a sample then are no victims. Rules name the cell that most boxes
+    speak for: as likelihoods, or as expected presence, of hulls or of evenly filled boxes. Baseline: the
+    cell that most people have.
     """
     del rng  # nothing is drawn: the whole record is known
     clock = _Hours(clock_of(evaluation.people), utc_offset_s)
@@ -79,11 +78,10 @@ class _Hours:
 
     @property
     def name(self) -> str:
-        """For people to read."""
         return self.clock.zone if self.offset_s is None else f"UTC{self.offset_s / HOUR_S:+g}"
 
     def shares(self, boxes: Integers, slot_s: float, place: Place) -> Floats:
-        """[b]: the share of each box's interval that lies in the hours of ``place``."""
+        """In the hours of ``place``."""
         ahead_s = clock_offsets_s(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
         return share_of_hours(boxes, slot_s, place, ahead_s)
 

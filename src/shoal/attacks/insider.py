@@ -1,8 +1,8 @@
-"""The insider: a person in the boxes of a record subtracts their own samples from them.
+"""The insider: a person in a record's boxes subtracts their own samples.
 
 In a class of two, the partner's samples touch every side of a box that the member's do not. A release of
-hiding sets does not say who hides whom: a person hides a record's owner through a window where its boxes hold
-all of their samples and each box one of them. The hider sees that too.
+hiding sets does not say who hides whom, but the hider sees it: a window where the record's boxes hold all
+of their samples, and each box one.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _DRAWS: Final = 8  # windows that are tried for one in which somebody hides the 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedWindow:
-    """A window of a record, in slots, the rows [b] of its boxes there, and who shares them."""
+    """A window in slots, the rows [b] of its boxes, and who shares them."""
 
     begin: int
     end: int
@@ -36,7 +36,7 @@ class SharedWindow:
 
 
 class Hiders:
-    """Who hides whom. Windows have the claim's length, tau and epsilon, or all slots where hiders stay."""
+    """Who hides whom, in windows of the claim's length, or all slots where hiders stay."""
 
     def __init__(self, evaluation: Evaluation[BoxTarget], claim: KteAnonymity, inside: Victims) -> None:
         self.target, self.people = evaluation.target, inside.people
@@ -53,7 +53,7 @@ class Hiders:
         self.windows = max(-(-slots // self.epoch) - self.width, 0) + 1
 
     def draw_window(self, record: int, without: int, rng: np.random.Generator) -> SharedWindow:
-        """A window that someone except ``without`` is in, and all who are in it; the last one drawn."""
+        """A window with someone except ``without`` in it, and all who are; the last one drawn."""
         boxes = self.target.record(record)
         for begin in self._windows(boxes, rng):
             through = self._in_all(boxes, begin)
@@ -109,7 +109,7 @@ _RULES: Final = {
 
 
 def colluding(word: str) -> int:
-    """The number of members who share what they know; ``all`` = all people but the victim."""
+    """The number of members who share what they know; ``all`` = all but the victim."""
     if word == "all":
         return ALL
     if not word.isdecimal() or not 1 <= int(word) < ALL:
@@ -122,10 +122,9 @@ def attack_insider(
 ) -> list[Rate]:
     """Name where and when another member was, for each box of the shared record.
 
-    members: colluding members, drawn at random from the victim's class. Two rates are shares of boxes that
-    are right, one of the victim's samples that are named. Of the control group, answers are compared with a
-    person in no class. A raw record is of one person alone. Where people hide each other, boxes are those of
-    a hiding window.
+    members: drawn at random from the victim's class. Two rates are shares of boxes that are right, one of
+    the victim's samples that are named. Answers about the control group are compared with a person in no
+    class. Where people hide each other, boxes are those of a hiding window.
     """
     classes, claim, inside = Classes.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
@@ -188,7 +187,7 @@ def attack_insider(
 
 
 def median_error(errors: Floats, grid: Grid) -> Error | None:
-    """Median errors in place and in time; None without samples. errors: [s, 2], in cells and slots."""
+    """Median errors in place and time. errors: [s, 2], in cells and slots."""
     if not len(errors):
         return None
     cells, slots = np.median(errors, axis=0).tolist()

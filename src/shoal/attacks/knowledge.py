@@ -1,4 +1,4 @@
-"""Knowledge as people write it, such as ``points:4``, and the knowledge that is evaluated by default."""
+"""Knowledge as people write it, such as ``points:4``."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ THOROUGH_FROM: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
-    """An adversary with numbers that say how much it knows."""
+    """An adversary with its numbers."""
 
     text: str  # as it was written
     adversary: Adversary
@@ -38,7 +38,7 @@ class Knowledge:
 
 
 def parse_knowledge(text: str) -> Knowledge:
-    """The knowledge named by a text such as ``points:4``; raises MisuseError, with all forms, for others."""
+    """The knowledge of a text such as ``points:4``."""
     name, *words = text.split(":")
     if name not in ATTACKS:
         raise MisuseError(
@@ -48,13 +48,13 @@ def parse_knowledge(text: str) -> Knowledge:
 
 
 def require_played(texts: Sequence[str], *, series: bool) -> None:
-    """Raise MisuseError for knowledge that no data allows; series: an earlier release is available."""
+    """Raise MisuseError for knowledge that no data allows; series: an earlier release exists."""
     if any(parse_knowledge(text).adversary.series for text in texts) and not series:
         raise MisuseError(NO_EARLIER)
 
 
 def require_boxes(texts: Sequence[str]) -> None:
-    """Raises MisuseError for knowledge that takes points alone, and so does not suit every release."""
+    """Raise MisuseError for knowledge that takes points alone."""
     suited = [row for row in ATTACKS.values() if row.takes_boxes]
     for text in texts:
         if text.partition(":")[0] not in {row.name for row in suited}:
@@ -65,7 +65,7 @@ def require_boxes(texts: Sequence[str]) -> None:
 
 
 def forms_in_words() -> str:
-    """Every form of knowledge with its meaning and source, for a help text."""
+    """Every form with meaning and source, for a help text."""
     rows = sorted(ATTACKS.values(), key=lambda row: not row.takes_boxes)
     return "; ".join(
         f"{row.form} ({'' if row.takes_boxes else 'points only: '}{row.words}; source: {row.source})"
@@ -74,7 +74,7 @@ def forms_in_words() -> str:
 
 
 def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
-    """The knowledge evaluated by default (None = raw data alone), attacks on points alone first."""
+    """The default knowledge (None = raw data), attacks on points alone first."""
     rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
     return tuple(
         text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, release)
@@ -82,7 +82,7 @@ def default_knowledge(release: Release | None, *, series: bool = False) -> tuple
 
 
 def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
-    """The knowledge of a release's report: a selection, or from 1,000 tries on also all defaults."""
+    """The knowledge of a report: a selection, or from 1,000 tries on also all defaults."""
     rows = [row for row in ATTACKS.values() if row.suits(release)]
     rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
     asked = tuple(text for row in rows for text in row.texts(row.record, release))
@@ -90,14 +90,14 @@ def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
 
 
 def also_on_points(text: str) -> tuple[str, ...]:
-    """Other knowledge of an adversary who knows as much, against a release of points."""
+    """Knowledge as large, against a release of points."""
     name, _, setting = text.partition(":")
     rows = [row for row in ATTACKS.values() if row.same_knowledge_as == name]
     return tuple(one for row in rows for one in row.texts((setting,)))
 
 
 def rates_alike(text: str, name: str) -> tuple[str, ...]:
-    """The rate of this name and those that answer the same question with the same knowledge of points."""
+    """Rates of this name, and others for the same question and knowledge."""
     row = parse_knowledge(text).adversary
     if name not in row.answers:
         return (name,)
@@ -109,7 +109,7 @@ def rates_alike(text: str, name: str) -> tuple[str, ...]:
 
 
 def require_rate(text: str, name: str, *, or_else: str) -> None:
-    """Raise MisuseError when no adversary with this knowledge has a rate of this name."""
+    """Raise MisuseError when no adversary has such a rate."""
     row = parse_knowledge(text).adversary
     as_much = [other for other in ATTACKS.values() if other.same_knowledge_as == row.name]
     if all(name not in candidate.answers for candidate in (row, *as_much)):
@@ -117,7 +117,7 @@ def require_rate(text: str, name: str, *, or_else: str) -> None:
 
 
 def no_rate(text: str, name: str, rates: Iterable[str], *, or_else: str) -> MisuseError:
-    """The error for a budget whose attack is not a rate of any adversary with this knowledge."""
+    """The error for a budget whose attack is no such rate."""
     named = ATTACKS.get(name.partition(":")[0])
     if named is not None and all(name not in row.answers for row in ATTACKS.values()):
         return MisuseError(
@@ -131,7 +131,7 @@ def no_rate(text: str, name: str, rates: Iterable[str], *, or_else: str) -> Misu
 
 
 def is_to_the_point(name: str, kind: PayloadKind) -> bool:
-    """Whether a rate on releases of this kind is compared with others, and may be called the strongest."""
+    """Whether a rate may be called the strongest on releases of this kind."""
     return all(row.apart_on.get(name) != kind for row in ATTACKS.values())
 
 

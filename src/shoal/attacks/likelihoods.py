@@ -1,6 +1,6 @@
-"""How adversaries who know samples rank records: one table of rules, weighted sums of cues.
+"""How adversaries who know samples rank records: rules, weighted sums of cues.
 
-The best rule depends on how a release was made: all are tried, and chosen on other victims than those judged.
+The best rule depends on the release: all are tried, and chosen on other victims than those judged.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,9 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weight of each cue of a record.
+    """The weight of each cue.
 
-    even, hull: log density of the known samples in the boxes that hold them: boxes filled evenly, or hulls
-    that touch their contents.
+    even, hull: log density of known samples in boxes filled evenly, or in hulls that touch their contents.
     """
 
     name: str  # the rule in two or three words
@@ -65,7 +64,7 @@ CUES: Final[Floats] = np.array(
 
 
 def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
-    """The rules with their chances [v, rules], for this knowledge and these candidate records."""
+    """The rules with their chances [v, rules]."""
     return [
         Rule(
             name=weights.name,
@@ -79,9 +78,9 @@ def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
 def weigh_exact(
     evaluation: Evaluation[BoxTarget], offsets: Integers, samples: Integers, picks: Floats | None = None
 ) -> LinkResults:
-    """Rank records by each victim's exact samples[offsets[v] : offsets[v + 1]], int64 [m, 3].
+    """Rank records by exact samples[offsets[v] : offsets[v + 1]], int64 [m, 3].
 
-    picks: float64 [v], which of equally good classes is named, as a share of their list; None = the first.
+    picks: float64 [v], which of equally good classes is named; None = the first.
     """
     book = evaluation.target.book
 
@@ -94,7 +93,7 @@ def weigh_exact(
 def weigh_blurred(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise
 ) -> LinkResults:
-    """Rank records by each victim's noisy observations, float64 [m, 3] in slots and cells."""
+    """Rank records by noisy observations, float64 [m, 3] in slots and cells."""
     book = evaluation.target.book
     areas = index_over_areas(book.by_time)
 

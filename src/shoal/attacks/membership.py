@@ -18,10 +18,10 @@ _FEWEST = 4  # people of each kind, so that a bound can be chosen on half of the
 
 
 def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Say of people, with p exact samples known, whether they are in the release.
+    """Say of people, with p samples known, whether they are in the release.
 
-    Yes above a bound of evidence, chosen on one half of the people and tried on the other, and the reverse.
-    Control: people outside against people outside. Raises MisuseError with fewer than four of either kind.
+    Yes above a bound of evidence, chosen on one half of the people and tried on the other. Control: people
+    outside against people outside.
     """
     outside = evaluation.context.outside
     if outside is None or min(len(outside.subjects), len(evaluation.victims)) < _FEWEST:
@@ -89,7 +89,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
 
 
 def says_rightly(strengths: Floats, member: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """[v]: whether each answer is right, by a bound learned from the other half (even, odd) of the people."""
+    """[v]: whether answers are right, by a bound from the other half (even, odd)."""
     right = np.zeros(len(strengths), dtype=np.bool_)
     half = np.arange(len(strengths)) % 2 == 0
     for learned, tried in ((half, ~half), (~half, half)):
@@ -99,7 +99,7 @@ def says_rightly(strengths: Floats, member: npt.NDArray[np.bool_]) -> npt.NDArra
 
 
 def best_bound(strengths: Floats, member: npt.NDArray[np.bool_]) -> float:
-    """The bound above which a yes is right most often, both kinds counting alike; the lowest of equals."""
+    """Where a yes is right most often, both kinds counting alike; the lowest of equals."""
     bounds = np.append(np.unique(strengths), np.inf)
     says_member = strengths[None, :] >= bounds[:, None]
     share = (says_member & member).sum(axis=1) / max(int(member.sum()), 1)
@@ -129,7 +129,7 @@ def _off(
     p: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """[v, rules]: distance of the nearest record from where each person would stand in its cylinder."""
+    """[v, rules]: distance of the nearest record from where the person would stand."""
     offsets, sample_rows = _rows(data, people, p, rng)
     nobody = np.zeros(len(people), dtype=np.int64)
     points = KnownPoints(offsets, data.t[sample_rows], data.x[sample_rows], data.y[sample_rows], nobody)

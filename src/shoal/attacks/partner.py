@@ -1,7 +1,7 @@
-"""The partner: a person mixed with another in a release of points subtracts their own points.
+"""The partner: a person mixed with another in a release of points subtracts their own.
 
 Shuffled points of a cluster that are not the partner's are the others'. Of two who exchanged places, each
-record shows the other's place. A crowd was moved toward its middle, which the partner's own step shows.
+record shows the other's. A crowd was moved toward its middle, which the partner's own step shows.
 """
 
 from typing import Final
@@ -31,8 +31,7 @@ def attack_partner(
 ) -> list[Rate]:
     """Claims about a person that are right: as a share of claims, and of the person's points.
 
-    members: colluding people, drawn from those mixed with the person. Baseline: the person's record as it
-    stands.
+    members: drawn from those mixed with the person. Baseline: the person's record.
     """
     inside, claim = evaluation.context.inside, evaluation.context.claim
     if evaluation.label == "control" or inside is None:
@@ -84,14 +83,14 @@ def _mixed(
 
 
 def records_of(inside: Victims) -> Integers:
-    """int64 [n]: the record of each person, -1 = none."""
+    """int64 [n]: each person's record, -1 = none."""
     record = np.full(inside.people.n_subjects, -1)
     record[inside.subjects] = inside.records
     return record
 
 
 class ShuffledClusters:
-    """Points shuffled in clusters: claims are those of the cluster's records that no colluding member has."""
+    """Points shuffled in clusters: claims are the points of the cluster that no member has."""
 
     def __init__(self, evaluation: Evaluation[PointTarget], inside: Victims) -> None:
         self.target, self.people = evaluation.target, inside.people
@@ -101,17 +100,17 @@ class ShuffledClusters:
         self.offsets, self.record_of = self.target.offsets, self.target.record_of_point
 
     def others(self, victim: int) -> Integers:
-        """The other members of the cluster."""
+        """The other members."""
         same = self.cluster[self.record[self.subjects]] == self.cluster[self.record[victim]]
         return np.setdiff1d(self.subjects[same], [victim])
 
     def of_person(self, person: int) -> Integers:
-        """The numbers of a person's published points."""
+        """The numbers of a person's points."""
         codes = np.unique(self.codes[self.people.offsets[person] : self.people.offsets[person + 1]])
         return codes[codes >= 0]
 
     def guess(self, victim: int, members: Integers) -> Score:
-        """The remaining points are the others', all equally likely: one in so many of them is claimed."""
+        """The remaining points are the others', all equally likely."""
         members_codes = np.concatenate([self.of_person(person) for person in members.tolist()])
         seen = np.isin(self.target.by_triple.codes, members_codes)
         records = np.unique(self.record_of[seen])
@@ -132,7 +131,7 @@ class ShuffledClusters:
 
 
 class ExchangedPlaces:
-    """Places that two people exchanged, each keeping their times."""
+    """Places that two people exchanged, keeping their times."""
 
     def __init__(self, evaluation: Evaluation[PointTarget], inside: Victims, within_s: float) -> None:
         self.target, self.people, self.within_s = evaluation.target, inside.people, within_s
@@ -144,7 +143,7 @@ class ExchangedPlaces:
         self.person_of = np.repeat(np.arange(self.people.n_subjects), self.people.lengths)
 
     def record_points(self, person: int) -> tuple[Integers, Integers]:
-        """Points [p] of a person's record, and raw rows [p] of the same times; of several equal ones one."""
+        """Points [p] of a person's record, and raw rows [p] of the same times."""
         record = self.record[person]
         points = np.arange(self.target.offsets[record], self.target.offsets[record + 1])
         first, last = self.people.offsets[person], self.people.offsets[person + 1]
@@ -159,7 +158,7 @@ class ExchangedPlaces:
         return np.asarray(others[self.record[others] >= 0])
 
     def guess(self, victim: int, members: Integers) -> Score:
-        """Who has a member's place gave the one in the member's record; several are equally likely."""
+        """Who has a member's place gave the one in the member's record."""
         claimed = right = 0.0
         place_codes, (points, rows) = self.place_codes, self.record_points(victim)
         true = self.raw_codes[rows]
@@ -189,7 +188,7 @@ class ExchangedPlaces:
 
 
 class MovedCrowds:
-    """Crowds whose points were moved to within half of delta of their mean, at the same times."""
+    """Crowds whose points were moved to within half of delta of their mean."""
 
     def __init__(self, evaluation: Evaluation[PointTarget], inside: Victims, delta_m: float) -> None:
         self.target, self.people, self.delta_m = evaluation.target, inside.people, delta_m
@@ -210,7 +209,7 @@ class MovedCrowds:
         return self.target.t[rows], np.column_stack([self.target.x[rows], self.target.y[rows]])
 
     def raw_at(self, person: int, t: Floats) -> Floats:
-        """Where a person was [s, 2], on straight lines; of several places at one time the first."""
+        """Where a person was [s, 2], on straight lines."""
         moments, *places = self.people.samples_of(person)
         moments, first = np.unique(moments, return_index=True)
         return np.column_stack([np.interp(t, moments, column[first]) for column in places])
@@ -223,7 +222,7 @@ class MovedCrowds:
         return np.setdiff1d(people[(apart <= self.delta_m).all(axis=1)], [victim])
 
     def guess(self, victim: int, members: Integers) -> Score:
-        """Where the person was at each published time, inferred from the middle and the others."""
+        """Where the person was, inferred from the middle and the others."""
         t, record_places = self.published(victim)
         others = self.others(victim)
         x = np.stack([self.raw_at(one, t) for one in members.tolist()])
@@ -250,10 +249,9 @@ class MovedCrowds:
         return len(t), float(right.sum()), len(t)
 
     def _middle(self, victim: int, x: Floats, p: Floats, crowd: Floats) -> Floats:
-        """The middle [s, 2] of the cylinder at each time.
+        """A member's step, from x [m, s, 2] to p, leads straight toward the middle and ends at the edge.
 
-        A member's step, from x [m, s, 2] to p, leads straight toward it and ends at the edge. Where no step
-        does so with the whole crowd [n, s, 2] inside the cylinder, published points show it.
+        Where no step does so with the whole crowd [n, s, 2] inside, published points show it.
         """
         radius = self.delta_m / 2
         step = p - x
@@ -266,7 +264,7 @@ class MovedCrowds:
         return np.where(shows[:, None], middle, middles_of(self.target, self.delta_m)[record_rows])
 
     def _moved_from(self, member: int, x: Floats, p: Floats, middle: Floats) -> Floats:
-        """Where [s, 2] a member now at p was: at x, or at any raw sample's move (W4M moves times, too)."""
+        """At x, or at any raw sample's move (W4M moves times, too)."""
         origin = x.copy()
         samples = np.column_stack(self.people.samples_of(member)[1:])
         correct_places(samples, middle, self.delta_m / 2, p, _EDGE_M, origin)

@@ -1,4 +1,4 @@
-"""Adversaries who know places without times: the most visited ones, and those of an earlier period."""
+"""Adversaries who know places without times."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -44,11 +44,10 @@ _UNDONE: Final = (
 
 
 def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Linkage by the N most visited cells; ties in visits go to the smaller cell (Zang and Bolot 2011).
+    """Linkage by the N most visited cells; ties go to the smaller cell (Zang and Bolot 2011).
 
-    On raw data: people with the same set of N cells (exact). On a release: the record with most expected
-    visits (their product, or that of their shares), and the exact anonymity set: records whose boxes hold all
-    of the cells.
+    Raw: people with the same N cells. On a release: the record with most expected visits (their product, or
+    of their shares), and the exact anonymity set: records whose boxes hold all of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
     places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
@@ -96,10 +95,10 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
 def attack_period(
     evaluation: Evaluation[BoxTarget], after_s: float | None = None, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Link a person's visits before ``after_s`` (from the start; None = the middle) with later records.
+    """Link a person's visits before ``after_s`` (None = the middle) with later records.
 
     Score: log-likelihood of the 50 most visited earlier cells under the record's expected shares of visits,
-    or its expected visits. People without earlier or without later samples are no victims.
+    or its expected visits.
     """
     del rng  # nothing is drawn: everything before the moment is known
     people, victims = evaluation.people, evaluation.victims
@@ -194,7 +193,7 @@ def weigh_visits(
     places: list[Integers],
     visits: list[Floats] | None,
 ) -> PlaceResults:
-    """Rank records by each victim's places and visits (None = equally many); own_records: int64 [v]."""
+    """Rank records by places and visits (None = equally many); own_records: int64 [v]."""
     people, n = evaluation.people, len(own_records)
     spread = _count_cells(people.x, people.y)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
@@ -232,13 +231,13 @@ def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], m
 
 
 def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Integers:
-    """int64 [<= N, 2]: the most visited cells of a person, in ascending order of cells."""
+    """int64 [<= N, 2]: a person's most visited cells, ascending."""
     _, x, y = evaluation.people.samples_of(victim)
     return _first_places(np.column_stack([x, y]), most)
 
 
 def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
-    """The same of every record, whose boxes are single cells."""
+    """The same of every record of single cells."""
     n = target.n_records
     cells, counts = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
     top_places(target.offsets, target.boxes[:, 2], target.boxes[:, 3], most, cells, counts)

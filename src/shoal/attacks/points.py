@@ -1,4 +1,4 @@
-"""Adversaries who know p samples, exact or with errors: unicity, linkage, and attribution."""
+"""Adversaries who know p samples, exact or with errors."""
 
 from typing import Final
 
@@ -23,10 +23,9 @@ _READ: Final = (("moved inward", ""), ("moved inward, moves undone", ", with its
 
 
 def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Unicity (only the right record covers the p samples) and linkage (the likeliest record that does).
+    """Unicity (only the right record covers the p samples) and linkage (the likeliest that does).
 
-    Where no record covers all samples, as after moves or suppression, the rules for noisy samples are tried,
-    too.
+    Where no record covers all, as after moves or suppression, rules for noisy samples are tried too.
     """
     offsets, samples = evaluation.draw_samples(p, rng)
     weighed = weigh_exact(evaluation, offsets, samples)
@@ -65,11 +64,10 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
 
 
 def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
-    """Link with p samples, then claim another sample of the linked record for the victim.
+    """Link with p samples, then claim another sample of the linked record.
 
-    A k-anonymous crowd shares its boxes, so k-anonymity does not prevent this. The other sample is drawn from
-    boxes of the record that cover no known sample, or from all; the rate counts the chance that the victim
-    was in it.
+    A crowd shares its boxes, so k-anonymity does not prevent this. The other sample is drawn from boxes
+    that cover no known one, or from all; the rate counts the chance that the victim was in it.
     """
     n = len(evaluation.victims)
     offsets, known_samples = evaluation.draw_samples(p, rng)
@@ -85,7 +83,6 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
     undone = undone_cells(evaluation)
 
     def read_record(place: int) -> tuple[float, Floats]:
-        """The chance to be right with a random record, and with the one that each rule names."""
         samples = np.column_stack(evaluation.people.samples_of(int(evaluation.victims[place])))
         known_here = known_samples[offsets[place] : offsets[place + 1]]
         known_here = np.ascontiguousarray(known_here[np.argsort(known_here[:, 0])])
@@ -140,14 +137,14 @@ _FLOOR: Final = 1e-12  # the density of an observation that no box explains
 
 
 def noise_of(noise_m: float, noise_s: float, grid: Grid) -> Noise:
-    """Errors of these standard deviations, on each axis, in slots and cells."""
+    """Errors of these standard deviations, in slots and cells."""
     return Noise(noise_s / grid.slot_s, noise_m / grid.cell_m, _MOST_DEVIATIONS, _FLOOR)
 
 
 def attack_noisy(
     evaluation: Evaluation[BoxTarget], p: int, noise_m: float, noise_s: float, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Linkage by the likelihood of p observations with deviations noise_m and noise_s on each axis."""
+    """Linkage by p observations with deviations noise_m and noise_s on each axis."""
     offsets, samples = evaluation.draw_samples(p, rng)
     noise = noise_of(noise_m, noise_s, evaluation.target.grid)
     scales = np.array([noise.slots, noise.cells, noise.cells])

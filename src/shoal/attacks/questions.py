@@ -1,4 +1,4 @@
-"""Singling out, linkage, inference: the three questions of WP 216 (Opinion 05/2014 on Anonymization)."""
+"""Singling out, linkage, inference: the questions of WP 216 (Opinion 05/2014 on Anonymization)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A rate on the release, and the same attack on the raw data. source: where the attack was published."""
+    """A rate on the release, and on the raw data. source: of the attack."""
 
     release: Rate
     raw: Rate
@@ -56,7 +56,7 @@ class Answer:
 
 
 def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
-    """In falling order of advantage over guessing on the release; rates that stand apart come last."""
+    """By falling advantage on the release; rates that stand apart come last."""
 
     def strength(answer: Answer) -> tuple[bool, float, float]:
         rate = answer.release
@@ -67,14 +67,14 @@ def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answe
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswers:
-    """A question with every attack that answers it, the strongest first."""
+    """A question with its attacks, the strongest first."""
 
     question: Question
     answers: tuple[Answer, ...]
 
     @property
     def greatest(self) -> Answer | None:
-        """The attack with the largest advantage over guessing, on the release."""
+        """The attack with the largest advantage on the release."""
         return next(iter(self.answers), None)
 
 
@@ -89,7 +89,7 @@ class Assessment:
 
     @property
     def strongest_first(self) -> tuple[Answer, ...]:
-        """Every attack of all questions, the strongest first."""
+        """Every attack, the strongest first."""
         return strongest_first(
             (answer for question in self.questions for answer in question.answers), self.kind
         )
@@ -98,7 +98,7 @@ class Assessment:
 def assess_release(
     original: Trajectories, release: Release, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
 ) -> Assessment:
-    """Evaluate the attacks on the three questions; from 1,000 tries on, those not selected, too."""
+    """Evaluate the attacks on the three questions; from 1,000 tries on, all."""
     rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
     prepared = prepare(

@@ -1,4 +1,4 @@
-"""How often an adversary is right: a rate with its interval, its baseline and the words for both."""
+"""How often an adversary is right, with interval, baseline and words."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -31,19 +31,17 @@ def wilson(successes: float, tries: float) -> tuple[float, float]:
 def interval_of(chances: Floats, clusters: Integers, max_chance: float = 1.0) -> tuple[float, float]:
     """A 95 % interval (low, high) for the mean of chances [v] of success, each 0 to ``max_chance``.
 
-    A chance is often a part of a success, which varies less than wins and losses do; and victims who share a
-    record (clusters, int64 [v]) win and lose together. So the spread is measured over clusters, with half a
-    cluster at 0 and half a one at ``max_chance`` added for what was not seen yet. The interval is Wilson's,
-    for the number of independent tries with this mean and spread. Sources: Kish, Survey sampling, 1965, Sec.
-    6.3 and 8.2; Korn and Graubard, Confidence intervals for proportions with small expected number of
-    positive counts, 1998.
+    Victims who share a record (clusters, int64 [v]) win and lose together, and a part of a success varies
+    less. So the spread is measured over clusters, with half a cluster at 0 and half a one at ``max_chance``
+    added for the unseen. The interval is Wilson's, for independent tries with this mean and spread.
+    Sources: Kish, Survey sampling, 1965, Sec. 6.3 and 8.2; Korn and Graubard, Confidence intervals for
+    proportions with small expected number of positive counts, 1998.
 
-    >>> import numpy as np
-    >>> won = np.array([1.0, 0.0, 0.0, 0.0] * 50)
-    >>> [round(end, 3) for end in interval_of(won, np.arange(200))]
-    [0.195, 0.314]
-    >>> [round(end, 3) for end in interval_of(np.sort(won), np.arange(200) // 4)]
-    [0.153, 0.38]
+    >>> import numpy as np >>> won = np.array([1.0, 0.0, 0.0, 0.0] * 50) >>> [round(end, 3) for end in
+    interval_of(won, np.arange(200))] [0.195, 0.314] >>> [round(end, 3) for end in interval_of(np.sort(won),
+    np.arange(200)
+
+    4)] [0.153, 0.38]
     """
     _, cluster = np.unique(clusters, return_inverse=True)
     sizes = np.bincount(cluster)
@@ -64,7 +62,7 @@ TargetName = Literal["raw", "release", "control"]
 
 
 def gain(rate: float, baseline: float) -> float:
-    """The advantage over guessing, comparable between questions: 0 for a guess, 1 for always right."""
+    """The advantage over guessing: 0 for a guess, 1 for always right."""
     return (rate - baseline) / (1 - baseline) if baseline < 1 else 0.0
 
 
@@ -79,7 +77,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Error:
-    """The median error of an adversary's answers, in meters and in seconds."""
+    """The median error of answers, in meters and seconds."""
 
     space_m: float
     time_s: float
@@ -143,7 +141,7 @@ class Rate:
         clusters: Integers | None = None,
         max_chance: float = 1.0,
     ) -> "Rate":
-        """The rate of chances of success, one for each victim; victims of equal cluster share a record."""
+        """The rate of chances, one a victim; victims of equal cluster share a record."""
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
             name=name,
@@ -176,9 +174,8 @@ class Rate:
     ) -> "Rate":
         """The rate of the best rule, without the luck of having chosen it.
 
-        Clusters of victims are dealt out to two halves, or more parts. Against each part the adversary uses
-        the rule that wins most against all others; of equals the first. So no rule is judged by the victims
-        that it was chosen on.
+        Clusters of victims are dealt out to parts. Against each part the adversary uses the rule that wins
+        most against all others; of equals the first.
         """
         chances = np.array([rule.chances for rule in rules], dtype=np.float64)
         _, cluster = np.unique(clusters, return_inverse=True)
@@ -231,7 +228,7 @@ class Rate:
         return (self.interval or wilson(self.successes, self.tries))[1]
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of ``attacks``; successes are a whole number unless a tie was counted in parts."""
+        """An entry of ``attacks``; a tie counts in parts."""
         whole = round(self.successes)
         return {
             "name": self.name,
@@ -266,13 +263,13 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackResult:
-    """Every rate that was measured, and notes on what could not be tried."""
+    """Every rate, and notes on what could not be tried."""
 
     rates: tuple[Rate, ...]
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``shoal attack --json`` prints."""
+        """As ``shoal attack --json`` prints it."""
         return {"attacks": [rate.to_json() for rate in self.rates], "notes": list(self.notes)}
 
     def __repr__(self) -> str:
@@ -284,7 +281,7 @@ class AttackResult:
 
 
 def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
-    """A row for each rate; it names no one, and no draw can be repeated from it."""
+    """It names no one, and no draw can be repeated from it."""
     rows = [
         (
             item.name,

@@ -1,4 +1,4 @@
-"""Link two releases of the same people under fresh pseudonyms (series of releases, arXiv 2510.24807)."""
+"""Link two releases of the same people (series of releases, arXiv 2510.24807)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ _RULES: Final = (
 def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
     """Name for each record the one of an earlier release with the same places at the same hours.
 
-    The score sums, over places and parts of the day, the share of one record's presence times the log-odds
-    with which the other is there. For the control group, a record drawn at random stands in. Besides the
-    victims' records, as many others are compared as fit in memory, as rivals for a counterpart.
+    The score sums, over places and parts of the day, one record's presence times the log-odds of the
+    other's. For the control group, a random record stands in. As many other records as fit in memory are
+    rivals.
     """
     if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)
@@ -114,7 +114,7 @@ def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]
 
 
 def _all_at_once(scores: Floats) -> Integers:
-    """int64 [r]: a different earlier record for each (greatest sum of scores); others get their best."""
+    """The greatest sum of scores; others get their best."""
     most = float(scores.max())
     costs = np.rint((most - scores) * (_STEPS / most if most > 0 else 0)).astype(np.int64)
     if len(costs) <= costs.shape[1]:
@@ -127,7 +127,7 @@ def _all_at_once(scores: Floats) -> Integers:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scale:
-    """The boxes of a target in squares of several cells."""
+    """Boxes in squares of several cells."""
 
     squares: Integers  # int64 [b, 4], the first and the last one in x and in y
     counts: Integers  # squares that each box touches, 0 = too many to be informative
@@ -148,7 +148,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Presence:
-    """Where records are at which hours: int64 [m] records and features, each pair once, and [m] shares."""
+    """Where records are at which hours: int64 [m] records and features, and [m] shares."""
 
     record: Integers
     feature: Integers
@@ -226,7 +226,7 @@ def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.ran
 
 
 def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarget:
-    """The earlier release in the plane of this one; raises MisuseError when they have no common places."""
+    """Raises MisuseError when they have no common places."""
     grid, crs = evaluation.target.grid, evaluation.people.crs
     boxes = release.as_boxes(grid)
     if boxes.snapped_grid() != grid:

@@ -1,4 +1,4 @@
-"""The table of attacks, one row for each, in the order of defaults and help; no other module names one."""
+"""The table of attacks; no other module names one."""
 
 from typing import Final
 

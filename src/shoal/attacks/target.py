@@ -1,4 +1,4 @@
-"""The records that adversaries search in, as boxes or points; raw samples are boxes of one slot and cell."""
+"""The records that adversaries search in, as boxes or points."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +28,7 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
 
 
 def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
-    """An index of boxes [b, 6] over time; record i owns boxes offsets[i] to offsets[i + 1]."""
+    """Boxes [b, 6] over time; record i owns offsets[i] to offsets[i + 1]."""
     levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], _narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
@@ -49,7 +49,7 @@ def _owners(offsets: Integers, kind: Any) -> Integers:
 
 
 def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
-    """An index of the rectangles of boxes [b, 6]; record: int64 [b], ascending, the owner of each."""
+    """Rectangles of boxes [b, 6]; record: int64 [b], ascending."""
     kind = _narrowest(boxes)
     room = [np.empty(shape, dtype=kind) for shape in ((len(boxes), 4), len(boxes), len(boxes))]
     places = PlaceTiles(empty_tiles(boxes, 0, len(boxes)), *room)
@@ -58,7 +58,7 @@ def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
 
 
 def index_over_areas(by_time: CoverIndex) -> BoxTiles:
-    """An index of boxes over places, and in each over time; as large as the boxes, so it is not cached."""
+    """Boxes over places, and in each over time; too large to cache."""
     boxes, record = by_time.boxes, by_time.record
     if len(by_time.class_offsets) > 2:
         order = np.argsort(by_time.starts, kind="stable")
@@ -79,7 +79,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxTarget:
-    """Records of boxes [b, 6], 32 bits where they fit: kernels compute in 64; NumPy code converts first."""
+    """Records of boxes [b, 6], 32 bits where they fit; NumPy code converts first."""
 
     offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
@@ -87,7 +87,7 @@ class BoxTarget:
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
-        """Snapped samples, one record for each subject; raises MisuseError for points as given."""
+        """Snapped samples, a record for each subject."""
         return cls._of_samples(original.offsets, original.t, original.x, original.y, original.snapped_grid())
 
     @classmethod
@@ -99,7 +99,7 @@ class BoxTarget:
 
     @classmethod
     def of_release(cls, release: Release, grid: Grid | None = None) -> "BoxTarget":
-        """The records of a release; for points, the slots and cells of ``grid`` that hold them."""
+        """The records of a release; for points, their slots and cells on ``grid``."""
         if grid is not None and not release.payload.on_grid:
             return cls._of_samples(*release.cells_of_points(grid), grid)
         columns = release.boxes.columns()
@@ -110,7 +110,7 @@ class BoxTarget:
 
     @classmethod
     def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":
-        """The slots and cells that hold places [m, 2] of records at times [m]."""
+        """The slots and cells that hold places [m, 2] at times [m]."""
         return cls._of_samples(*snap_points(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)
 
     @property
@@ -120,7 +120,7 @@ class BoxTarget:
 
     @property
     def record_of_box(self) -> Integers:
-        """[b]: the record that owns each box, in the width of the boxes; not cached."""
+        """[b]: the record of each box, in its width; not cached."""
         return _owners(self.offsets, self.boxes.dtype)
 
     @cached_property
@@ -135,7 +135,7 @@ class BoxTarget:
 
     @cached_property
     def class_of(self) -> Integers:
-        """int64 [r]: records of equal number are equal, box for box; numbered as they first appear."""
+        """int64 [r]: records of equal number are equal; numbered as they first appear."""
         maybe_equal = self._maybe_equal
         rows = (
             slice(None)
@@ -162,7 +162,7 @@ class BoxTarget:
 
     @property
     def _maybe_equal(self) -> Flags:
-        """[r]: whether another record has as many boxes with the same (perhaps overflowing) sums of sides."""
+        """[r]: by the number of boxes and the (perhaps overflowing) sums of sides."""
         lengths = np.diff(self.offsets)
         sums = np.zeros((self.n_records, 7), dtype=np.int64)
         sums[:, 6], some = lengths, lengths > 0
@@ -175,13 +175,13 @@ class BoxTarget:
 
     @property
     def classes(self) -> Classes:
-        """Every different record once, in the order of ``class_of``."""
+        """Every different record once."""
         fewer, sizes = self._different
         return Classes(records=self if fewer is None else fewer, sizes=sizes)
 
     @cached_property
     def _different(self) -> "tuple[BoxTarget | None, Integers]":
-        """(different records, sizes). It does not hold this object, which would keep its indexes alive."""
+        """It does not hold this object, which would keep its indexes alive."""
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
             return None, sizes.astype(np.int64)
@@ -196,7 +196,7 @@ class BoxTarget:
 
     @cached_property
     def book(self) -> RecordClasses:
-        """Every different record once, as the kernels of likelihood take them."""
+        """Every different record once, for kernels."""
         records = self.classes.records
         return RecordClasses(
             offsets=read_only(records.offsets),
@@ -206,7 +206,7 @@ class BoxTarget:
         )
 
     def drop_time_index(self) -> None:
-        """Forget the index over time, which is as large as the records; it is built again on demand."""
+        """Forget the index, as large as the records."""
         for one in (self, self.classes.records):
             one.__dict__.pop("book", None)
             one.__dict__.pop("by_time", None)
@@ -216,7 +216,7 @@ class BoxTarget:
         return self.boxes[self.offsets[position] : self.offsets[position + 1]].astype(np.int64)
 
     def with_boxes(self, mask: Flags) -> "BoxTarget":
-        """The same records with only the boxes of this mask; a record may be empty then."""
+        """Only the boxes of this mask; a record may be empty then."""
         counts = np.bincount(self.record_of_box[mask], minlength=self.n_records)
         return BoxTarget(
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
@@ -227,7 +227,7 @@ class BoxTarget:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointIndex:
-    """Points by number: equal points have equal numbers."""
+    """Equal points have equal numbers."""
 
     codes: Integers  # int64 [m], the number of each point
     values: tuple[Numbers, ...]  # for each column its distinct values, ascending
@@ -249,7 +249,7 @@ class PointIndex:
         return cls(codes=codes.astype(np.int64), values=tuple(values), pairs=tuple(pairs))
 
     def codes_of(self, *columns: Numbers) -> Integers:
-        """int64 [n]: the number of each of these rows, -1 for one that equals no point of the index."""
+        """int64 [n]: the number of each row, -1 for a new one."""
         codes = np.zeros(len(columns[0]), dtype=np.int64)
         for place, column in enumerate(columns):
             number = _places_in(self.values[place], column)
@@ -272,9 +272,9 @@ def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
 class PointTarget:
     """Records of points as given.
 
-    tracks: by the k of clusters, int64 [m], the track of each point. By the diameter of cylinders: middles,
-    float64 [m, 2], of each point's cylinder; others, int64 [m], the other point of a crowd of two, -1
-    elsewhere; undone, [m, 2], the places the points came from.
+    tracks: by the k of clusters, int64 [m]. By the diameter of cylinders: middles, float64 [m, 2]; others,
+    int64 [m], the other point of a crowd of two, -1 elsewhere; undone, [m, 2], the places the points came
+    from.
     """
 
     offsets: Integers  # int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time
@@ -288,13 +288,13 @@ class PointTarget:
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":
-        """Points as given, one record for each subject; raises MisuseError for snapped samples."""
+        """Points as given, a record for each subject."""
         original.require_points_as_given()
         return cls._of(original.offsets, original)
 
     @classmethod
     def of_release(cls, release: Release) -> "PointTarget":
-        """The records of a release of points."""
+        """The records of a release."""
         return cls._of(release.offsets, release.points)
 
     @classmethod
@@ -302,7 +302,7 @@ class PointTarget:
         return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
 
     def since(self, moment_s: float) -> "PointTarget":
-        """The same records with only the points from a moment on; a record may be empty then."""
+        """Only the points from a moment on; a record may be empty then."""
         mask = self.t >= moment_s
         counts = np.bincount(self.record_of_point[mask], minlength=self.n_records)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -315,25 +315,25 @@ class PointTarget:
 
     @cached_property
     def class_of(self) -> Integers:
-        """int64 [r]: every record by itself; no two records of points are taken to be equal."""
+        """int64 [r]: every record by itself; none are taken to be equal."""
         return np.arange(self.n_records)
 
     @cached_property
     def record_of_point(self) -> Integers:
-        """int64 [m]: the record that owns each point."""
+        """int64 [m]: the record of each point."""
         return np.repeat(np.arange(self.n_records), np.diff(self.offsets))
 
     @cached_property
     def by_triple(self) -> PointIndex:
-        """The index for questions about exact times and places."""
+        """The index of times and places."""
         return PointIndex.of_columns(self.t, self.x, self.y)
 
     @cached_property
     def by_time(self) -> PointIndex:
-        """The index for questions about exact times."""
+        """The index of times."""
         return PointIndex.of_columns(self.t)
 
     @cached_property
     def by_place(self) -> PointIndex:
-        """The index for questions about exact places."""
+        """The index of places."""
         return PointIndex.of_columns(self.x, self.y)

@@ -1,8 +1,7 @@
-"""The attacker who followed a person for tau without a gap, once or more often, and wants the rest.
+"""The attacker who followed a person for tau without a gap.
 
-The attacker keeps the records that hold all observations in these windows and have no box inside one where
-the victim was silent (Gramaglia et al. 2017, Sec. II-B); the likeliest is named. The victim's record is dense
-at the victim's places at all times, one that only hides the victim is not. What all fitting records share is
+Records fit that hold all observations in these windows and have no box inside one where the victim was
+silent (Gramaglia et al. 2017, Sec. II-B); the likeliest is named. What all fitting records share is
 certain.
 """
 
@@ -25,7 +24,7 @@ _PART = 100
 
 
 class DrawnWindows(NamedTuple):
-    """Victims of the attack with their windows and questions."""
+    """Victims with windows and questions."""
 
     tried: Integers  # int64 [v], places among the victims
     begins: Integers  # int64 [v, windows], the first slot of each window, ascending
@@ -35,12 +34,11 @@ class DrawnWindows(NamedTuple):
 def attack_tau(
     evaluation: Evaluation[BoxTarget], tau_s: float, windows: int = 1, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Unicity (only the victim's record fits), linkage (the likeliest fitting record), and attribution.
+    """Unicity (only the victim's record fits), linkage (the likeliest), and attribution.
 
-    Each window begins at a random observation and holds all slots that tau_s can touch, one more than its
-    length, since it may begin within a slot; windows do not overlap. Attribution: another observation,
-    outside the windows, lies where the records say. A person without one, or with too few windows, is not
-    tried.
+    A window begins at a random observation and holds all slots that tau_s can touch; windows do not
+    overlap. Attribution: another observation, outside the windows, lies where the records say. People
+    without one are not tried.
     """
     original, target = evaluation.people, evaluation.target
     slot_s = original.snapped_grid().slot_s
@@ -111,7 +109,7 @@ def attack_tau(
 
 
 def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple[LinkResults, SampleAnswers]:
-    """Rank records by what was seen of each victim, on all threads."""
+    """Rank records, on all threads."""
     book, n, rules = evaluation.target.book, len(followed.own_class), len(CUES)
     none = np.zeros(n, dtype=np.int64)
     none_named = np.zeros((n, rules), dtype=np.int64)
@@ -138,7 +136,7 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple
 
 
 def follow(evaluation: Evaluation[BoxTarget], drawn: DrawnWindows, tau: int) -> FollowedVictims:
-    """The observations of each victim in their windows."""
+    """Each victim's observations in their windows."""
     original, (n, windows) = evaluation.people, drawn.begins.shape
     begins = drawn.begins.ravel()
     rows = []
@@ -161,7 +159,7 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: DrawnWindows, tau: int) -> 
 
 
 def records_of(target: BoxTarget) -> Records:
-    """The records of a target as the kernels of this attack take them."""
+    """The records for this attack's kernels."""
     index = target.by_time
     return Records(
         offsets=target.offsets.copy(),  # so that the loops are compiled once, for what may be written to

@@ -1,6 +1,6 @@
 """The intersection attack: combine several releases of the same people (Ganta et al. 2008).
 
-Candidates come from releases and linkages by code of its own: an error in the verifier does not hide here.
+An error in the verifier does not hide here: no code is shared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +32,8 @@ FindCandidates = Callable[[str, float], frozenset[str] | None]
 class CompositionRule:
     """How releases of one claim are combined.
 
-    who: made from the linked release, its record of each person, and tau. tau_s: how long the claim lets the
-    attacker follow a person, None = always.
+    who: made from the linked release, its record of each person, and tau. tau_s: how long the attacker may
+    follow, None = always.
     """
 
     who: Callable[[LinkedRelease, Mapping[str, int], float], FindCandidates]
@@ -42,12 +42,12 @@ class CompositionRule:
 
 
 def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUESTIONS) -> list[Rate]:
-    """Linkage by the candidates of a person: in the newest release alone, and in all releases.
+    """Linkage by a person's candidates: in the newest release alone, and in all.
 
-    releases: raw data, release and linkage of each, newest first. most: intervals asked about, evenly chosen
-    from those at samples of the newest raw data; all people where claims have no intervals, so both rates are
-    exact. Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data
-    privacy, KDD 2008.
+    releases: raw data, release and linkage of each, newest first. most: intervals asked about, evenly
+    chosen from those at samples; all people where claims have no intervals, so both rates are exact.
+    Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy,
+    KDD 2008.
     """
     original, newest, _ = releases[0]
     rows = [_rule_of(release) for _, release, _ in releases]
@@ -150,7 +150,7 @@ def _content(release: Release, record: int) -> bytes:
 
 
 def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
-    """People whose records fit what the release shows of a person in the interval from the moment on."""
+    """From the moment on."""
     original, release, _ = linked
     target = BoxTarget.of_release(release)
     indexed, slot_s = records_of(target), release.snapped_grid().slot_s

@@ -1,7 +1,7 @@
-"""The tracker: join published points into tracks by speed and heading, whatever record they stand in.
+"""The tracker: join points by speed and heading, whatever record they stand in.
 
 Gruteser and Hoh (2005) assign points to predictions (last step, Kalman filter) at least cost. That undoes
-exchanges between records, because a body has one place at a time and a limited speed.
+exchanges: a body has one place at a time and a limited speed.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begi
 
 
 def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.random.Generator) -> list[Rate]:
-    """Restore a person's path, and infer another point of it, from p known triples.
+    """Restore a person's path, and infer another point of it, from p triples.
 
-    The track that holds most of them is named. Where people kept their times, their points are those at their
+    The track that holds most of them is named. Where people kept their times, points are those at their
     places.
     """
     target, people = evaluation.target, evaluation.people
@@ -42,7 +42,7 @@ def attack_track(evaluation: Evaluation[PointTarget], p: int = 1, *, rng: np.ran
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tracks:
-    """Points by track: rows [p] of the target, those of track i from starts[i] to starts[i + 1], by time."""
+    """Rows [p] of the target by track, from starts[i] to starts[i + 1], by time."""
 
     rows: Integers
     starts: Integers
@@ -130,7 +130,7 @@ def _named(
     raw_codes: Integers,
     drawn: list[Integers],
 ) -> Integers:
-    """int64 [v]: the track that holds most known points; without a published one every track is possible."""
+    """Without a published point every track is possible."""
     target, people = evaluation.target, evaluation.people
     order = np.argsort(point_codes, kind="stable")
     codes = point_codes[order]

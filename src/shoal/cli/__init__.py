@@ -1,1 +1,1 @@
-"""The command line: parse, call, print. One file per group of commands."""
+"""The command line, one file per group of commands."""

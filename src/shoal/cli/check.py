@@ -1,4 +1,4 @@
-"""The command for files that other tools published: check."""
+"""The command for other tools' files."""
 
 from collections.abc import Sequence
 from pathlib import Path

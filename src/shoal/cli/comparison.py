@@ -1,4 +1,4 @@
-"""The commands that make several releases and compare them: compare, granularity."""
+"""The commands that compare releases."""
 
 from pathlib import Path
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The commands for input data: inspect, synthesize, assess."""
+"""The commands for input data."""
 
 import shlex
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
 
 
 def next_command(source: str, reading: Mapping[str, Any]) -> str:
-    """The command to run after inspect, on the same input with the same options, quoted for a shell."""
+    """The command after inspect, with the same options, quoted for a shell."""
     options: list[str] = []
     for parameter in inspect.params:
         value = reading.get(parameter.name or "")

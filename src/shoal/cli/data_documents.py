@@ -1,4 +1,4 @@
-"""The JSON documents of commands on data, before a release."""
+"""JSON documents of commands on data."""
 
 from typing import Any, Literal
 

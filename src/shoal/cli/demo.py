@@ -1,4 +1,4 @@
-"""The command for a whole example on synthetic data: demo."""
+"""The command for an example on synthetic data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The two kinds of documents: closed ones, and growing ones that may have further entries."""
+"""Closed documents, and growing ones that may have further entries."""
 
 from typing import Final
 

@@ -1,7 +1,6 @@
 """The types of all ``--json`` documents, and their JSON Schemas.
 
-Documents may grow; no entry changes its meaning. If one must, VERSION rises. A command's tests check each
-document that it prints against its type.
+Documents may grow; no entry changes its meaning. If one must, VERSION rises.
 """
 
 from collections.abc import Mapping
@@ -61,12 +60,12 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
 
 @cache
 def documents() -> Mapping[str, Any]:
-    """The type of each command's document, and of each file with a schema, by name."""
+    """The type of each document and file, by name."""
     return {**_DOCUMENTS, **package_documents()}
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON Schema of a command's document, or of a file; MisuseError for another name."""
+    """The JSON Schema of a document or a file."""
     if name not in documents():
         raise MisuseError(
             f"'{name}' prints no document of a known shape; choose from {', '.join(documents())}"

@@ -1,4 +1,4 @@
-"""A release for an object store: made and checked in a local folder, then moved."""
+"""A release for an object store: made and checked locally, then moved."""
 
 import shutil
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a release goes: a local folder, and from there to an address in an object store, if any."""
+    """A local folder, and an address in an object store, if any."""
 
     folder: Path
     address: str | None = None
 
     @classmethod
     def of(cls, output: Path | str) -> "Place":
-        """The place of --output; for an address, a folder of its last name in the current one."""
+        """The place of --output; for an address, a folder of its last name."""
         if isinstance(output, Path):
             return cls(output)
         name = PurePosixPath(without_credentials(output)).name
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Addresses of release and report in the store, without keys; nothing for a local folder."""
+        """Addresses of release and report, without keys."""
         if self.address is None:
             return {}
         from shoal.release_folder.manifest import REPORT_FILE
@@ -42,7 +42,7 @@ class Place:
         return {"output": shown_address, "report": f"{shown_address}/{REPORT_FILE}"}
 
     def require_free(self) -> None:
-        """Raise OutputError when the place is taken, here or in the store, or the store cannot be asked."""
+        """Raise OutputError when the place is taken, here or in the store."""
         from shoal.io.sources.object_stores import require_free
         from shoal.runtime.staging import require_absent
 
@@ -53,7 +53,7 @@ class Place:
     def move(self, run: "Run") -> None:
         """Move a finished release into the store, if it goes there.
 
-        Raises OutputError, which says where the release is, when the store refuses it.
+        A refusal says where the release is.
         """
         from shoal.io.sources.object_stores import store
         from shoal.release_folder.manifest import RELEASE_FILE

@@ -1,7 +1,7 @@
-"""The command line: parse, call, print.
+"""The command line.
 
-Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 3: parts of a claim were not checked;
-130: interrupted. Results go to standard output, progress and messages to standard error.
+Exit 0: done and holds; 1: a claim does not hold; 2: bad input or usage; 3: parts of a claim were not
+checked; 130: interrupted. Results go to standard output, progress and messages to standard error.
 """
 
 import errno
@@ -70,7 +70,7 @@ shoal.add_section("Share one track, collect from many", cli_share.share, "collec
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code; every error is one line on standard error."""
+    """Run a command and exit; every error is one line on standard error."""
     signal.signal(signal.SIGTERM, _stop)
     for name, value in _ALLOCATOR.items():  # read when Arrow is loaded, which no command is before this
         os.environ.setdefault(name, value)

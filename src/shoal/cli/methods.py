@@ -1,7 +1,6 @@
-"""The options of the methods, derived from the declarations of their parameters.
+"""The options of the methods, from their declarations.
 
-Methods share the spelling of an option, each with its own default and meaning. An option that the chosen
-method does not have is a usage error. Methods are heavy to load, so their options are made on first use.
+An option that the chosen method does not have is a usage error. Methods are heavy to load: on first use.
 """
 
 from collections.abc import Mapping
@@ -40,14 +39,14 @@ _METAVARS: Final = {
 
 
 class MethodCommand(Command):
-    """A command with --method and the options of all methods; its help shows those of the chosen one."""
+    """A command with --method and all methods' options; its help shows the chosen one's."""
 
     _own: list[click.Parameter]
     _all: list[click.Parameter] | None
 
     @property
     def params(self) -> list[click.Parameter]:
-        """The parameters of the command and of the methods."""
+        """The parameters of command and methods."""
         if self._all is None:
             at = [parameters.name for parameters in self._own].index("config")
             self._all = [_method_option(), *self._own[:at], *_method_options(self._own), *self._own[at:]]
@@ -71,7 +70,7 @@ class _MethodOption(Option):
         self._meanings = meanings
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The row in the help of the chosen method; None without such an option."""
+        """None without such an option."""
         chosen = _chosen_method(ctx)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
@@ -82,9 +81,9 @@ class _MethodOption(Option):
 
 
 def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
-    """Take the options of the reading; methods that publish points read them as given.
+    """Take the reading's options; methods of points read them as given.
 
-    Where the method has an option of the same name, the reading's is ``--reading-NAME``.
+    Of two options of one name, the reading's is ``--reading-NAME``.
     """
     from shoal.methods import method_named
     from shoal.methods.parameters import declared_parameters
@@ -112,10 +111,7 @@ def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
 def take_settings(
     method: str, options: dict[str, Any], streets: Any = None, *, as_published: bool = False
 ) -> dict[str, Any]:
-    """The method's settings from the remaining options; as published, also its paper's.
-
-    An option that the method does not have is a usage error. streets: the street graph, or None.
-    """
+    """The method's settings from the remaining options; as published, also its paper's."""
     from shoal.methods import method_named
     from shoal.methods.parameters import declared_parameters
 
@@ -144,7 +140,7 @@ def take_settings(
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
-    """The method with these settings; errors name options as the command line spells them."""
+    """The method; errors name options."""
     from shoal.methods import method_named
     from shoal.methods.parameter_text import with_option_names
     from shoal.methods.parameters import declared_parameters
@@ -212,7 +208,7 @@ def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.
 
 
 def _reading_option(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
-    """``--reading-NAME``, for methods in which --NAME means something else."""
+    """Where --NAME means something else."""
     assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
     option = reading.opts[0].removeprefix("--")
     plain, default = (reading.help or "").split(" [", 1)
@@ -258,7 +254,7 @@ def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
 
 
 def _merged_meanings(meanings: Mapping[str, str]) -> str:
-    """One text for all methods; each meaning once, with the methods that share it."""
+    """Each meaning once, with the methods that share it."""
     from shoal.methods import METHODS
 
     knowing: dict[str, list[str]] = {}

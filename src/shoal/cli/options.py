@@ -1,4 +1,4 @@
-"""Options shared by several commands, the types of their values, and the settings file of --config."""
+"""Shared options, types of their values, and the settings file."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,14 +26,14 @@ READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
 class Quantity(click.ParamType[float]):
-    """A number with a unit, such as 2km or 30min, in meters or seconds."""
+    """A number with a unit, such as 2km."""
 
     def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Meters or seconds; a usage error with an example for other text."""
+        """Meters or seconds."""
         if isinstance(value, float):
             return value
         try:
@@ -43,7 +43,7 @@ class Quantity(click.ParamType[float]):
 
 
 class MemorySize(click.ParamType[int]):
-    """A size of memory, such as 4GiB, in bytes."""
+    """A size of memory, such as 4GiB."""
 
     name = "size"
 
@@ -61,7 +61,7 @@ class ActiveDays(click.ParamType[int]):
     name = "days"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of days, -1 for all; a usage error for other text."""
+        """The number of days, -1 for all."""
         if value == "all":
             return -1
         if not ((isinstance(value, int) and value >= -1) or (isinstance(value, str) and value.isdecimal())):
@@ -74,7 +74,7 @@ DURATION: Final = Quantity("duration", duration_s)
 
 
 class LocalPath(click.Path):
-    """A path of this machine; an address is refused early."""
+    """A path here; an address is refused early."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
@@ -84,20 +84,20 @@ class LocalPath(click.Path):
 
 
 class ReleasePlace(LocalPath):
-    """A release: a folder of this machine, or an address in an object store or on a server."""
+    """A release: a folder here, or an address."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A path, or the address as text."""
+        """A path, or an address as text."""
         if isinstance(value, str) and _READABLE.match(value):
             return value
         return super().convert(value, param, ctx)
 
 
 class NewRelease(LocalPath):
-    """The place of a new release: a folder of this machine, or an address in an object store."""
+    """A new release: a folder here, or an address in a store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A path, or the address as text."""
+        """A path, or an address as text."""
         if isinstance(value, str) and _STORE.match(value):
             return value
         return super().convert(value, param, ctx)
@@ -227,7 +227,7 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 
 def take_streets(options: dict[str, Any]) -> Any:
-    """Take the options of the street graph, and read it; None without them."""
+    """The street graph, if named."""
     nodes, edges, crs = (
         options.pop(name, None) for name in ("streets_nodes", "streets_edges", "streets_crs")
     )
@@ -248,7 +248,7 @@ _TILES: Final[dict[str, Any]] = {
 
 
 def take_ground(options: dict[str, Any]) -> Any:
-    """Take the options of the ground of maps: a street graph and tiles."""
+    """The map's ground: streets and tiles."""
     from shoal.report.facts.ground import NO_GROUND, MapGround
 
     streets, tiles = take_streets(options), options.pop("tiles")
@@ -260,28 +260,28 @@ def take_ground(options: dict[str, Any]) -> Any:
 
 
 def ground_options(command: Command) -> Command:
-    """Add the options for streets and tiles of maps."""
+    """Add the map's streets and tiles."""
     for option, facts in reversed((STREET_OPTIONS | {"--tiles": _TILES}).items()):
         command = click.option(option, cls=Option, section=GROUND, **facts)(command)
     return command
 
 
 def street_options(command: Command) -> Command:
-    """Add the options for a street graph."""
+    """Add the street graph."""
     for option, facts in reversed(STREET_OPTIONS.items()):
         command = click.option(option, **facts)(command)
     return command
 
 
 def input_options(command: Command) -> Command:
-    """Add the options of the reading."""
+    """Add the reading's options."""
     for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
         command = option(command)
     return command
 
 
 def input_argument(command: Command) -> Command:
-    """Add INPUT, and --from for a query on a server instead."""
+    """Add INPUT, and --from for a query on a server."""
     command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
     return _reading(
         "--from",
@@ -319,7 +319,7 @@ def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | No
 
 
 def output_options(command: Command) -> Command:
-    """Add --json, --quiet and --log, which every command has."""
+    """Add --json, --quiet and --log."""
     command = _running(
         "--log",
         type=click.Choice(("text", "json")),
@@ -354,7 +354,7 @@ class OutputOptions(NamedTuple):
 
 
 def earlier_option(command: Command) -> Command:
-    """Add --earlier FOLDER=LINKAGE, for releases of the same raw data that are already published."""
+    """Add --earlier FOLDER=LINKAGE."""
     return click.option(
         "--earlier",
         multiple=True,
@@ -364,7 +364,7 @@ def earlier_option(command: Command) -> Command:
 
 
 def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
-    """Folders and their linkage tables; a usage error for a folder without one."""
+    """Folders and their linkage tables."""
     pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
     for text, (folder, links) in zip(texts, pairs, strict=True):
         if not folder or not links:
@@ -376,7 +376,7 @@ def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
 
 
 def config_option(command: Command) -> Command:
-    """Add --config FILE.toml, whose entries are names of options; the command line wins."""
+    """Add --config FILE.toml; the command line wins."""
     return _running(
         "--config",
         type=PATH,
@@ -389,7 +389,7 @@ def config_option(command: Command) -> Command:
 
 
 def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Take the options of the reading, except ``but``; return those that are set."""
+    """Take the reading's options, except ``but``."""
     values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
         name: value for name, value in values.items() if value is not None and (name != "per_day" or value)
@@ -397,9 +397,9 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
 
 
 def refuse_unused(why: str, *names: str) -> None:
-    """Raise UsageError for options, by parameter name, that are set without effect.
+    """Raise UsageError for options without effect.
 
-    why: continues the sentence after "has no effect".
+    why: follows "has no effect".
     """
     ctx = click.get_current_context()
     options_set = [
@@ -444,7 +444,7 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
 
 @contextmanager
 def needs_extra(package: str) -> Iterator[None]:
-    """Turn a missing library into an error with the package to install, such as ``shoal-collect[server]``."""
+    """Say what to install, such as ``shoal-collect[server]``."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -454,7 +454,7 @@ def needs_extra(package: str) -> Iterator[None]:
 
 
 def page_in_a_browser(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add --port and --no-browser, for pages of this machine."""
+    """Add --port and --no-browser."""
 
     def added(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option("--no-browser", is_flag=True, help="Only print the address.")(command)

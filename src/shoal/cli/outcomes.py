@@ -1,4 +1,4 @@
-"""Printed results of releases: outcome, losses, rates and files."""
+"""Printed results of releases."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 
 
 def verdict_lines(verdict: "Verdict") -> list[str]:
-    """The outcome, and a line for each unchecked part of the claim."""
+    """The outcome, and each unchecked part."""
     records = f"{counted(verdict.checked, 'record')} checked"
     if verdict.word == "NOT CHECKED":
         return [
@@ -38,7 +38,7 @@ def no_anonymity_lines(claim: "Claim") -> list[str]:
 
 
 def verification_lines(result: "VerificationResult") -> list[str]:
-    """The verified claim in full, its unit of protection, and the reading of RAW."""
+    """The claim, its unit of protection, and the reading of RAW."""
     from shoal.model.claims.expected import numbers_in_words
 
     grid, intake = result.manifest.grid, result.intake
@@ -59,7 +59,7 @@ def verification_lines(result: "VerificationResult") -> list[str]:
 
 
 def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
-    """A line for each attack's rate."""
+    """A line for each rate."""
     from shoal.report.words.numbers import percent
 
     return [
@@ -79,7 +79,7 @@ def _strongest(rate: "Rate | None") -> str:
 
 
 def format_value(value: float | None, unit: str) -> str:
-    """A value with its unit, for people."""
+    """A value with its unit."""
     from shoal.report.words.numbers import meters, percent, seconds
 
     if value is None:
@@ -98,9 +98,9 @@ def print_publication(
     timings: Timings | None = None,
     ending: Sequence[str] = (),
 ) -> None:
-    """Print what was published and where, the losses, and the costs.
+    """Print what was published and where, losses, and costs.
 
-    other_files: further files by name, and the places of release and report if they moved.
+    other_files: further files by name, and places if they moved.
     """
     from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows

@@ -1,4 +1,4 @@
-"""Commands and documents of packages that are installed on their own, found by their entry points."""
+"""Commands and documents of other packages, by their entry points."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -21,7 +21,7 @@ _PACKAGE_OF: Final = {
 
 @cache
 def package_commands() -> Mapping[str, click.Command]:
-    """Return the commands of other packages; where a package is absent, its command says what to install."""
+    """Other packages' commands; an absent one says what to install."""
     from importlib.metadata import entry_points  # a tenth of what a command takes to start
 
     commands = {entry.name: entry.load() for entry in entry_points(group=COMMANDS)}
@@ -31,7 +31,7 @@ def package_commands() -> Mapping[str, click.Command]:
 
 @cache
 def package_documents() -> Mapping[str, Any]:
-    """Return the types of the JSON documents that other packages print, by name."""
+    """Other packages' documents."""
     from importlib.metadata import entry_points
 
     documents: dict[str, Any] = {}

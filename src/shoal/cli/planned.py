@@ -1,4 +1,4 @@
-"""``--plan``: print the cost of a long command instead of running it."""
+"""``--plan``: print the cost of a command instead of running it."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def plan_option(command: Command) -> Command:
 
 
 def count_input(source: str, reading: Reading, *, quiet: bool, releases: bool = False) -> "Counts":
-    """Count INPUT; raises InputError when it cannot be read or, with ``releases``, not released."""
+    """Count INPUT; with ``releases``, one that can be released."""
     from shoal.model.argument_checks import require_one_region
     from shoal.publishing.planning import count
     from shoal.runtime.run import Run
@@ -68,7 +68,7 @@ def print_plan(
     notes: Sequence[str] = (),
     as_json: bool,
 ) -> int:
-    """Compute and print the cost of these tasks."""
+    """Print the cost of these tasks."""
     from shoal.publishing.costs import FIRST_USE_CPU_S, MACHINE
     from shoal.publishing.planning import plan
 
@@ -86,7 +86,7 @@ def print_plan(
 
 
 def publication_tasks(method: "Method", tries: int | None, people: int, reading: Reading) -> list["Task"]:
-    """The tasks of anonymize; raises MisuseError if it would refuse these people or this reading."""
+    """The tasks of anonymize; raises MisuseError if it would refuse."""
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import RECORD_TRIES, Task, require_possible
 
@@ -107,9 +107,9 @@ def block_plan(
     *,
     in_one_piece: str | None,
 ) -> "tuple[Blocks, Sequence[Task]] | None":
-    """The blocks of anonymize and its tasks; None if everyone is processed at once.
+    """The blocks and tasks of anonymize; None if everyone is processed at once.
 
-    in_one_piece: an option that needs everyone at once.
+    in_one_piece: an option that needs everyone.
     """
     from shoal.attacks.questions import TRIES
     from shoal.publishing.planning import blocks_of, memory_bound_for, require_possible, tasks_in_blocks
@@ -148,7 +148,7 @@ def measure_tasks() -> list["Task"]:
 
 
 def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
-    """The tasks of assess for these k, or the default two; raises MisuseError for fewer people than k."""
+    """The tasks of assess, for the default two without k."""
     from shoal.measures.k_gap import sample_for_k_gap
     from shoal.model.trajectories import require_people
     from shoal.publishing.planning import Task, require_snapping
@@ -161,7 +161,7 @@ def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exac
 
 
 def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
-    """The tasks of compare, and a note for each setting that yields no release."""
+    """The tasks of compare, and a note for each setting without a release."""
     from shoal.publishing.planning import require_snapping
 
     require_snapping(reading)
@@ -186,7 +186,7 @@ def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[lis
 
 
 def notes_on_settings(settings: Collection[str]) -> list[str]:
-    """A note on settings whose effect the plan does not include."""
+    """Settings whose effect the plan does not include."""
     others = sorted(name for name in settings if name != "k")
     words = ", ".join(name.replace("_", "-") for name in others)
     return [f"what these settings change is not in the figures: {words}"] if others else []

@@ -1,4 +1,4 @@
-"""The commands that export a release and its schemas: publish, convert, schema."""
+"""The commands that export a release and its schemas."""
 
 from pathlib import Path
 from typing import Any, Final

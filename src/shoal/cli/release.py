@@ -1,4 +1,4 @@
-"""The command that makes a release: anonymize."""
+"""The command that makes a release."""
 
 import os
 import shlex
@@ -230,7 +230,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
 
 @dataclass(frozen=True, kw_only=True)
 class AnonymizeOptions:
-    """The options of ``anonymize`` other than those of its input, map and method."""
+    """The options of ``anonymize`` alone."""
 
     linkage: Path | None
     private_report: Path | None
@@ -260,12 +260,12 @@ class AnonymizeOptions:
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether finished parts outlast an interrupted run."""
+        """Whether parts outlast an interrupted run."""
         return self.resume or self.blocks is not None or self.memory is not None
 
     @property
     def needs_everyone(self) -> str | None:
-        """An option that blocks do not allow, if set."""
+        """An option that blocks do not allow."""
         if self.private_report is not None:
             return "--private-report"
         return "--exact-figures" if self.exact_figures else None
@@ -278,10 +278,7 @@ class AnonymizeOptions:
         require_outside(source, place.folder, *self.secrets)
 
     def block_size(self, method: "Method") -> "int | MemoryBound | None":
-        """The size of blocks, or the memory that decides it; None for everyone at once.
-
-        Raises UsageError for options that exclude each other.
-        """
+        """The size of blocks, or the memory that decides it; None for everyone at once."""
         from shoal.methods.glove.glove import Glove
 
         if self.engine is not None and self.blocks is None and self.memory is None:
@@ -309,7 +306,7 @@ class AnonymizeOptions:
         )
 
     def files_at_once(self, trace: "Trace | None") -> dict[str, Path | str | None]:
-        """The secret files, by name, of a release made at once."""
+        """The secret files of a release made at once."""
         from shoal.model.trace import TRACE_FILE
 
         traced = self.linkage is not None and trace is not None
@@ -358,7 +355,7 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 
 @contextmanager
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
-    """Report leftover secret parts, the command that removes them, and how to continue."""
+    """And how to continue."""
     from shoal.runtime.checkpoint import parts_folder
     from shoal.runtime.staging import explain_write_errors, find_partials
 

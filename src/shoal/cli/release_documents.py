@@ -1,4 +1,4 @@
-"""The JSON documents of commands on a release."""
+"""JSON documents of commands on a release."""
 
 from typing import Any, Literal, NotRequired
 

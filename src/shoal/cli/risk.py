@@ -1,4 +1,4 @@
-"""The commands that measure a release: attack, measure."""
+"""The commands that measure a release."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -38,7 +38,7 @@ class _KnowledgeOption(click.Option):
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions:
-    """The options of ``attack`` other than those of its input."""
+    """The options of ``attack`` alone."""
 
     knowledge: tuple[str, ...]
     tries: int
@@ -233,7 +233,7 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the reading; a usage error for a grid, which the manifest gives."""
+    """A grid is refused: the manifest gives it."""
     reading = take_reading(options)
     if any(name in reading for name in _GRID):
         raise click.UsageError(
@@ -243,7 +243,7 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:
-    """The raw data, read as the manifest says (points: unrounded)."""
+    """As the manifest says (points: unrounded)."""
     from shoal.io import read_with
     from shoal.release_folder.folder import raw_reading
     from shoal.runtime.run import Run

@@ -1,4 +1,4 @@
-"""Help in sections: commands in the order of work, options by subject."""
+"""Help in sections."""
 
 import re
 import sys
@@ -24,26 +24,26 @@ Example = tuple[str, str]
 
 
 class Option(click.Option):
-    """An option with its section of the help."""
+    """An option with its section."""
 
     def __init__(self, *arguments: Any, section: str = OPTIONS, **facts: Any) -> None:
         super().__init__(*arguments, **facts)
         self.section = section
 
     def row(self, ctx: click.Context) -> Row | None:
-        """The option and its meaning for this command; None if it does not apply."""
+        """The option and its meaning here; None if it does not apply."""
         return self.get_help_record(ctx)
 
 
 class ExampleCommand(click.Command):
-    """A command whose help shows examples before its options; tests run or parse each of them."""
+    """A command whose help shows examples; tests run or parse them."""
 
     def __init__(self, *arguments: Any, examples: Sequence[Example], **facts: Any) -> None:
         super().__init__(*arguments, **facts)
         self.examples = examples
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the purpose of the command, and its examples."""
+        """Write purpose and examples."""
         super().format_help_text(ctx, formatter)
         with formatter.section("Examples"):
             indent = " " * formatter.current_indent
@@ -53,11 +53,11 @@ class ExampleCommand(click.Command):
 
 
 class Group(ExampleCommand, click.Group):
-    """The same for a group of commands."""
+    """A group with examples."""
 
 
 class Command(ExampleCommand):
-    """A command that works on data, with its options shown in sections."""
+    """A command on data, with options in sections."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it."""
@@ -68,7 +68,7 @@ class Command(ExampleCommand):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one list of options per section; those of reading and running come last."""
+        """One list per section; reading and running come last."""
         sections: dict[str, list[Row]] = {}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option):
@@ -83,10 +83,7 @@ class Command(ExampleCommand):
 
 
 class Program(click.Group):
-    """A group with its commands in sections.
-
-    Commands of other packages are loaded when one of them runs, or when all are listed.
-    """
+    """A group with commands in sections; others' are loaded on use."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         self._commands: dict[str, click.Command] = {}
@@ -95,7 +92,7 @@ class Program(click.Group):
         super().__init__(*arguments, **settings)
 
     def add_section(self, title: str, *commands: click.Command | str) -> None:
-        """Add commands under a title; those of other packages by their names."""
+        """Add commands under a title; other packages' by name."""
         self.sections[title] = [name if isinstance(name, str) else str(name.name) for name in commands]
         self._commands |= {str(command.name): command for command in commands if not isinstance(command, str)}
 
@@ -116,11 +113,11 @@ class Program(click.Group):
         self._commands |= commands
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None for an unknown one."""
+        """A command, if known."""
         return self._commands.get(cmd_name) or super().get_command(ctx, cmd_name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one list of commands for each section."""
+        """One list for each section."""
         commands = self.commands
         limit = formatter.width - 6 - max(map(len, commands))
         for title, names in self.sections.items():
@@ -129,7 +126,7 @@ class Program(click.Group):
 
 
 def _break_line(line: str, width: int) -> list[str]:
-    """A command line broken to a width for a shell; options keep their values."""
+    """For a shell; options keep their values."""
     parts: list[str] = []
     for word in _WORD.findall(line):
         if not parts or word.startswith(("-", ">")):
@@ -149,16 +146,16 @@ def _break_line(line: str, width: int) -> list[str]:
 class _NoPandas:
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
-        """Raise for pandas; other finders handle the rest."""
+        """Other finders handle the rest."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
 
 def _leave_pandas_out() -> None:
-    """Let Arrow's one search for pandas, at its first number or array, find none.
+    """Let Arrow's one search for pandas find none.
 
     Loading pandas takes a tenth of a demo, and no command gives Arrow an object of it. Other imports of
-    pandas, Arrow's conversions included, still work.
+    pandas still work.
     """
     import pyarrow as pa
 

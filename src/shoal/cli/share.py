@@ -1,4 +1,4 @@
-"""The command for one's own tracks: share."""
+"""The command for one's own tracks."""
 
 from pathlib import Path
 

@@ -1,7 +1,4 @@
-"""Output on a terminal.
-
-Results go to standard output; messages, and bars for work of over two seconds, to standard error.
-"""
+"""Output on a terminal: results to standard output, messages and bars to standard error."""
 
 import json
 import sys
@@ -33,7 +30,7 @@ _COMPILING: Final = (
 
 
 class Bars:
-    """Progress for a Run: bars on a terminal, lines elsewhere, nothing when quiet or quick."""
+    """Bars on a terminal, lines elsewhere, nothing when quiet or quick."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -58,12 +55,12 @@ class Bars:
             self._bars.stop()
 
     def say(self, message: str) -> None:
-        """Print a message on standard error; nothing when quiet."""
+        """Print a message; nothing when quiet."""
         if not self._quiet:
             self.tell(message)
 
     def tell(self, message: str) -> None:
-        """Print a message about an error, also when quiet."""
+        """Print a message, also when quiet."""
         message = steady(message)
         if self._as_json:
             log_line("info", message)
@@ -73,7 +70,7 @@ class Bars:
             print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Show the progress of a task."""
+        """Show the progress."""
         if self._file is not None:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
@@ -120,14 +117,14 @@ class Bars:
 
 
 def log_line(level: str, message: str, **more: Any) -> None:
-    """One JSON object on a line of standard error: time (UTC), level and message."""
+    """A JSON object on standard error: time (UTC), level and message."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     entry = {"time": moment, "level": level, "message": message, **more}
     print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
 
 
 def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
-    """Read the input; report dropped, repaired and assumed rows on standard error."""
+    """Read the input; report dropped, repaired and assumed rows."""
     from shoal.io import read_with
 
     with run.stage("reading"):
@@ -137,7 +134,7 @@ def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> 
 
 
 def report_reading(original: Any, bars: Bars) -> None:
-    """Report dropped, repaired and assumed rows on standard error."""
+    """Report dropped, repaired and assumed rows."""
     intake = original.intake
     bars.say(
         f"read {counted(original.n_samples, 'sample')} of {counted(original.n_subjects, 'subject')} "
@@ -149,7 +146,7 @@ def report_reading(original: Any, bars: Bars) -> None:
 
 
 def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], *, well: bool = True) -> None:
-    """Print only one JSON document, or the lines for people, which --quiet omits on success."""
+    """Print one JSON document, or lines, which --quiet omits on success."""
     context = click.get_current_context(silent=True)
     if as_json:
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
@@ -158,10 +155,10 @@ def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], 
 
 
 def listed(rows: Mapping[str, int]) -> str:
-    """Counted rows by reason in one line."""
+    """Rows by reason in one line."""
     return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"
 
 
 def steady(line: str) -> str:
-    """A line without control characters, whatever a file or folder contains."""
+    """A line without control characters."""
     return "".join(char if char.isprintable() else " " for char in line)

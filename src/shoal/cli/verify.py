@@ -1,4 +1,4 @@
-"""The command that checks a release against its raw data: verify."""
+"""The command that checks a release."""
 
 import shlex
 from dataclasses import replace

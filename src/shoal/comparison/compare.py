@@ -1,7 +1,6 @@
 """Compare releases of the same data by risk and utility, and recommend one.
 
-Results in ``runs/`` of the output folder let an interrupted study resume; linkages make it as secret as raw
-data.
+Results in ``runs/`` let a study resume; linkages make it as secret as raw data.
 """
 
 import json

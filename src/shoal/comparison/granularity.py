@@ -1,4 +1,4 @@
-"""Compare the precision of kte-hide for several values of tau (Gramaglia et al. 2017, Fig. 6, 8 and 9)."""
+"""The precision of kte-hide for several tau (Gramaglia et al. 2017, Fig. 6, 8 and 9)."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _FEWEST_SAMPLES: Final = 10  # of an hour of which means are shown
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """The extents of the boxes of raw samples, meters or seconds; nan of none."""
+    """Extents of raw samples' boxes, meters or seconds; nan of none."""
 
     mean: float
     quarter: float
@@ -39,7 +39,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Hour:
-    """An hour of the day: raw samples, share suppressed, mean extents of the rest (nan = too few)."""
+    """An hour: raw samples, share suppressed, mean extents (nan = too few)."""
 
     hour: int
     samples: int
@@ -50,7 +50,7 @@ class Hour:
 
 @dataclass(frozen=True, kw_only=True)
 class Granularity:
-    """One verified release: the share of raw samples suppressed, and extents of the others, also by hour."""
+    """One release: the share suppressed, and extents, also by hour."""
 
     tau_s: float
     suppressed: float
@@ -61,7 +61,7 @@ class Granularity:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Releases for several tau = epsilon. failed: values of tau without a release, with the reason."""
+    """Releases for several tau = epsilon. failed: tau with the reason."""
 
     k: int
     people: int
@@ -78,7 +78,7 @@ class Study:
 def study_granularity(
     original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
 ) -> Study:
-    """Make, verify and measure a release for each tau = epsilon; write a page when asked."""
+    """Make, verify and measure a release for each tau = epsilon."""
     if page is not None and page.exists():
         raise OutputError(f"{page} exists; choose another --output or remove it first")
     require_people(original.n_subjects, k)

@@ -1,4 +1,4 @@
-"""One release of a study: made, attacked and measured, or taken from an earlier run."""
+"""One release of a study, made or taken from an earlier run."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ from shoal.version import __version__
 
 
 def place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
-    """The folder of a release of this setting, named by the data and the settings."""
+    """Its folder, named by the data and the settings."""
     return (
         folder
         / f"{setting.name}-{digest_of([setting.name, setting.method.parameters(), fingerprint_of(source)])}"
@@ -49,7 +49,7 @@ def digest_of(parts: Sequence[Any]) -> str:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a private file, complete or not at all; an earlier one is replaced."""
+    """Write a private file, complete or not at all."""
     with staged_file(path, lambda file: file.write(text.encode())):
         pass
 
@@ -68,7 +68,7 @@ def result_of(
     folder: Path,
     run: Run,
 ) -> dict[str, Any]:
-    """A release's attacks and measurements, stored or computed on its input and ``published`` samples."""
+    """Attacks and measurements, stored or computed on its input and ``published`` samples."""
     knowledge_by_text = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
@@ -126,7 +126,7 @@ def result_of(
 
 
 def _is_made(place: Path) -> bool:
-    """Whether an earlier run made the release; raises OutputError where its linkage is lost."""
+    """Raises OutputError where its linkage is lost."""
     has_release, has_linkage = (place / "release").exists(), (place / "linkage.parquet").exists()
     if has_release and not has_linkage:
         raise OutputError(f"{place} holds a release without its linkage; remove that folder and run again")
@@ -159,7 +159,7 @@ class _Side:
     def attacked(
         self, knowledge: Iterable[str], study: Study, run: Run, targets: Collection[TargetName] = TARGETS
     ) -> AttackResult:
-        """The result of adversaries with this knowledge, which is drawn in the same way for every release."""
+        """Knowledge is drawn alike for every release."""
         return attack(
             self.raw,
             self.release,
@@ -189,7 +189,7 @@ def _attacks_of_its_claim(
 def omission_of(
     setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
 ) -> dict[str, Any]:
-    """What leaving samples out would gain in a finished release, stored next to it; None without k-merge."""
+    """What omission would gain in a release; None without k-merge."""
     place = place_of(setting, source, folder)
     omission_file = place / "omission.json"
     if not omission_file.exists():

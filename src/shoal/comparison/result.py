@@ -1,4 +1,4 @@
-"""The result of a study: every release by the budget's metric and by the strongest adversary."""
+"""The result of a study."""
 
 import math
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Comparison:
 
     @property
     def ranking(self) -> tuple[Point, ...]:
-        """The releases by the strongest adversary of each, the safest first."""
+        """By each strongest adversary, the safest first."""
         return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
 
     def _repr_html_(self) -> str:
@@ -51,7 +51,7 @@ class Comparison:
         return html_table("Comparison", rows, header=header, notes=self.recommendation.reasons)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, with the frontier and the table at equal measured risk."""
+        """Everything, with frontier and table at equal risk."""
         rows = at_equal_risk(self.points, (*LEVELS, self.study.budget.at_most), self.better)
         return {
             "budget": {**asdict(self.study.budget), "words": self.study.budget.words},
@@ -75,7 +75,7 @@ class Comparison:
 
 
 def point_of(result: Mapping[str, Any], study: Study) -> Point:
-    """The release by the budget's metric, and by the budget's adversary."""
+    """By the budget's metric and adversary."""
     budget = study.budget
     played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
     kind = METHODS[result["method"]].about.publishes
@@ -117,5 +117,5 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
 
 
 def gain_of(entry: Mapping[str, Any]) -> float:
-    """The advantage of an entry's rate over guessing."""
+    """An entry's advantage over guessing."""
     return gain(float(entry["rate"]), float(entry["baseline"]))

@@ -1,4 +1,4 @@
-"""The file that says what ``shoal compare`` compares: methods with lists of settings, attacks, a budget."""
+"""The file of ``shoal compare``: methods, settings, attacks, a budget."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ _KNOWN: Final = ("knowledge", "tries", "hold_out", "people", "seed", "frontier",
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One release to make. label: the method and its settings, for readers."""
+    """One release. label: method and settings."""
 
     label: str
     name: str
@@ -54,9 +54,8 @@ class Setting:
 class Study:
     """Everything to compare.
 
-    hold_out: share of the people who are left out of every release, as a control group. people: this many,
-    drawn at random, stand for all. seed: decides who they are. frontier: "omit-at-most" = measure what
-    leaving samples out would gain in the crowds of each release, None = do not.
+    hold_out: share of people left out of every release, as control. people: this many, drawn at random,
+    stand for all. frontier: "omit-at-most" = measure what omission would gain in each release's crowds.
     """
 
     settings: tuple[Setting, ...]
@@ -94,7 +93,7 @@ class Study:
             require_rate(self.budget.knowledge, self.budget.attack, or_else=STRONGEST)
 
     def held_out(self, n_subjects: int) -> tuple[int, int]:
-        """The number of people to publish, and to keep out of every release."""
+        """People to publish, and to hold out."""
         everybody = min(n_subjects, self.people or n_subjects)
         size = round(everybody * self.hold_out)
         return everybody - size, size

@@ -1,1 +1,1 @@
-"""Compiled loops over plain arrays: no API, no input or output. Each has a slow oracle in the tests."""
+"""Compiled loops over plain arrays. Each has a slow oracle in the tests."""

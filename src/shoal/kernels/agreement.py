@@ -1,4 +1,4 @@
-"""Per-record presence in features and how well two sets of records agree in it."""
+"""How well two sets of records agree in presence."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from shoal.runtime.compiled import compiled
 
 
 class FeatureLists(NamedTuple):
-    """Records in which each feature occurs: records[starts[f] : starts[f + 1]] for feature f."""
+    """Records of feature f: records[starts[f] : starts[f + 1]]."""
 
     starts: Integers
     records: Integers
@@ -18,7 +18,7 @@ class FeatureLists(NamedTuple):
 
 
 class TouchedSquares(NamedTuple):
-    """Squares that boxes touch; record r owns boxes offsets[r] to offsets[r + 1]."""
+    """Squares that boxes touch; record r has boxes offsets[r] to offsets[r + 1]."""
 
     offsets: Integers
     squares: Integers  # int64 [b, 4], first and last square in x and y
@@ -41,7 +41,7 @@ def add_agreement(lists: FeatureLists, others: FeatureLists, scores: Floats) -> 
 
 @compiled
 def total_presence(offsets: Integers, counts: Integers, corners: float, totals: Floats) -> None:
-    """Add to totals [r] the weights that ``list_presence`` distributes, in the same order."""
+    """Add to totals [r] the weights of ``list_presence``, in its order."""
     for record in range(len(offsets) - 1):
         first, end = offsets[record], offsets[record + 1]
         for box in range(first, end):
@@ -66,7 +66,7 @@ def _add_share(code: int, share: float, codes: Integers, shares: Floats) -> None
 def list_presence(
     touched: TouchedSquares, corners: float, totals: Floats, listed: Integers, listed_shares: Floats
 ) -> int:
-    """List the share of each record's presence in each square; return the number of entries."""
+    """List each record's presence in each square; return the number of entries."""
     # corners: share of a box's presence at its corners, the rest is even; totals: by ``total_presence``
     offsets, squares, firsts, counts, height = touched
     n = 0

@@ -1,4 +1,4 @@
-"""Minimum-cost assignment of rows to columns (the Hungarian method)."""
+"""Minimum-cost assignment (the Hungarian method)."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def least_assignment(cost: Integers) -> Integers:
-    """Return the column of each row, all different, in the cheapest assignment; cost: [n, m], n <= m."""
+    """The column of each row, all different, at least cost; cost: [n, m], n <= m."""
     n, m = cost.shape
     row_price, column_price = np.zeros(n + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
     row_of, back = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)

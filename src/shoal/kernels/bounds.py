@@ -1,4 +1,4 @@
-"""Cost bounds that rule out most pairs, for a block of 64 people at once (docs/bounds.md derives them)."""
+"""Cost bounds that rule out most pairs, 64 people at once (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ _STEP = 8  # places or bins between two checks whether any lane remains
 
 
 class RankedPeople(NamedTuple):
-    """Input of the bounds, sorted by rank for sequential memory access."""
+    """Input of the bounds, by rank for sequential access."""
 
     stratum: int  # ranks per group; later groups are longer; inside, ranks are sorted by location
     lengths: Integers  # [n] samples
@@ -27,7 +27,7 @@ class RankedPeople(NamedTuple):
 
 
 class BlockCosts(NamedTuple):
-    """Least costs to the person in each lane of a block."""
+    """Least costs to the person in each lane."""
 
     near: Numbers  # int16 [P, LANES] by place, >> shift
     soon: Numbers  # int16 [bins, LANES] by time, >> shift
@@ -36,7 +36,7 @@ class BlockCosts(NamedTuple):
 
 
 class PassedPairs(NamedTuple):
-    """Ranks that passed the bounds: rank[lane, : counts[lane]] for each lane, with their bounds."""
+    """Ranks that passed: rank[lane, : counts[lane]], with their bounds."""
 
     counts: Integers
     rank: Numbers
@@ -44,7 +44,7 @@ class PassedPairs(NamedTuple):
 
 
 def empty_passed_pairs(order: Integers) -> PassedPairs:
-    """Allocate room for all of ``order`` in each lane; each thread needs its own."""
+    """Room for all of ``order`` in each lane; each thread needs its own."""
     rank, bound = (np.empty((LANES, len(order)), dtype=np.int32) for _ in range(2))
     return PassedPairs(np.empty(LANES, dtype=np.int64), rank, bound)
 
@@ -53,7 +53,7 @@ def empty_passed_pairs(order: Integers) -> PassedPairs:
 def add_least_costs(
     offsets: Integers, entries: Numbers, weights: Numbers, r: int, table: Numbers, limit: Any, sums: Numbers
 ) -> Any:
-    """Add to sums[lane] the weighted least costs of the places or bins of rank r to each lane's person."""
+    """Add to sums[lane] the weighted least costs of rank r's places or bins to each lane's person."""
     # Returns the number of lanes below the limit; stops early at 0, since sums only grow.
     passing = np.int32(LANES)
     for first in range(offsets[r], offsets[r + 1], _STEP):
@@ -71,7 +71,7 @@ def add_least_costs(
 def reorder_lists(
     offsets: Integers, entries: Numbers, weights: Numbers, order: Integers
 ) -> tuple[Integers, Numbers, Numbers]:
-    """The lists of these people, concatenated in this order."""
+    """The lists of these people in this order."""
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     for r in range(len(order)):
         starts[r + 1] = starts[r] + offsets[order[r] + 1] - offsets[order[r]]
@@ -110,7 +110,7 @@ def transpose_costs(costs: Numbers, least: Numbers, half: Any, shift: int, acros
 def possible_ranks(
     ranked: RankedPeople, begin: int, limits: Numbers, least: Numbers, shift: int, possible: Numbers
 ) -> Any:
-    """Fill ``possible`` with ranks that places, heaviest first, do not rule out in every lane; count them."""
+    """Fill ``possible`` with ranks that places, heaviest first, do not rule out; count them."""
     count = 0
     for r in range(begin, len(limits)):
         possible[count] = r

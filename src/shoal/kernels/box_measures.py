@@ -1,4 +1,4 @@
-"""Measures of boxes: samples they cover, extents, distances between consecutive boxes, density on a map."""
+"""Measures of boxes and the samples they cover."""
 
 import math
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Points(NamedTuple):
-    """Raw samples, [m] each: slots, ascending within a subject, and cells."""
+    """Raw samples, [m] each, ascending within a subject."""
 
     t: Integers
     x: Integers
@@ -18,7 +18,7 @@ class Points(NamedTuple):
 
 
 class BoxColumns(NamedTuple):
-    """Boxes in slots and cells, [b] each, half-open, ordered by t_start within a record."""
+    """Boxes, [b] each, half-open, ordered by t_start within a record."""
 
     t_start: Integers
     t_end: Integers
@@ -29,7 +29,7 @@ class BoxColumns(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """Subject s owns samples sample_offsets[s] to [s + 1]; record r, boxes box_offsets[r] to [r + 1]."""
+    """Samples sample_offsets[s] to [s + 1]; boxes box_offsets[r] to [r + 1]."""
 
     sample_offsets: Integers
     box_offsets: Integers
@@ -38,7 +38,7 @@ class Ownership(NamedTuple):
 
 @compiled
 def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
-    """Requires that the box begins at t or before."""
+    """The box begins at t or before."""
     return bool(
         t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
     )
@@ -46,7 +46,7 @@ def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
 
 @compiled
 def count_covered(points: Points, boxes: BoxColumns) -> int:
-    """Count one subject's samples that lie in at least one box of one record."""
+    """Count one subject's samples in at least one box of a record."""
     count = 0
     first = 0
     for i in range(len(points.t)):
@@ -64,7 +64,7 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
 
 @compiled
 def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
-    """Count boxes without a sample of their record's subject."""
+    """Count boxes without a sample of their subject."""
     count = 0
     for subject in range(len(owned.record_of)):
         record = owned.record_of[subject]
@@ -85,7 +85,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
-    """Fill each sample's duration and extent dx + dy of the covering box of its subject's record, or -1."""
+    """Each sample's duration and extent dx + dy of the covering box of its subject's record, or -1."""
     # of several boxes the shortest, then the smallest
     for subject in range(len(owned.record_of)):
         record = owned.record_of[subject]
@@ -113,7 +113,7 @@ def covering_extents(
 
 
 class Areas(NamedTuple):
-    """Rectangles of cells, [m] each, with their last columns and rows."""
+    """Rectangles of cells, [m] each, last columns and rows included."""
 
     x_first: Integers
     y_first: Integers
@@ -123,7 +123,7 @@ class Areas(NamedTuple):
 
 @compiled
 def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
-    """Fill the distance in meters between the middles of consecutive areas of each record."""
+    """Meters between the middles of consecutive areas of each record."""
     move = 0
     for record in range(len(offsets) - 1):
         for i in range(offsets[record] + 1, offsets[record + 1]):
@@ -135,7 +135,7 @@ def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, le
 
 @compiled
 def distance_bounds(areas: Areas, offsets: Integers, cell_m: float, least: Floats, longest: Floats) -> None:
-    """Fill the distance in meters between the nearest and between the farthest cells of these pairs."""
+    """Meters between the nearest and between the farthest cells of these pairs."""
     move = 0
     for record in range(len(offsets) - 1):
         for i in range(offsets[record] + 1, offsets[record + 1]):
@@ -189,7 +189,7 @@ def add_density_changes(
     side: float,
     corners: Floats,
 ) -> None:
-    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 density changes at each box's edges."""
+    """Add to corners [16, rows + 2, columns + 2] the 4 x 4 density changes at box edges."""
     # Each kind of change has its own sums, so that they do not depend on each other's order.
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
@@ -202,7 +202,7 @@ def add_density_changes(
 
 
 class OwnedSamples(NamedTuple):
-    """Raw samples in slots and cells, [m] each, ascending by t, and the subject of each."""
+    """Raw samples, [m] each, ascending by t, and their subjects."""
 
     t: Integers
     x: Integers
@@ -219,7 +219,7 @@ def find_top_subjects(
     hits: Integers,
     named: Integers,
 ) -> None:
-    """Find the subjects with samples in the most boxes of each record."""
+    """The subjects with samples in the most boxes of each record."""
     # hits: [r], in how many; named: [r, c], the first such subjects, ascending, -1 = no more
     t, x, y, subject = samples
     count = np.zeros(n_subjects, dtype=np.int64)

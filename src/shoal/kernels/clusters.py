@@ -1,4 +1,4 @@
-"""Greedy clusters around pivots within a maximum radius, as in NWA (Abul, Bonchi and Nanni 2008)."""
+"""Greedy clusters around pivots within a radius (NWA; Abul, Bonchi and Nanni 2008)."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from shoal.runtime.compiled import compiled
 
 @compiled
 def cluster_within(distances: Floats, k: int, radius: float) -> Integers:
-    """Return the pivot of each person's cluster: int64 [n], a pivot's own number, -1 = unclustered."""
+    """The pivot of each person's cluster: int64 [n], -1 = unclustered."""
     # distances: [n, n], symmetric. The first pivot is farthest from the person with the least sum of
     # distances; each next pivot is farthest from the previous one, among unclustered people that have not
     # failed. A pivot and its k - 1 nearest unclustered people form a cluster unless the last lies beyond

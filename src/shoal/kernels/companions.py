@@ -1,4 +1,4 @@
-"""Lower bounds on the cost of a person's samples in any class, from its best companions."""
+"""Lower bounds on a person's cost in any class, from its best companions."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Squares(NamedTuple):
-    """Raster squares in which each person has samples; person i owns offsets[i] to offsets[i + 1]."""
+    """Raster squares with samples; person i has offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
     column: Numbers
@@ -28,7 +28,7 @@ def _cells_apart(one: int, other: int, side: int) -> Any:
 
 @compiled
 def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
-    """Lower bound of ``companion_cost``, early above ``limit``; bounds: least cost of a sample by square."""
+    """Of ``companion_cost``, early above ``limit``; bounds: least cost of a sample by square."""
     widest, first, total = len(weights.place) - 1, squares.offsets[p], 0
     for i in range(first, squares.offsets[p + 1]):
         row, column, least = squares.row[i], squares.column[i], widest
@@ -75,7 +75,7 @@ def _cheapest_sample(
 def companion_cost(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """Least cost of p's samples in any record shared with q, where each box holds samples of both."""
+    """Least cost of p's samples in any record shared with q, each box with samples of both."""
     # sums above the limit return limit + 1; bounds: space for p's squares
     offsets, t, _, _ = tracks
     total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
@@ -96,7 +96,7 @@ def companion_cost(
 def companion_cost_bound(
     tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
 ) -> Any:
-    """A faster lower bound of ``companion_cost``: the nearest place and the nearest time separately."""
+    """A faster lower bound: nearest place and nearest time separately."""
     offsets, t, _, _ = tracks
     total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
     if total > limit:
@@ -114,7 +114,7 @@ def companion_cost_bound(
 def least_companion_costs(
     tracks: Tracks, squares: Squares, p: int, others: Integers, weights: Weights, costs: Integers
 ) -> None:
-    """Fill costs [count] with p's smallest, ascending. others: likeliest first, to end searches early."""
+    """Fill costs [count] with p's smallest, ascending. others: likeliest first."""
     costs[:] = IMPOSSIBLE
     bounds = np.empty(squares.offsets[p + 1] - squares.offsets[p], dtype=np.int64)
     for q in others:

@@ -1,6 +1,6 @@
-"""An index that finds the boxes that contain a position, in classes of extents of at most 2**L by start.
+"""Find the boxes that contain a position, in classes of extents of at most 2**L by start.
 
-So the boxes that may contain a position start in a known range, and each box is stored once.
+So possible boxes start in a known range, and each is stored once.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from shoal.runtime.compiled import compiled
 
 
 class CoverIndex(NamedTuple):
-    """Boxes of records, [b, 6], in classes along one axis; 32-bit where values fit."""
+    """Boxes [b, 6] in classes along one axis; 32-bit where values fit."""
 
     class_offsets: Integers  # int64; class L is rows class_offsets[L] to class_offsets[L + 1]
     boxes: Integers
@@ -34,7 +34,7 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 def fill_time_index(
     boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
-    """Fill an index over time except class_offsets; the sort by level and start is stable."""
+    """Fill an index over time except class_offsets; the sort is stable."""
     # counts: [p + 1] zeros, one entry for each level and each start from ``least`` on
     span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
@@ -53,7 +53,7 @@ def fill_time_index(
 
 @compiled
 def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
-    """Position of the first of values[low:high] (ascending) that is at least ``value``, else ``high``."""
+    """The first place in values[low:high] (ascending) with at least ``value``, else ``high``."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] < value:
@@ -65,7 +65,7 @@ def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
 
 @compiled
 def records_ascend(boxes: Integers, offsets: Integers) -> bool:
-    """Whether the boxes [b, 6] of each record ascend column by column; duplicates are allowed."""
+    """Whether the boxes [b, 6] of each record ascend; duplicates are allowed."""
     for record in range(len(offsets) - 1):
         for b in range(offsets[record] + 1, offsets[record + 1]):
             for column in range(boxes.shape[1]):

@@ -1,4 +1,4 @@
-"""Nearest others of many merged crowds, with bounds for 64 crowds at once (docs/bounds.md)."""
+"""Nearest others of merged crowds, 64 at once (docs/bounds.md)."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ def nearest_to_block(
     lowest: LowerBounds,
     most_boxes: int,
 ) -> None:
-    """Search the nearest others of up to LANES crowds among the living, as ``nearest_to_crowds`` does."""
+    """As ``nearest_to_crowds``, for up to LANES crowds."""
     crowds = search.crowds
     n_windows = crowds.bounding.visits.n_windows
     least = empty_least_costs(people.people, n_windows, most_boxes, crowds.boxes.t_start)

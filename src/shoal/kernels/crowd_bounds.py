@@ -15,7 +15,7 @@ STRIDE = 16  # outlines compared at once
 
 
 class Bounding(NamedTuple):
-    """Approximate position and times of the boxes in each slot; waits and visits only for single people."""
+    """Approximate position and times of each slot's boxes; waits and visits of single people."""
 
     around: Integers  # [n, 4], first and last x, first and last y of all boxes
     waits: Numbers  # [people, bins], least slots between a bin of 1 << shift slots and any sample
@@ -24,7 +24,7 @@ class Bounding(NamedTuple):
 
 
 class Crowds(NamedTuple):
-    """Boxes of all groups, by slot: slot s owns boxes starts[s] to stops[s]."""
+    """Boxes of all groups; slot s has starts[s] to stops[s]."""
 
     boxes: Samples  # fewer than LANES boxes of a slot are padded with copies of the last one
     starts: Integers
@@ -36,7 +36,7 @@ class Crowds(NamedTuple):
 
 
 class LeastCosts(NamedTuple):
-    """Workspace for bounds on costs to the searching crowd; sums are times its size + 1."""
+    """Workspace for bounds; sums are times the crowd's size + 1."""
 
     places: Integers  # [P] least spatial cost of one person's sample at each place
     waits: Integers  # [bins of Hours] least temporal cost
@@ -81,7 +81,7 @@ def set_surroundings(boxes: Samples, bounding: Bounding, slot: int) -> None:
 
 @compiled
 def set_people_bounds(crowds: Crowds, n: int, hours: Hours, far: int) -> None:
-    """Set surroundings and waits of n single people."""
+    """Set surroundings and waits of single people."""
     for slot in range(n):
         boxes = boxes_of(crowds, slot)
         set_surroundings(boxes, crowds.bounding, slot)
@@ -107,7 +107,7 @@ def boxes_of(crowds: Crowds, slot: int) -> Samples:
 def fill_outlines(
     boxes: Samples, size: int, first_t: int, shift: int, scale: Scale, least: LeastCosts
 ) -> None:
-    """Fill least.outlines, n_outlines, outline_of, lengths, length, begins and ends."""
+    """Fill outlines, lengths, begins and ends."""
     # Bins of 1 << shift slots begin at first_t. The first TOGETHER outlines are distinct; they cover nearly
     # all boxes of call records.
     outlines, count = least.outlines, 0
@@ -142,7 +142,7 @@ def fill_outlines(
 
 @compiled
 def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCosts) -> None:
-    """Fill least.places with a sample's least spatial cost, times size + 1, at each place to the boxes."""
+    """Fill least.places with a sample's least spatial cost, times size + 1, at each place."""
     costs, both, extent = least.places, size + 1, places.side - 1
     costs[:] = both * scale.half
     for j in range(least.n_outlines[0]):
@@ -157,7 +157,7 @@ def least_costs_to_boxes(places: Places, size: int, scale: Scale, least: LeastCo
 
 @compiled
 def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, least: Integers) -> None:
-    """Fill least[bin] with the least temporal cost, times size + 1, of a sample in each bin to any box."""
+    """Fill least[bin] with the least temporal cost, times size + 1, of a sample in each bin."""
     both, far, width = size + 1, scale.half // scale.per_slot + 1, 1 << hours.shift
     least[:] = both * scale.half
     for j in range(len(boxes.t_start)):
@@ -172,7 +172,7 @@ def least_waits_to_boxes(hours: Hours, boxes: Samples, size: int, scale: Scale, 
 
 @compiled
 def empty_least_costs(people: People, n_windows: int, most_boxes: int, like: Numbers) -> LeastCosts:
-    """Allocate a workspace for crowds of at most ``most_boxes`` boxes, with the number type of ``like``."""
+    """A workspace for crowds of at most ``most_boxes`` boxes, with the number type of ``like``."""
     n_places = len(people.places.costs)
     return LeastCosts(
         places=np.empty(n_places, dtype=np.int64),
@@ -196,7 +196,7 @@ def empty_least_costs(people: People, n_windows: int, most_boxes: int, like: Num
 
 @compiled
 def fill_floors(people: People, other: int, least: LeastCosts) -> Any:
-    """Fill least.spaces and least.floors for a person's samples; return the sum of the floors."""
+    """Fill least.spaces and least.floors for a person's samples; return their sum."""
     places, hours, raw = people.places, people.hours, people.raw
     total = np.int64(0)
     first = raw.offsets[other]
@@ -220,7 +220,7 @@ def _least_of_waits(waits: Numbers, other: int, begin: int, end: int) -> Any:
 def cost_outlines(
     outlines: Numbers, x: int, y: int, side: int, size: int, count: int, scale: Scale, costs: Numbers
 ) -> None:
-    """Fill one place's LeastCosts.of_outlines, capped where a sum over a stride would not fit 32 bits."""
+    """One place's LeastCosts.of_outlines, capped where a sum over a stride would not fit 32 bits."""
     kind, extent, both, stride = costs.dtype.type, side - 1, size + 1, costs.shape[1]
     cap, most = both * scale.half, ((1 << 31) - 1) // stride
     for j in range(count):
@@ -261,10 +261,10 @@ def rule_out_shorter(
     scale: Scale,
     possible: Integers,
 ) -> int:
-    """Reduce ``possible`` to slots that the first outlines of ``slot`` do not rule out; return their number.
+    """Reduce ``possible`` to slots that the first outlines do not rule out; return their number.
 
-    Judges people with fewer samples than the crowd has boxes, by the inequalities of
-    ``lower_bound_to_person``, in one loop. Padding outlines have no box.
+    For people with fewer samples than the crowd has boxes, by the inequalities of
+    ``lower_bound_to_person``. Padding outlines have no box.
     """
     m, both = crowds.stops[slot] - crowds.starts[slot], crowds.sizes[slot] + 1
     cap, per_slot, limit = both * scale.half, both * scale.per_slot, most * (both * m)
@@ -304,7 +304,7 @@ def rule_out_shorter(
 def lower_bound_to_person(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Lower bound of the cost of a crowd's boxes to one person with fewer samples, times size + 1."""
+    """Lower bound of a crowd's cost to a person with fewer samples, times size + 1."""
     # Fills least.spaces and least.floors unless it stops early above ``limit``. A box of extent d with gap g
     # to the person's nearest place costs at least (size + 1) g + d - 1. Casts keep numba from widening
     # numbers to 64 bits.

@@ -1,4 +1,4 @@
-"""Bounds between a crowd and all others at once, from an index of boxes by start (docs/bounds.md)."""
+"""Bounds between a crowd and all others at once (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ _MOST_WORK = 8  # comparisons for each term of the sums; beyond, the sums themse
 
 
 class CrowdIndex(NamedTuple):
-    """Boxes of merged crowds, by crowd size and then by the bin of Hours in which they start."""
+    """Boxes of crowds, by size and then by the bin of Hours in which they start."""
 
     slots: Integers  # the crowds
     sizes: Integers  # [s] distinct sizes, ascending
@@ -27,7 +27,7 @@ class CrowdIndex(NamedTuple):
 
 
 class LowerBounds(NamedTuple):
-    """Workspace for lower bounds from the index, for one searching crowd."""
+    """Workspace of one searching crowd."""
 
     sums: Integers  # [n] bound for each slot, times both sizes
     least: Numbers  # [m + n] least cost for each box of the index, then for each slot
@@ -77,7 +77,7 @@ def _boxes_starting_within(
 def _reaches_and_windows(
     crowds: Crowds, index: CrowdIndex, slot: int, most: float, scale: Scale
 ) -> tuple[Integers, Integers]:
-    """For each size, the largest cost to compare, times both sizes, and slots before and after the start."""
+    """For each size, the largest cost to compare, times both sizes, and slots around the start."""
     size, sizes = crowds.sizes[slot], index.sizes
     reaches, windows = np.empty(len(sizes), dtype=np.int64), np.empty((len(sizes), 2), dtype=np.int64)
     for section in range(len(sizes)):
@@ -194,7 +194,7 @@ def fill_lower_bounds(
 
 
 def empty_lower_bounds(index: CrowdIndex, n: int) -> LowerBounds:
-    """Allocate the workspace for n slots; each thread needs its own."""
+    """The workspace for n slots; each thread needs its own."""
     kind = index.boxes.dtype
     return LowerBounds(
         sums=np.zeros(n, dtype=np.int64),

@@ -1,4 +1,4 @@
-"""Least costs of samples to a merged crowd, by place and window of time (docs/bounds.md)."""
+"""Least costs to a merged crowd, by place and window of time (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ MAIN = 8  # places compared before windows
 
 
 class Visits(NamedTuple):
-    """Single people's samples by place and window of 1 << shift slots, counted from Hours.first_t."""
+    """Samples by place and window of 1 << shift slots, counted from Hours.first_t."""
 
     shift: int
     n_windows: int
@@ -79,7 +79,7 @@ def fill_costs(
     scale: Scale,
     costs: Numbers,
 ) -> None:
-    """Fill costs [n_windows, P] with the least cost of a person's sample beyond ``least`` of its place."""
+    """Fill costs [n_windows, P] with a sample's least cost beyond ``least`` of its place."""
     # Costs are times size + 1. boxes: of a crowd of ``size``. least: [P] least spatial cost of a sample at
     # each place. A box is compared with the windows that it touches and one on either side; farther away its
     # cost grows by one window width per window.

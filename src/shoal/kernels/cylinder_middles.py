@@ -1,4 +1,4 @@
-"""Recover the middle of a circle of known radius that contains people, some moved to its edge."""
+"""Recover the middle of a circle of known radius, with some people moved to its edge."""
 
 import math
 from typing import Any, Final
@@ -14,7 +14,7 @@ _PAIRED: Final = 40  # outermost people to pair at most; more give the same circ
 
 @compiled
 def find_middles(x: Floats, y: Floats, mean_x: Floats, mean_y: Floats, radius: float, slack: float) -> Any:
-    """float64 [2, s]: the middle at each time of people at x, y [n, s] with these means."""
+    """float64 [2, s]: the middle at each time of people at x, y [n, s]."""
     # Of the circles through two people that contain all, the one with most people at its edge, then the one
     # nearest to the mean. If fewer than three stand at an edge and all lie within a circle around the mean,
     # no one was moved, and the mean is the middle; for two people it always is. slack: tolerance for rounded
@@ -70,7 +70,7 @@ def _at_edge(
 
 @compiled
 def outermost(x: Floats, y: Floats, near: float) -> Integers:
-    """Ascending: people within ``near`` of the hull of all; one for each place."""
+    """Ascending: people within ``near`` of the hull; one for each place."""
     order = np.argsort(y, kind="mergesort")
     order = order[np.argsort(x[order], kind="mergesort")]
     places = np.empty(len(order), dtype=np.int64)

@@ -1,12 +1,11 @@
-"""Edit distance on real sequences (EDR), and the alignment of two trajectories with the fewest edits.
+"""Edit distance on real sequences (EDR), and alignment with the fewest edits.
 
-A sample is t seconds, x and y meters; each trajectory ascends by t. Two samples match when they differ by at
-most ``match_m`` in x and in y and by at most ``match_s`` in t. Each sample inserted, deleted or replaced
-counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
+Two samples match when they differ by at most ``match_m`` in x and in y and by at most ``match_s`` in t.
+Each sample inserted, deleted or replaced counts 1 (Chen, Oezsu and Oria 2005, Def. 4).
 
 A script is a path through the table of i samples of one trajectory and j of the other. An alignment first
 finds, 62 cells at a time, the rows of each column that an optimal script passes: where the edits before a
-cell and after it add up to those of the whole. Only these cells are filled in.
+cell and after it add up to the whole. Only these cells are filled in.
 """
 
 import math
@@ -32,7 +31,7 @@ def edit_distances(
     match_s: float,
     distances: Integers,
 ) -> None:
-    """Set distances [n] from ``first`` to later trajectories, 62 cells at once (Myers 1999; Hyyroe 2003)."""
+    """Set distances [n] to later trajectories, 62 cells at once (Myers 1999; Hyyroe 2003)."""
     start, end = offsets[first], offsets[first + 1]
     words = (end - start + BITS - 1) // BITS
     plus, minus, equal = np.empty(words, np.int64), np.empty(words, np.int64), np.empty(words, np.int64)
@@ -71,7 +70,7 @@ def _mark_matches(
 
 @compiled
 def _next_column(equal: Integers, plus: Integers, minus: Integers, last_bit: int) -> int:
-    """Turn one column of the table of edits into the next: where it rises (plus) and falls (minus) by row."""
+    """Where the next column rises (plus) and falls (minus) by row."""
     # equal: the rows that match the next column. Returns the rise of the row of ``last_bit`` in the last
     # word.
     carry = 1
@@ -104,7 +103,7 @@ _MANY: Final = 1 << 60  # more edits than possible
 
 
 class TimedPath(NamedTuple):
-    """Samples of one trajectory in seconds and meters, ascending by t."""
+    """Samples in seconds and meters, ascending by t."""
 
     t: Floats
     x: Floats
@@ -112,7 +111,7 @@ class TimedPath(NamedTuple):
 
 
 class Tolerance(NamedTuple):
-    """Two samples match when they differ by at most m meters in x and in y, and by at most s seconds."""
+    """What matches: m meters in x and in y, and s seconds."""
 
     m: float
     s: float
@@ -175,10 +174,9 @@ def align(path: TimedPath, target: TimedPath, tolerance: Tolerance, speed_m_s: f
 
 @compiled
 def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> tuple[Integers, Integers]:
-    """First and last row of each column that an optimal script passes: two of int64 [n + 1], both ascending.
+    """First and last row of each column that an optimal script passes: two of int64 [n + 1].
 
-    Row i and column j stand for the first i and j samples. The table from its end is stored at every
-    sqrt(n)-th column, and computed again between two of them.
+    The table from its end is stored at every sqrt(n)-th column, and computed again between.
     """
     t, x, y = path
     m, n = len(t), len(target.t)
@@ -232,7 +230,7 @@ def _optimal_rows(path: TimedPath, target: TimedPath, tolerance: Tolerance) -> t
 
 @compiled
 def _columns(path: TimedPath, target: TimedPath, tolerance: Tolerance, begin: int, columns: Integers) -> None:
-    """Fill columns [c, 2, words] after columns[0], column ``begin``: bits of where each rises and falls."""
+    """Bits [c, 2, words] of where each column rises and falls, after columns[0]."""
     t, at_t, match_s = path.t, target.t, tolerance.s
     equal = np.empty(columns.shape[2], np.int64)
     first = end = 0

@@ -1,4 +1,4 @@
-"""Parts and tails of the effort to a person's nearest others (Gramaglia and Fiore 2015, Sec. 5.3)."""
+"""The effort to a person's nearest others, by part (Gramaglia and Fiore 2015, Sec. 5.3)."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from shoal.runtime.compiled import compiled
 
 
 class PlaceWork(NamedTuple):
-    """Workspace for one pair, [most places of one subject] each."""
+    """Workspace of one pair, [places] each."""
 
     least: Numbers  # least spatial cost from a place to any of the other's, -1 = unknown
     nearest: Integers  # the first such place
@@ -79,7 +79,7 @@ def _stretches(raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: N
 
 @compiled
 def tail_weight(values: Numbers) -> float:
-    """(Q99 - Q50) / (Q75 - Q50), interpolated linearly, nan where Q75 equals Q50. Sorts ``values``."""
+    """(Q99 - Q50) / (Q75 - Q50), nan where Q75 equals Q50. Sorts ``values``."""
     values.sort()
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
@@ -101,7 +101,7 @@ def fill_gap_parts(
     tails: Floats,
     longest: int,
 ) -> Any:
-    """Fill parts [n, 2] and tails [n, 3] of these subjects."""
+    """Fill parts [n, 2] and tails [n, 3]."""
     # parts: mean costs in space and in time. tails: total, space, time. neighbors: [n, c]. longest: most
     # samples of one subject.
     count, most_places = neighbors.shape[1], np.diff(raw.place_offsets).max()

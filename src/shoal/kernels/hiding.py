@@ -1,4 +1,4 @@
-"""Choose who hides whom at the least k-merge cost in a neighborhood, one hider per person and turn."""
+"""Choose who hides whom at least k-merge cost in a neighborhood."""
 
 from typing import Final, NamedTuple
 
@@ -15,7 +15,7 @@ _CYCLES_TRIED: Final = 8
 
 
 class Pieces(NamedTuple):
-    """Samples of each subject in each epoch: piece p is samples first[p] to end[p], ascending by t."""
+    """Samples by subject and epoch: first[p] to end[p], ascending by t."""
 
     t: Integers
     x: Integers
@@ -25,7 +25,7 @@ class Pieces(NamedTuple):
 
 
 class HidingHistory(NamedTuple):
-    """hiders[s, : used[s]] have hidden subject s already and must not do so again."""
+    """Who has hidden subject s, hiders[s, : used[s]], and must not do so again."""
 
     hiders: Integers
     used: Integers
@@ -53,7 +53,7 @@ def _merged_cost(pieces: Pieces, a: int, b: int, merged: Integers, room: Integer
 
 @compiled
 def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
-    """[n, n] costs between all pairs of these pieces, 0 on the diagonal."""
+    """[n, n] costs between these pieces, 0 on the diagonal."""
     # The k-merge cost, plus ``space_weight`` times dx + dy of the common hull. If either piece has a single
     # time, the k-merge cost is that of the hull.
     n = len(chosen)
@@ -87,7 +87,7 @@ def pair_costs(pieces: Pieces, chosen: Integers, space_weight: int) -> Integers:
 
 @compiled
 def _greedy_cycle(cost: Integers) -> Integers:
-    """One cycle through all rows by the cheapest step, a after b if b hides a; NO_ONE if none closes."""
+    """The cheapest step, a after b if b hides a; NO_ONE if none closes."""
     n = len(cost)
     column_of = np.full(n, NO_ONE, dtype=np.int64)
     for first in range(min(n, _CYCLES_TRIED)):
@@ -142,11 +142,11 @@ def assign_hiders(
     cycles: bool,
     hiders: Integers,
 ) -> int:
-    """Assign each person of a neighborhood ``turns`` different hiders from it; each hides ``turns`` others.
+    """Assign each person ``turns`` different hiders; each hides ``turns`` others.
 
-    cycles: each turn is one greedy cycle through all instead of the cheapest assignment. window: int64 [n, w]
-    each person's published piece in each epoch, -1 in epochs without pieces. hiders: int64 [n, turns], filled
-    with rows; NO_ONE where all have already hidden the person. Returns the number of NO_ONE entries.
+    cycles: each turn is a greedy cycle through all instead of the cheapest assignment. window: int64 [n, w]
+    each person's piece in each epoch, -1 without. hiders: int64 [n, turns], filled with rows; NO_ONE where
+    all have already hidden the person. Returns the number of NO_ONE.
     """
     n = len(window)
     cost = _costs(pieces, window, subjects, past, space_weight)

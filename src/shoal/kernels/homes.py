@@ -1,4 +1,4 @@
-"""Likeliest place of each record during some hours, and the chance to name a cell correctly."""
+"""Likeliest place of each record during some hours."""
 
 import math
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ _ALIKE: Final = 1 - 1e-9  # of the maximum: equal except for rounding
 
 
 class WeightedAreas(NamedTuple):
-    """Weighted rectangles of cells; record i owns offsets[i] to offsets[i + 1]. Maxima are excluded."""
+    """Weighted rectangles; record i has offsets[i] to offsets[i + 1]. Maxima are excluded."""
 
     offsets: Integers
     x_min: Integers
@@ -91,7 +91,7 @@ def _likeliest_contains(spread: WeightedAreas, record: int, x: int, y: int) -> b
 
 @compiled
 def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> float:
-    """The chance to name this cell when choosing at random among the record's likeliest cells."""
+    """The chance to name this cell among the record's likeliest."""
     xs, ys, presence = _expected_presence(spread, record)
     if not len(xs):
         return 0.0
@@ -106,7 +106,7 @@ def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> f
 
 @compiled
 def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
-    """Fill for each record whether it has weighted areas, and the first of its likeliest cells."""
+    """Whether records have weighted areas, and the first of their likeliest cells."""
     for record in range(len(present)):
         present[record], x[record], y[record] = _first_likeliest(spread, record)
 
@@ -163,7 +163,7 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 
 @compiled
 def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
-    """The chances to name a cell by the steadiest and by the highest expected presence of a record."""
+    """The chances by the steadiest and by the highest expected presence."""
     # candidates are the cells where sides meet; a box is taken as the hull of n samples or a few more
     rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
     rows = rows[spread.weights[rows] > 0]
@@ -183,7 +183,7 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
 def fill_place_chances(
     spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
 ) -> None:
-    """Fill chances [r, 3]: to name the cell (x, y) by steadiest, expected and even presence."""
+    """Fill chances [r, 3] to name (x, y) by steadiest, expected and even presence."""
     # boxes are taken as hulls of ``sizes`` samples, in the last column as filled evenly
     for record in range(len(chances)):
         chances[record, 0], chances[record, 1] = chances_at_corners(

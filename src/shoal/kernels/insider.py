@@ -1,4 +1,4 @@
-"""Inner loops of the insider attack: guess samples from the sides of hulls, score guesses, find hiders."""
+"""The insider attack: guess samples from the sides of hulls, find hiders."""
 
 import math
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ N_SHARES: Final = 6
 
 
 class Readings(NamedTuple):
-    """Records to examine: reading i owns rows [i] to [i + 1] of the offsets in each list."""
+    """Reading i has rows [i] to [i + 1] of the offsets in each list."""
 
     box_offsets: Integers
     boxes: Integers  # [b, 6]
@@ -105,10 +105,10 @@ def _cell_with_most_votes(
 
 @compiled
 def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -> None:
-    """Fill guesses [b, 3] (t, x, y): for each box [b, 6] one sample that is not among the known ones [s, 3].
+    """Fill guesses [b, 3] (t, x, y): in each box [b, 6] one sample that is not known [s, 3].
 
     Each axis as in ``_possible_sides``, the lower of two. Among the cells then possible, the one with most
-    votes: the possible corners of a box share one vote, the first of equals wins.
+    votes, the first of equals: the possible corners of a box share one vote.
     """
     second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
     _possible_sides(boxes, known_samples, guesses, second, bound)
@@ -142,7 +142,7 @@ def _number_cells(samples: Integers) -> Integers:
 def score_guesses(
     boxes: Integers, guesses: Integers, counted: Flags, samples: Integers, shares: Floats, errors: Floats
 ) -> None:
-    """Score the guess in each counted box [b, 3] against the true samples [s, 3], ascending in time."""
+    """Score the guess in each counted box [b, 3] against the true samples [s, 3]."""
     # shares [6]: boxes where the guess is a sample of the box, and where its cell is; both for random
     # guesses; samples guessed in a box that contains them, and the same for random guesses. errors [s, 2]:
     # cells and slots from a sample to the guess nearest in place; infinite where no box contains it.
@@ -189,7 +189,7 @@ def score_guesses(
 
 @compiled
 def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
-    """Guess and score in every reading: with the known samples, and with none."""
+    """Guess and score with the known samples, and with none."""
     # shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them
     no_samples = np.empty((0, 3), dtype=np.int64)
     for reading in range(len(readings.box_offsets) - 1):
@@ -214,7 +214,7 @@ def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None
 def find_sharers(
     tracks: Tracks, people: Integers, boxes: Integers, begin: int, end: int, shares: Flags
 ) -> None:
-    """Fill shares [a]: which people have samples in all boxes, and none outside from begin to end."""
+    """Fill shares [a]: who has samples in all boxes, and none outside from begin to end."""
     # boxes: ordered by time and disjoint in it
     offsets, t, x, y = tracks
     for place in range(len(people)):

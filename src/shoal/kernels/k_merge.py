@@ -15,7 +15,7 @@ _SHORT: Final = 8
 
 
 class Stamps(NamedTuple):
-    """The s distinct times of m samples, where cuts may fall, and the hull of the cells at each."""
+    """The s distinct times of samples, where cuts may fall, and the hull at each."""
 
     starts: Integers  # [s + 1], first sample of each
     t: Integers
@@ -28,7 +28,7 @@ class Stamps(NamedTuple):
 
 @compiled
 def make_stamps(t: Integers, x: Integers, y: Integers, owner: Integers, k: int, room: Integers) -> Stamps:
-    """The stamps of samples with ascending t and an owner in 0..k-1, all present; fills room [ROWS, > m]."""
+    """The stamps of samples with ascending t and an owner in 0..k-1; fills room [ROWS, > m]."""
     starts, times, x_low, x_high = room[0], room[1], room[2], room[3]
     y_low, y_high, latest, last_stamp_of = room[4], room[5], room[6], room[7]
     for o in range(k):
@@ -69,7 +69,7 @@ def _least_cost_directly(stamps: Stamps, cost: Integers, h: int, lowest: int) ->
 
 @compiled
 def least_costs(stamps: Stamps, room: Integers) -> Integers:
-    """[s + 1]: the least cost of splitting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE."""
+    """[s + 1]: least cost of splitting the first h stamps into complete runs (Eq. 7), or IMPOSSIBLE."""
     # The result lies in the room of the stamps. A run of stamps g..h can be split into two complete runs
     # exactly when g <= P(P(h) - 1), with P the latest complete start: the candidates for g are the range
     # above it, up to P(h), and stay the same until P(h) moves. For a long range the hulls back from P(h) are
@@ -124,11 +124,10 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
 def best_partition(
     t: Integers, x: Integers, y: Integers, owner: Integers, k: int
 ) -> tuple[Integers, Integers, int]:
-    """First and last sample of every run of the cheapest partition into complete runs, and its cost (Eq. 7).
+    """The cheapest partition into complete runs: first and last samples, and cost (Eq. 7).
 
-    Runs are in time order. t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in
-    0..k-1, all present. Spans count slots and cells, so one raw sample costs 2. Ties prefer the shortest last
-    runs.
+    t, x, y: [m] samples of all k by ascending time; owner: [m] in 0..k-1. Spans count slots and cells, so
+    one raw sample costs 2. Ties prefer the shortest last runs.
     """
     room = np.empty((ROWS, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)

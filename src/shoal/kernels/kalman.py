@@ -1,8 +1,8 @@
 """Join points into tracks by a Kalman filter of position and velocity, a random walk.
 
-The filter runs both ways in time; a link costs the negative log density of either end seen from the other.
-Gruteser and Hoh (2005) tracked people so, by Reid (1979); here links are assigned at least cost. Errors have
-the tails of Student's law, so that one large error counts less than two.
+It runs both ways in time; a link costs the negative log density of either end seen from the other. Gruteser
+and Hoh (2005) tracked people so, by Reid (1979); here links are assigned at least cost. Errors have the
+tails of Student's law.
 """
 
 import math
@@ -22,7 +22,7 @@ STRENGTHS = 25  # of the walk to try
 def filter_states(
     t: Floats, x: Floats, y: Floats, earlier: Integers, order: Integers, walk: float, speed_m2s2: float
 ) -> Floats:
-    """[n, 7]: x, y, velocity in x and y, and the covariance along one axis: place, mixed, velocity."""
+    """[n, 7]: x, y, both velocities, and the covariance along one axis: place, mixed, velocity."""
     # earlier: the previous point on each track, in the direction of ``order``; -1 = none. walk: growth of the
     # variance of a velocity per second. speed_m2s2: that variance where a track begins.
     states = np.zeros((len(t), 7))
@@ -50,7 +50,7 @@ def filter_states(
 def negative_log_density(
     states: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
 ) -> float:
-    """Negative log density, up to a constant, of (x, y) ``lasts`` seconds after the state of point i."""
+    """Up to a constant, of (x, y) ``lasts`` seconds after the state of point i."""
     variance = (
         states[i, 4] + 2 * lasts * states[i, 5] + lasts**2 * states[i, 6] + walk * lasts**3 / 3 + PLACE_M2
     )
@@ -113,7 +113,7 @@ def _kalman_costs(
 def join_with_filter(
     t: Floats, x: Floats, y: Floats, track: Integers, tracks: int, rounds: int, freedom: float
 ) -> Integers:
-    """int64 [n]: the track of each point, in ascending time, from initial tracks of the first round."""
+    """int64 [n]: the track of each point, in ascending time, from initial tracks."""
     n = len(t)
     preceding, last = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     for i in range(n):

@@ -19,7 +19,7 @@ NOWHERE: Final = 1e-9  # density of a cell outside all boxes of a record
 
 
 class KnownSamples(NamedTuple):
-    """Known samples of each victim, from offsets[v] to offsets[v + 1], and the correct record."""
+    """Known samples of each victim, from offsets[v] on, and the correct record."""
 
     offsets: Integers
     samples: Integers  # int64 [m, 3], slots and cells
@@ -28,7 +28,7 @@ class KnownSamples(NamedTuple):
 
 
 class RecordClasses(NamedTuple):
-    """Distinct records of boxes, in order and in an index over time."""
+    """Distinct records, in order and in an index over time."""
 
     offsets: Integers
     boxes: Integers  # [b, 6] as BOX_COLUMNS
@@ -37,7 +37,7 @@ class RecordClasses(NamedTuple):
 
 
 class LinkResults(NamedTuple):
-    """For each victim: records that contain all known samples, whether their record does, and the answers."""
+    """For each victim: records with all known samples, whether their own is, and the answers."""
 
     candidates: Integers
     own_fits: Integers
@@ -47,7 +47,7 @@ class LinkResults(NamedTuple):
 
 @compiled
 def hull_density(low: int, high: int, at: int, n: int) -> float:
-    """The density of a sample's slot or cell along one axis of the hull of n samples or a few more."""
+    """The density along one axis of the hull of n samples or a few more."""
     # one of n lies at either end with a chance of at least 1 / n; 1 / (n + 1) is used, for hulls of more
     length = high - low
     if length <= 2:
@@ -67,7 +67,7 @@ def _record_density(boxes: Integers, x: int, y: int) -> float:
 
 
 class Workspace(NamedTuple):
-    """Workspace for one victim, by class."""
+    """Workspace of one victim, by class."""
 
     samples_held: Integers  # number of samples contained
     cues: Floats  # [c, 4] log densities: even boxes, hulls, whole record; log of boxes, per sample
@@ -117,7 +117,7 @@ def _holders(record_classes: RecordClasses, starts: Integers, t: int, x: int, y:
 
 @compiled
 def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Integers, work: Workspace) -> int:
-    """Collect the cues of every class that contains any of these samples; return the number of classes."""
+    """Collect the cues of every class with any of these samples; return the number of classes."""
     n_touched = 0
     for row in range(len(samples)):
         for i in range(
@@ -137,7 +137,7 @@ def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Intege
 
 @compiled
 def add_record_cues(samples: Integers, record_classes: RecordClasses, record: int, work: Workspace) -> None:
-    """Add the whole record's cues for the places of these samples."""
+    """Add the whole record's cues for these places."""
     boxes = record_classes.boxes[record_classes.offsets[record] : record_classes.offsets[record + 1]]
     for row in range(len(samples)):
         density = _record_density(boxes, samples[row, 1], samples[row, 2])
@@ -157,7 +157,7 @@ def _score_of(weights: Floats, cues: Floats, candidate: int) -> float:
 def name_record(
     weights: Floats, least: int, n_touched: int, own_class: int, pick: float, work: Workspace, sizes: Integers
 ) -> tuple[int, float]:
-    """The class that a rule names, and its chance to be the correct record."""
+    """The class that a rule names, and its chance to be correct."""
     # only classes with at least ``least`` samples; pick: position among the highest scores, 0 to 1
     touched, samples_held, cues = work.touched, work.samples_held, work.cues
     best, ties, classes, holds_own = -np.inf, 0, 0, False
@@ -187,7 +187,7 @@ def name_record(
 def link_victims(
     victims: KnownSamples, record_classes: RecordClasses, rules: Floats, results: LinkResults
 ) -> None:
-    """Fill ``results`` by rules [rules, 4], weights of cues; classes with most of the samples are scored."""
+    """Fill ``results`` by rules [rules, 4]; classes with most of the samples are scored."""
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for victim in range(len(victims.own_class)):
@@ -216,7 +216,7 @@ def link_victims(
 
 @compiled
 def count_holders(samples: Integers, record_classes: RecordClasses, counts: Integers) -> None:
-    """Fill ``counts`` [q] with the number of records that contain each of these samples [q, 3]."""
+    """Fill ``counts`` [q] with the records that contain each sample [q, 3]."""
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for row in range(len(samples)):
@@ -241,7 +241,7 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
 
 @compiled
 def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
-    """Of the boxes without known samples, the share that contain one of ``samples``."""
+    """Of boxes without known samples, the share that contain one of ``samples``."""
     # of all boxes, if each contains a known one; both lists ascend in time
     new, hits, old_hits = 0, 0, 0
     for b in range(len(boxes)):
@@ -258,7 +258,7 @@ def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers
 def strongest_evidence(
     offsets: Integers, samples: Integers, index: CoverIndex, n_records: int, widest: float, strengths: Floats
 ) -> None:
-    """Fill strengths [v]: the greatest mean score of any record over the samples known of a person."""
+    """Fill strengths [v]: the greatest mean score of any record."""
     # samples: [m, 3] slots and cells. A covered sample scores 1 + log(widest / volume), with the volume in
     # slots and cells of the smallest covering box; an uncovered one scores 0.
     starts = index.starts

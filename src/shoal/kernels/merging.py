@@ -21,7 +21,7 @@ def _comes_before(boxes: Integers, i: int, j: int) -> bool:
 
 @compiled
 def _in_canonical_order(boxes: Integers) -> Integers:
-    """Sorts by insertion: the boxes of a merge are nearly sorted."""
+    """By insertion: the boxes of a merge are nearly sorted."""
     order = np.arange(boxes.shape[1])
     for i in range(1, len(order)):
         box, place = order[i], i
@@ -38,7 +38,7 @@ def _in_canonical_order(boxes: Integers) -> Integers:
 
 @compiled
 def columns_in_order(columns: Columns) -> Integers:
-    """[6, m]: these columns in canonical order."""
+    """[6, m]: columns in canonical order."""
     boxes = np.empty((6, len(columns[0])), dtype=np.int64)
     for column in range(6):
         boxes[column] = columns[column]
@@ -47,7 +47,7 @@ def columns_in_order(columns: Columns) -> Integers:
 
 @compiled
 def samples_in_order(boxes: Integers) -> Samples:
-    """Convert boxes [6, m] in canonical order to Samples."""
+    """Samples of boxes [6, m] in canonical order."""
     latest = boxes[1].copy()
     for i in range(1, len(latest)):
         latest[i] = max(latest[i], latest[i - 1])
@@ -58,7 +58,7 @@ def samples_in_order(boxes: Integers) -> Samples:
 def _stretch_onto(
     onto: Integers, boxes: Integers, n_onto: int, n_boxes: int, scale: Scale, cells: float, slots: float
 ) -> tuple[Integers, Any]:
-    """Stretch ``onto`` to cover boxes, not beyond cells (dx + dy) or slots; also which were stretched."""
+    """Not beyond cells (dx + dy) or slots; also which were stretched."""
     stretched, chosen = onto.copy(), np.zeros(onto.shape[1], dtype=np.bool_)
     target = nearest_boxes(samples_in_order(boxes), n_boxes, samples_in_order(onto), n_onto, scale)[0]
     for i in range(len(target)):
@@ -83,7 +83,7 @@ def _stretch_onto(
 def merged_boxes(
     longer: Columns, n_long: int, shorter: Columns, n_short: int, scale: Scale, cells: float, slots: float
 ) -> Integers:
-    """[6, m]: the merged boxes of both groups in canonical order, as BOX_COLUMNS."""
+    """[6, m]: the merged boxes in canonical order."""
     # Stage one: every box of the longer joins the box of the shorter that it stretches least. Stage two: each
     # unchosen box of the shorter joins the result of stage one, as stage one left it, that it stretches
     # least.

@@ -1,4 +1,4 @@
-"""Link people known at some points to records whose points were moved into cylinders."""
+"""Link people to records whose points were moved into cylinders."""
 
 import math
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ ANY_TIME: Final = 1e-9  # the weight of a point at any other time
 
 
 class Errors(NamedTuple):
-    """Standard deviations of known points, in meters on each axis and in seconds."""
+    """Standard deviations, in meters on each axis and in seconds."""
 
     m: float
     s: float
@@ -39,7 +39,7 @@ def _distance_moved(
 def correct_places(
     samples: Floats, middles: Floats, radius: float, published: Floats, near_m: float, places: Floats
 ) -> None:
-    """Replace places [s, 2] that do not end at ``published`` [s, 2] when moved into cylinders."""
+    """Replace places [s, 2] that do not end at ``published`` [s, 2] when moved."""
     # The replacement is the sample of ``samples`` [m, 2] that ends nearest, if nearer; places that end within
     # near_m stay. middles: [s, 2], of the cylinders.
     for at in range(len(places)):
@@ -121,7 +121,7 @@ def _misfit_sums(
 def link_moved_points(
     victims: KnownPoints, lines: Lines, middles: Floats, radius: float, chances: Floats, least: Floats
 ) -> None:
-    """Fill chances [v, 2]: to be right when naming one of the records with the least of each sum."""
+    """Fill chances [v, 2]: to be right with a record of the least sum."""
     # middles: float64 [m, 2], cylinder of each point of the records. least: float64 [v, 2], these sums.
     sums, own_sums = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
@@ -186,7 +186,7 @@ def link_moved_points_with_errors(
     chances: Floats,
     named: Integers,
 ) -> None:
-    """Fill chances [v] as ``link_moved_points``, and named [v], the first record of highest score."""
+    """Fill chances [v], and named [v], the first record of highest score."""
     for victim in range(len(victims.own_record)):
         most, ties = -math.inf, 0
         for record in range(len(lines.offsets) - 1):

@@ -1,4 +1,4 @@
-"""Nearest others of a merged crowd, by the same bounds as for single people (docs/bounds.md)."""
+"""Nearest others of a merged crowd (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ _MANY = 1000  # comparisons of places and boxes that take as long as judging one
 
 
 class CrowdSearch(NamedTuple):
-    """Inputs that stay the same while crowds search for their nearest others."""
+    """Inputs that stay the same while crowds search."""
 
     crowds: Crowds
     people: People
@@ -49,11 +49,11 @@ def possible_slots(
     lowest: LowerBounds,
     room: Integers,
 ) -> int:
-    """Fill room[0] with living slots whose effort to ``slot`` may be at most ``most``; return their number.
+    """Fill room[0] with slots whose effort may be at most ``most``; return their number.
 
-    People with at least as many samples as the crowd has boxes are judged by their places and windows, others
-    by the gap between surrounding rectangles, indexed crowds by the bounds from there. Crowds that entered
-    after ``slot`` have searched it themselves. room: [3, n].
+    People with at least as many samples as the crowd has boxes are judged by places and windows, others by
+    the gap between rectangles, indexed crowds by bounds from there. Crowds that entered after ``slot`` have
+    searched it themselves. room: [3, n].
     """
     crowds, people, index, scale = search.crowds, search.people, search.indexed, search.scale
     starts, stops, sizes, turns = crowds.starts, crowds.stops, crowds.sizes, crowds.turns
@@ -99,7 +99,7 @@ def _keep_longer(
     n: int,
     room: Integers,
 ) -> int:
-    """Reduce the first n of room[0] to people whom places and times do not rule out; return their number."""
+    """By places and times; returns their number."""
     # All have at least as many samples as the crowd has boxes. most: cost of a sample, times size + 1. Costs
     # by place and window pay off for many people; few are judged by their bins.
     starts, stops, visits = crowds.starts, crowds.stops, crowds.bounding.visits
@@ -154,7 +154,7 @@ def _sum_to_boxes(
 
     a, b: begin and end of their boxes, and people. lowest: the sum of a's least.floors, or 0; each box
     replaces its floor, so the sum only grows. Sums above ``limit`` may be inexact. Casts keep numba from
-    widening numbers to 64 bits.
+    widening to 64 bits.
 
     LANES boxes of b in order of start are compared at once: around the start of a's box, then later, then
     earlier, while a bound on all further boxes is below the least cost so far: that of
@@ -218,7 +218,7 @@ def _sum_to_boxes(
 def sum_of_pair(
     crowds: Crowds, people: People, slot: int, other: int, least: LeastCosts, scale: Scale, limit: float
 ) -> Any:
-    """Eq. 10 before division, times the people in both, for the searching crowd and another slot."""
+    """Eq. 10 before division, times the people in both."""
     # sums above ``limit`` may be inexact
     first = (crowds.starts[slot], crowds.stops[slot], crowds.sizes[slot])
     second = (crowds.starts[other], crowds.stops[other], crowds.sizes[other])
@@ -250,7 +250,7 @@ def sum_of_pair(
 def nearest_to_crowd(
     search: CrowdSearch, slot: int, living: Integers, least: LeastCosts, lowest: LowerBounds, room: Integers
 ) -> None:
-    """Offer to ``slot`` all other living slots that entered before it, with efforts below the threshold."""
+    """Offer to ``slot`` all slots that entered before it, with efforts below the threshold."""
     crowds, people, scale, nearest = search.crowds, search.people, search.scale, search.nearest
     boxes, size = boxes_of(crowds, slot), crowds.sizes[slot]
     person = 0
@@ -280,7 +280,7 @@ def nearest_to_crowd(
 def nearest_to_crowds(
     search: CrowdSearch, slots: Integers, living: Integers, lowest: LowerBounds, most_boxes: int
 ) -> None:
-    """Empty the list of each of ``slots`` and search its nearest. most_boxes: upper bound for any slot."""
+    """Empty the list of each of ``slots`` and search its nearest. most_boxes: of any slot."""
     crowds = search.crowds
     n_windows = crowds.bounding.visits.n_windows
     workspace = empty_least_costs(search.people, n_windows, most_boxes, crowds.boxes.t_start)

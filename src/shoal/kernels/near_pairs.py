@@ -1,8 +1,8 @@
-"""Exact nearest others of all people without comparing every pair (docs/bounds.md derives each bound).
+"""Exact nearest others without comparing every pair (docs/bounds.md).
 
-People are taken in blocks of the shorter fingerprint ("b"). All that are at least as long ("a") pass a sieve:
-the bounds of kernels/bounds.py for the whole block; then the cost table of b, which gives the cost of one
-sample of a by two look-ups. A sum ends where it reaches its limit.
+People are taken in blocks of the shorter fingerprint ("b"). All that are at least as long ("a") pass a
+sieve: the bounds of the whole block; then b's table, which gives the cost of a sample of a by two look-ups.
+A sum ends where it reaches its limit.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Workspace(NamedTuple):
-    """Workspace for the cost table of one subject b at a time; each thread needs its own."""
+    """Workspace of one subject b; each thread needs its own."""
 
     table: Numbers  # [samples of b + 2, width] flat
     column: Numbers  # [P] of each place; 0 = too far from all of b, half everywhere
@@ -46,7 +46,7 @@ class Workspace(NamedTuple):
 
 @compiled
 def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: Workspace) -> None:
-    """Assign a column to each place of these subjects that is near enough to b to matter."""
+    """A column for each place that is near enough to b to matter."""
     workspace.column[:] = 0
     width = 1
     for a in chosen:
@@ -60,7 +60,7 @@ def choose_columns(places: Places, chosen: Integers, least: Numbers, workspace: 
 
 @compiled
 def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace, scale: Scale) -> None:
-    """Fill the table with the cost, beyond least[place], of a sample at each chosen place and time."""
+    """Fill the table with a sample's cost, beyond least[place], at each chosen place and time."""
     # cost(p, t) = min over b's samples of min(space, half) + min(time, half). The first min is at least
     # least[p]; beyond the cap in time the cost is least[p] + half. Between two of b's times, the least excess
     # comes from one of the two, at per_slot a slot.
@@ -113,7 +113,7 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
 def sum_by_cost_table(
     people: People, a: int, workspace: Workspace, gaps: Numbers, lowest: Any, limit: Any, scale: Scale
 ) -> Any:
-    """Eq. 10 before division from the cost table of b; sums above ``limit`` may be inexact."""
+    """Eq. 10 before division from b's table; sums above ``limit`` may be inexact."""
     # each sample replaces its share of ``lowest``, the sum of a's least costs, by its cost
     place, slot = people.places.of_sample, people.hours.slot
     column, row_at = workspace.column, workspace.row_at
@@ -155,7 +155,7 @@ class PairSearch(NamedTuple):
 
 @compiled
 def least_costs(places: Places, b: int, least: Numbers) -> None:
-    """Fill least[p] with the least spatial cost from each place to any place of b."""
+    """Fill least[p] with the least spatial cost to any place of b."""
     places_of_b = places.distinct[places.offsets[b] : places.offsets[b + 1]]
     for p in range(len(least)):
         least[p] = places.costs[places_of_b[0], p]
@@ -198,7 +198,7 @@ def pair_sum(raw: Raw, a: int, b: int, limit: float, least_spaces: Integers, sca
 def compare_block(
     search: PairSearch, begin: int, nearest: Nearest, workspace: Workspace, passed: PassedPairs
 ) -> None:
-    """Offer to each other all pairs of a block and later ranks whose effort is below either limit."""
+    """Offer to each other all pairs of a block and later ranks below either limit."""
     # the block is the LANES ranks from ``begin`` on; passed: room for all pairs
     people, ranked, order, scale = search.people, search.ranked, search.order, search.scale
     kind = people.places.costs.dtype
@@ -243,7 +243,7 @@ def _block_limits(search: PairSearch, begin: int, lanes: int) -> Numbers:
 
 @compiled
 def offer_neighbors(search: PairSearch, ranks: Numbers, nearest: Nearest, workspace: Workspace) -> None:
-    """Offer neighbors to each other, so that all limits become low early."""
+    """Offer neighbors to each other: limits become low early."""
     # people with a requested list meet all longer ones, and the longest meet each other
     people, order, scale = search.people, search.order, search.scale
     kind = people.places.costs.dtype

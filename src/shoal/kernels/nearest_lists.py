@@ -10,7 +10,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Nearest(NamedTuple):
-    """Nearest others of each subject so far, [n, c], least effort first, ties by number."""
+    """Nearest others so far, [n, c], least effort first, ties by number."""
 
     partner: Numbers
     effort: Floats
@@ -21,7 +21,7 @@ class Nearest(NamedTuple):
 
 @compiled
 def accepts(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> Any:
-    """Whether j would enter the list of i at this effort, or at a lower bound of it."""
+    """Whether j enters the list of i at this effort, or a lower bound."""
     if not nearest.requested[i] or effort >= threshold:
         return False
     last = nearest.partner.shape[1] - 1
@@ -48,7 +48,7 @@ def offer(nearest: Nearest, i: int, j: int, effort: float, threshold: float) -> 
 
 @compiled
 def ceiling(nearest: Nearest, i: int, threshold: float) -> float:
-    """The largest effort that can enter the list of i."""
+    """The largest effort that can enter."""
     if not nearest.requested[i]:
         return 0.0
     last = nearest.partner.shape[1] - 1

@@ -1,7 +1,7 @@
-"""The nearest of one subject's raw samples to each sample of another, chunk by chunk (docs/bounds.md).
+"""The nearest of one subject's samples to each of another, chunk by chunk (docs/bounds.md).
 
-Consecutive samples lie near each other. Bounds on the cost of a chunk of a to each chunk of b show which few
-chunks of b contain the nearest samples.
+Consecutive samples lie near each other: bounds on the cost of a chunk of a to each of b show which few
+contain the nearest.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Candidates(NamedTuple):
-    """Chunks that may contain the nearest, by least cost; room for all chunks of one subject."""
+    """Chunks that may contain the nearest, by least cost."""
 
     chunk: Integers
     cost: Integers
@@ -43,9 +43,9 @@ def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
 def chunks_in_time(
     raw: Raw, a: int, chunk_of_a: int, b: int, begin: int, scale: Scale, candidates: Candidates
 ) -> tuple[int, int]:
-    """Find b's chunks that may contain the nearest sample, nearer in time than the cap, to any of a's chunk.
+    """Find b's chunks that may contain the nearest sample, within the cap in time, to any of a's chunk.
 
-    begin: all chunks of b before it are too early for this and later chunks of a. Returns the count, and the
+    begin: all chunks of b before it are too early for this and later chunks. Returns the count, and the
     next ``begin``. Ties are included.
     """
     per_cell, per_slot, half = scale
@@ -80,7 +80,7 @@ def chunks_in_time(
 def nearest_in_time(
     raw: Raw, i: int, b: int, candidates: Candidates, count: int, guess: int, scale: Scale
 ) -> tuple[Any, int]:
-    """Cost and row of the first of b's samples within the time cap with the least stretch from row i."""
+    """Cost and row of the first of b's samples within the time cap with the least stretch from i."""
     # guess: any row of b, or -1; row -1 = none, at a cost of 2 * half
     per_cell, per_slot, half = scale
     t, x, y = raw.t[i], raw.x[i], raw.y[i]
@@ -119,7 +119,7 @@ def nearest_in_time(
 
 @compiled
 def chunks_in_space(raw: Raw, a: int, chunk_of_a: int, b: int, scale: Scale, candidates: Candidates) -> int:
-    """Find b's chunks of places that may contain the nearest to any sample of a's chunk; return the count."""
+    """Find b's chunks of places that may contain the nearest to a's chunk; return the count."""
     per_cell, half = scale.per_cell, scale.half
     x_min, x_max, y_min, y_max = raw.chunks.bounds[raw.chunks.offsets[a] + chunk_of_a]
     hulls = raw.place_chunks.offsets[b]
@@ -167,7 +167,7 @@ def nearest_place(raw: Raw, i: int, b: int, candidates: Candidates, n: int, scal
 
 @compiled
 def raw_sum(raw: Raw, a: int, b: int, least_spaces: Integers, scale: Scale, limit: float) -> Any:
-    """Sum over a's raw samples of the least cost to any raw sample of b: Eq. 10 before division."""
+    """Sum over a's samples of the least cost to any of b: Eq. 10 before division."""
     # All boxes have one size. Stops early once the sum exceeds ``limit``. Beyond the cap in time only space
     # differs: the least is half plus the distance to b's nearest place, computed once for each place of a.
     # least_spaces: space for one number per place of a.

@@ -1,6 +1,6 @@
-"""How likely noisy observations, samples with Gaussian errors on each axis, are under each record.
+"""How likely observations with Gaussian errors are under each record.
 
-The cues are those of exact samples (`shoal.kernels.likelihood`), blurred.
+The cues of `shoal.kernels.likelihood`, blurred.
 """
 
 import math
@@ -27,7 +27,7 @@ _MOST_KEPT: Final = 4_096  # positions, of very large errors
 
 
 class Noise(NamedTuple):
-    """Standard deviations of an observation's errors, in slots and in cells on each axis."""
+    """Standard deviations, in slots and in cells on each axis."""
 
     slots: float
     cells: float
@@ -36,7 +36,7 @@ class Noise(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """An observation on the three axes: position, errors, and range of possible box sides."""
+    """Position, errors, and range of possible sides on each axis."""
 
     at: tuple[float, float, float]
     noise: tuple[float, float, float]
@@ -156,7 +156,7 @@ def _explain(
 
 @compiled
 def _place_cue(boxes: Integers, begin: int, end: int, seen: Numbers, noise: Noise, tables: Floats) -> float:
-    """Log density of observed places. No arrays go to another kernel in the loop: see ``_add_densities``."""
+    """No arrays go to another kernel in the loop: see ``_add_densities``."""
     cue, far, scale = 0.0, noise.most_deviations * noise.cells, noise.cells * math.sqrt(2.0)
     lows, highs, width = (0, 2, 3), (1, 4, 5), _table_width(noise.cells)
     for row in range(len(seen)):
@@ -223,7 +223,7 @@ def link_noisy_victims(
     rules: Floats,
     results: LinkResults,
 ) -> None:
-    """Fill ``results`` from observations [m, 3] in slots and cells; rules: float64 [rules, 4]."""
+    """Fill ``results`` from observations [m, 3]; rules: float64 [rules, 4]."""
     # Candidates are the records that explain all observations within the possible deviations. Whole records
     # are compared only for classes nearly as good as the best one (``MARGIN``); others have density
     # ``NOWHERE``.

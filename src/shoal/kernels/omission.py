@@ -1,9 +1,9 @@
-"""Choose samples of a class to leave out so that the boxes of the others shrink most.
+"""Leave out samples of a class so that the boxes of the others shrink most.
 
 Leaving out a sample costs its person's price, and a sample in a box costs the extents of the box, as in
-kernels/weighed_runs.py. Two steps alternate. Over time, exactly: the cheapest split into complete runs, with
-moments left out between them. Within a run: the outermost samples of one of six sides, west to last, are left
-out while that pays. tests/methods/test_omission_kernel.py compares the result with all possible choices.
+kernels/weighed_runs.py. Two steps alternate. Over time, exactly: the cheapest split into complete runs,
+with moments left out between. Within a run: the outermost samples of one of six sides are left out while
+that pays.
 """
 
 from typing import Any, Final, NamedTuple
@@ -35,7 +35,7 @@ _ATTEMPTS: Final = 3  # to raise a person's prices before all their samples must
 
 
 class OmissionGoal(NamedTuple):
-    """Desired boxes. weights: of extents; at_first: in the first turn; longest: maximum slots."""
+    """Desired boxes. weights: of extents; at_first: in the first turn; longest: slots."""
 
     weights: Weights
     at_first: Weights
@@ -53,7 +53,7 @@ def runs_with_gaps(
     longest: int,
     box_of: Integers,
 ) -> Any:
-    """Split samples into complete runs with moments left out between them; return the least cost."""
+    """Split samples into complete runs with gaps; return the least cost."""
     # t, x, y, owner: [m] samples of all k people by ascending time. prices: [k] of a sample left out.
     # longest: maximum slots of a run. box_of: [m] is set to the number of each sample's run, from the latest,
     # or to NONE.
@@ -226,7 +226,7 @@ def _fill(columns: Integers, owner: Integers, prices: Integers, weights: Weights
 def choose_boxes_at_prices(
     columns: Integers, owner: Integers, prices: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at these prices, alternating both steps; return the total cost."""
+    """Choose boxes at these prices; return the total cost."""
     # columns: [3, m] x, y, t, t ascending; owner: [m] in 0..k-1; box_of: [m], NONE where left out
     m = len(owner)
     trial, included, best = np.empty(m, dtype=np.int64), np.ones(m, dtype=np.bool_), IMPOSSIBLE
@@ -269,7 +269,7 @@ def choose_boxes_at_prices(
 def choose_boxes(
     columns: Integers, owner: Integers, price: int, most: Integers, wish: OmissionGoal, box_of: Integers
 ) -> Any:
-    """Choose boxes for a class at this price of a sample; return the total cost at that price."""
+    """Choose boxes at this price of a sample; return the total cost."""
     # Prices of people who lose more than ``most`` rise, finally so high that all their samples stay.
     k, m = len(most), len(owner)
     box_of[:] = 0

@@ -1,4 +1,4 @@
-"""Records that pass nearest to known points at their times, in straight lines between their points."""
+"""Records that pass nearest to known points at their times, in straight lines."""
 
 import math
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ N_SUMS: Final = 3
 
 
 class Lines(NamedTuple):
-    """Polylines through points ascending in t; line i owns offsets[i] to offsets[i + 1]. Seconds, meters."""
+    """Line i has points offsets[i] to offsets[i + 1], ascending. Seconds, meters."""
 
     offsets: Integers
     t: Floats
@@ -22,7 +22,7 @@ class Lines(NamedTuple):
 
 
 class KnownPoints(NamedTuple):
-    """Victim v has known points offsets[v] to offsets[v + 1]. own_record: int64 [v] the correct record."""
+    """Victim v has points offsets[v] to offsets[v + 1]. own_record: int64 [v]."""
 
     offsets: Integers
     t: Floats
@@ -33,7 +33,7 @@ class KnownPoints(NamedTuple):
 
 @compiled
 def distance_at_time(lines: Lines, record: int, t: float, x: float, y: float) -> tuple[float, bool]:
-    """Meters from a record to a point at its time, and whether the record exists then."""
+    """Meters from a record at a time, and whether it exists then."""
     # it stands still before and after; of several points at one time the nearest counts
     begin, end = lines.offsets[record], lines.offsets[record + 1]
     after = first_not_below(lines.t, begin, end, t)
@@ -66,7 +66,7 @@ def _distance_sums(lines: Lines, record: int, victims: KnownPoints, victim: int,
 
 @compiled
 def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) -> None:
-    """Fill chances [v, 3]: to be right when naming one of the records with the least of each sum."""
+    """Fill chances [v, 3]: to be right with a record of the least sum."""
     n_records = len(lines.offsets) - 1
     sums, own_sums, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)

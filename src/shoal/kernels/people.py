@@ -1,4 +1,4 @@
-"""Samples, places and active hours of all people, as the pair search uses them (docs/bounds.md)."""
+"""Samples, places and hours of all people, for the pair search (docs/bounds.md)."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Places(NamedTuple):
-    """Places of all subjects: cells if few are in use, else squares of several cells."""
+    """Cells if few are in use, else squares of several."""
 
     costs: Numbers  # [P, P] least spatial cost between two places, at most half
     x: Integers  # [P] lower corners
@@ -23,7 +23,7 @@ class Places(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """Active times of subjects, in bins of 1 << shift slots from first_t on."""
+    """Active times, in bins of 1 << shift slots from first_t on."""
 
     first_t: int
     shift: int
@@ -35,7 +35,7 @@ class Hours(NamedTuple):
 
 
 class People(NamedTuple):
-    """Everything that is known of all people."""
+    """Everything about all people."""
 
     raw: Raw
     places: Places
@@ -44,7 +44,7 @@ class People(NamedTuple):
 
 @compiled
 def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbers) -> None:
-    """Set seen[row, column] to 1 for the cell of each sample, counted from the first x and y."""
+    """Set seen[row, column] to 1 for each sample's cell, from the first x and y."""
     for i in range(len(x)):
         seen[x[i] - first_x, y[i] - first_y] = 1
 
@@ -62,7 +62,7 @@ def look_up_cells(
 def distinct_within_subjects(
     offsets: Integers, number: Numbers, count: int
 ) -> tuple[Numbers, Integers, Numbers, Numbers]:
-    """Distinct values of ``number`` within each subject, in order of first appearance."""
+    """Distinct values within each subject, in order of first appearance."""
     # returns each sample's index [m], offsets [n + 1], the values, and the samples with each
     n, m = len(offsets) - 1, len(number)
     local = np.empty(m, dtype=np.int32)
@@ -87,7 +87,7 @@ def distinct_within_subjects(
 
 @compiled
 def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: int, costs: Numbers) -> None:
-    """Fill costs[p, q] with the least spatial cost between cells of squares p and q, at most ``half``."""
+    """Fill costs[p, q] with the least spatial cost between squares, at most ``half``."""
     for p in range(len(row)):
         for q in range(len(row)):
             wide, high = abs(row[p] - row[q]), abs(column[p] - column[q])
@@ -97,7 +97,7 @@ def gap_costs(row: Integers, column: Integers, side: int, per_cell: int, half: i
 
 @compiled
 def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
-    """[n, 3] the lower median of each subject's t, x and y. t ascends within each."""
+    """[n, 3] the lower median of each subject's t, x and y. t ascends."""
     n = len(offsets) - 1
     medians = np.empty((n, 3), dtype=np.int64)
     for i in range(n):
@@ -111,7 +111,7 @@ def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> 
 
 @compiled
 def least_costs_to_people(offsets: Integers, distinct: Numbers, costs: Numbers, least: Numbers) -> None:
-    """Fill least[i, c] with the minimum of costs[:, c] over the places of subject i."""
+    """Fill least[i, c] with the minimum of costs[:, c] over subject i's places."""
     for i in range(len(offsets) - 1):
         least[i] = costs[distinct[offsets[i]]]
         for position in range(offsets[i] + 1, offsets[i + 1]):

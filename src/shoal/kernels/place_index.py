@@ -1,4 +1,4 @@
-"""An index that finds the boxes that contain a place: levels of rectangles of similar size, in tiles.
+"""Find the boxes that contain a place: levels of similar rectangles, in tiles.
 
 A rectangle belongs to the tile of its lower corner; a few tiles hold all that can reach a cell.
 """
@@ -15,7 +15,7 @@ _FEW_TILES = 1 << 12
 
 
 class Tiles(NamedTuple):
-    """Square tiles of the plane at each level, finer for smaller rectangles."""
+    """Square tiles at each level, finer for smaller rectangles."""
 
     west: int  # the least corner of all
     south: int
@@ -28,7 +28,7 @@ class Tiles(NamedTuple):
 
 
 class PlaceTiles(NamedTuple):
-    """Rectangles [b, 4] in tiles; [b] their record and repeats; 32 bits if they fit."""
+    """Rectangles [b, 4] in tiles; [b] record and repeats."""
 
     tiles: Tiles
     rectangles: Integers
@@ -37,7 +37,7 @@ class PlaceTiles(NamedTuple):
 
 
 class BoxTiles(NamedTuple):
-    """Boxes [b, 6] in tiles, by start within each, and [b] their records."""
+    """Boxes [b, 6] in tiles, by start within each, and [b] records."""
 
     tiles: Tiles
     boxes: Integers
@@ -98,7 +98,7 @@ def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
 
 @compiled
 def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> int:
-    """File boxes [b, 6] by tile, equal neighbors of a record once with a count; return the rectangles."""
+    """File boxes [b, 6] by tile, equal neighbors of a record once with a count."""
     order, offsets = _order_in(places.tiles, boxes), places.tiles.offsets
     n, begin = 0, 0
     for tile in range(len(offsets) - 1):
@@ -125,7 +125,7 @@ def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> i
 
 @compiled
 def fill_box_tiles(boxes: Integers, record: Integers, areas: BoxTiles) -> None:
-    """Fill the tiles with boxes [b, 6] in ascending order of start."""
+    """Fill the tiles with boxes [b, 6] by start."""
     order, offsets = _order_in(areas.tiles, boxes), areas.tiles.offsets
     for tile in range(len(offsets) - 1):
         for place in range(offsets[tile], offsets[tile + 1]):
@@ -140,7 +140,7 @@ def fill_box_tiles(boxes: Integers, record: Integers, areas: BoxTiles) -> None:
 
 @compiled
 def rows_during(areas: BoxTiles, tile: int, first: int, last: int) -> tuple[int, int]:
-    """Begin and end of the rows of a tile that may overlap the slots from first to last."""
+    """The rows of a tile that may overlap the slots from first to last."""
     begin, end = areas.tiles.offsets[tile], areas.tiles.offsets[tile + 1]
     low, high = begin, end
     while low < high:

@@ -1,4 +1,4 @@
-"""Which records contain places known without times, and how often; a person's most visited cells."""
+"""Records that contain places without times; a person's most visited cells."""
 
 import math
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ N_SCORES: Final = 4
 
 
 class VisitedPlaces(NamedTuple):
-    """Places of each victim, cells offsets[v] to offsets[v + 1], and the correct record."""
+    """Cells offsets[v] to offsets[v + 1] of each victim, and the correct record."""
 
     offsets: Integers
     cells: Integers  # int64 [m, 2], distinct
@@ -23,7 +23,7 @@ class VisitedPlaces(NamedTuple):
 
 
 class IndexedRecords(NamedTuple):
-    """Distinct records of boxes in an index over places."""
+    """Distinct records over places."""
 
     places: PlaceTiles
     lengths: Integers  # [c], boxes of each record, at least 1
@@ -31,14 +31,14 @@ class IndexedRecords(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """A visit's value for a record: log(1 + visits * visit), log(1 + share of visits * share)."""
+    """A visit's value: log(1 + visits * visit), log(1 + share of visits * share)."""
 
     visit: float  # inverse of the expected visits at a place absent from the record
     share: float  # the same for shares of visits
 
 
 class PlaceResults(NamedTuple):
-    """For each victim: records that contain all its places, whether its record does, and chances."""
+    """For each victim: records with all its places, whether its own is, and chances."""
 
     candidates: Integers
     own_fits: Integers
@@ -49,7 +49,7 @@ class PlaceResults(NamedTuple):
 def add_expected_visits(
     records: IndexedRecords, x: int, y: int, even: Floats, hull: Floats, now: Integers
 ) -> int:
-    """Add the expected visits to a cell; write the records with any to ``now`` and return their number."""
+    """Add the expected visits to a cell; write records with any to ``now`` and return their number."""
     tiles, n_now, sizes = records.places.tiles, 0, records.sizes
     rectangles, owners, often = records.places.rectangles, records.places.record, records.places.often
     at_x, at_y = x - tiles.west, y - tiles.south
@@ -94,7 +94,7 @@ def _count_best(scores: Floats, touched: Integers, sizes: Integers, own_class: i
 
 @compiled
 def link_places(victims: VisitedPlaces, records: IndexedRecords, gains: Gains, results: PlaceResults) -> None:
-    """Fill ``results``: which records contain each victim's places, and the chances of the scores."""
+    """Fill ``results``: records with each victim's places, and chances."""
     n_records = len(records.sizes)
     even, hull = np.zeros(n_records), np.zeros(n_records)
     places_held, scores = np.zeros(n_records, dtype=np.int64), np.zeros((n_records, N_SCORES))
@@ -134,7 +134,7 @@ def link_places(victims: VisitedPlaces, records: IndexedRecords, gains: Gains, r
 def top_places(
     offsets: Integers, x: Integers, y: Integers, most: int, cells: Integers, counts: Integers
 ) -> None:
-    """Fill cells [n, most, 2] with each person's cells with most samples, the first of equals, by x and y."""
+    """Fill cells [n, most, 2] with each person's most visited cells; ties by x and y."""
     for person in range(len(counts)):
         first, end = offsets[person], offsets[person + 1]
         counts[person] = 0

@@ -1,6 +1,6 @@
-"""Bounds on presence: chances of records in regions and zones, trips between zones, hours of the day.
+"""Bounds on presence: regions, zones, trips between zones, hours of the day.
 
-Sums follow the order of the rows whatever the number of threads, so results do not depend on it.
+Sums follow the rows, so results do not depend on the number of threads.
 """
 
 import math
@@ -29,7 +29,7 @@ class Windows(NamedTuple):
 
 
 class Raster(NamedTuple):
-    """Edges of columns and of rows in meters, ascending, and the side of a cell in meters."""
+    """Edges of columns and rows in meters, ascending, and a cell's side."""
 
     x_m: Floats
     y_m: Floats
@@ -71,7 +71,7 @@ def chances_in(
     chances: Floats,
     counts: Integers,
 ) -> None:
-    """Fill the chance that each record of a part is in each window: chances [w, records]."""
+    """Fill chances [w, records] that each record is in each window."""
     # 0 where no box touches; counts: [2, w], incremented by records certainly and possibly inside
     hull = np.empty(6, dtype=np.int64)
     for record in range(len(offsets) - 1):
@@ -134,7 +134,7 @@ def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tup
 
 @compiled
 def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts: Floats) -> None:
-    """Fill counts [3, zones] with the certain, the expected and the possible visitors of a part's records."""
+    """Fill counts [3, zones] with certain, expected and possible visitors."""
     columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
     east, north = np.empty(columns), np.empty(rows)
     absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
@@ -193,7 +193,7 @@ def _seconds_until(moment: float, hour: int) -> float:
 
 @compiled
 def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floats) -> Any:
-    """Add to counts [3, 24], by hour of day: intervals wholly inside, sum of shares, touching intervals."""
+    """Add to counts [3, 24]: intervals wholly inside, sum of shares, touching intervals."""
     for i in range(len(t_start)):
         start, end = t_start[i] * slot_s, t_end[i] * slot_s
         hour = int(start) // _HOUR_S

@@ -1,4 +1,4 @@
-"""Trajectories as functions of time: interpolated positions, and range queries around another trajectory."""
+"""Trajectories as functions of time: range queries around another trajectory."""
 
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ def stays_near(
 def count_near(
     lines: Lines, regions: Lines, queries: Queries, begin: int, end: int, sometime: Integers, always: Integers
 ) -> None:
-    """Count, for queries begin to end, the lines inside the region at some time, and at all times."""
+    """Count the lines inside the region at some time, and at all times."""
     for q in range(begin, end):
         for i in range(len(lines.offsets) - 1):
             if (
@@ -99,7 +99,7 @@ def count_near(
 
 @compiled
 def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distances: Floats) -> None:
-    """Fill distances [m] from each raw point to its line's record at that time, nan if it has no position."""
+    """Fill distances [m] to each raw point's record at that time, or nan."""
     for i in range(len(record_of)):
         record = record_of[i]
         if record < 0:

@@ -1,8 +1,8 @@
-"""Local search over classes: people swap, move, and leave full classes for new ones; expensive classes close.
+"""Local search over classes: people swap, move, and leave for new classes; expensive ones close.
 
-Decisions depend only on exact integer costs and, of equals, on the order of people, so results are
-reproducible. A bound selects the changes to compute: a person's cost in a class is at least the cost of its
-samples with the worst companion there, by nearest places and times (``companion_cost_bound``).
+Decisions depend only on exact integer costs and, of equals, on the order of people. A bound selects
+changes: a person's cost is at least that of its samples with the worst companion there, by nearest places
+and times (``companion_cost_bound``).
 """
 
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ class Classes(NamedTuple):
 
 
 class CostMemo(NamedTuple):
-    """Known costs of groups of people: both sides of a swap ask for the same groups."""
+    """Costs of groups: both sides of a swap ask for the same."""
 
     marks: Integers  # [n] random bits of each person; a group's mark is the exclusive or of its members'
     groups: Integers  # [m] mark in each place, 0 = none; m is a power of 2, more than needed
@@ -42,7 +42,7 @@ class CostMemo(NamedTuple):
 
 
 class Regrouping(NamedTuple):
-    """Inputs of a search, its workspace and memo."""
+    """Inputs, workspace and memo of a search."""
 
     tracks: Tracks
     squares: Squares  # of the tracks
@@ -54,7 +54,7 @@ class Regrouping(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """The most promising changes for one person: swap partner (or _NOBODY) and target class."""
+    """The best changes for one person: swap partner (or _NOBODY) and target class."""
 
     gain: Integers
     other: Integers
@@ -97,7 +97,7 @@ def _place_of(memo: CostMemo, mark: int) -> Any:
 
 @compiled
 def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
-    """Cost of a class of these people, 0 if empty; above ``limit`` it may be IMPOSSIBLE."""
+    """Cost of a class, 0 if empty; above ``limit`` it may be IMPOSSIBLE."""
     if len(chosen) == 0:
         return 0
     memo, mark = search.memo, 0
@@ -308,7 +308,7 @@ def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int)
 
 @compiled
 def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
-    """Change the classes until no examined change makes them cheaper, or the allowance is spent."""
+    """Change the classes until no change makes them cheaper, or the allowance is spent."""
     # allowance: most costs of classes to compute, checked before each person; returns their number
     n, clock, spent = len(classes.of), 1, 0
     back = np.empty(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Shortest paths through a graph with symmetric lengths, by resumable Dijkstra searches."""
+"""Shortest paths with symmetric lengths, by resumable Dijkstra searches."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Edges(NamedTuple):
-    """Edges of n nodes in both directions; node i has offsets[i] to offsets[i + 1]. to: int32 targets."""
+    """Both directions; node i has offsets[i] to offsets[i + 1]. to: int32."""
 
     offsets: Integers
     to: Numbers
@@ -17,7 +17,7 @@ class Edges(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """A graph's distances: the length of an edge where it counts directly, else of the shortest path."""
+    """The length of an edge where it counts directly, else of the shortest path."""
 
     direct: Edges  # all edges
     needed: Edges  # edges that shortest paths use
@@ -25,7 +25,7 @@ class Distances(NamedTuple):
 
 
 class Searches(NamedTuple):
-    """Several simultaneous searches, one a row; [s, n] each."""
+    """Simultaneous searches, one a row; [s, n]."""
 
     value: Floats  # final distance from the search's node, inf = unknown
     away: Floats  # the shortest path so far
@@ -36,7 +36,7 @@ class Searches(NamedTuple):
 
 @compiled
 def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
-    """Both directions of edges that lead only to later nodes, node by node."""
+    """Both directions of edges that lead only to later nodes."""
     n = len(counts)
     offsets = np.zeros(n + 1, dtype=np.int64)
     edge = 0
@@ -61,7 +61,7 @@ def symmetric_edges(counts: Integers, to: Numbers, length: Floats) -> Edges:
 
 @compiled
 def components(edges: Edges) -> Integers:
-    """Connected components, numbered by their first nodes."""
+    """Components, numbered by their first nodes."""
     n = len(edges.offsets) - 1
     component, waiting, count = np.full(n, -1), np.empty(n, dtype=np.int64), 0
     for first in range(n):
@@ -81,7 +81,7 @@ def components(edges: Edges) -> Integers:
 
 @compiled
 def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, Numbers, Floats]:
-    """The edges of nodes begin to end that no path of two edges undercuts, the shortest first."""
+    """The edges of nodes begin to end that no path of two edges undercuts, by length."""
     # Counts, targets, lengths. A dropped edge is longer than a path of remaining edges.
     counts = np.zeros(end - begin, dtype=np.int64)
     room = edges.offsets[end] - edges.offsets[begin]
@@ -105,7 +105,7 @@ def shortest_path_edges(edges: Edges, begin: int, end: int) -> tuple[Integers, N
 
 @compiled
 def begin_search(distances: Distances, searches: Searches, row: int, node: int) -> None:
-    """Begin a search from this node; edges that count directly are known at once."""
+    """Begin a search; edges that count directly are known at once."""
     searches.value[row] = np.inf
     searches.away[row] = np.inf
     searches.place[row] = -1
@@ -127,7 +127,7 @@ def search_radius(searches: Searches, row: int) -> float:
 
 @compiled
 def settle_next(distances: Distances, searches: Searches, row: int) -> int:
-    """Return the next node of a search; its distance is now final."""
+    """The next node of a search; its distance is final."""
     away, waiting, place = searches.away[row], searches.waiting[row], searches.place[row]
     node = waiting[0]
     searches.size[row] -= 1
@@ -172,7 +172,7 @@ def empty_searches(count: int, n: int) -> Searches:
 
 @compiled
 def distances_among(distances: Distances, nodes: Integers) -> Floats:
-    """[m, m] the distances between these nodes."""
+    """[m, m] distances between these nodes."""
     searches = empty_searches(1, len(distances.direct.offsets) - 1)
     matrix, value = np.zeros((len(nodes), len(nodes))), searches.value[0]
     for i in range(len(nodes)):
@@ -186,7 +186,7 @@ def distances_among(distances: Distances, nodes: Integers) -> Floats:
 
 @compiled
 def distances_from(distances: Distances, begin: int, end: int) -> Floats:
-    """[end - begin, n] the distances from these nodes to all."""
+    """[end - begin, n] distances to all."""
     n = len(distances.direct.offsets) - 1
     rows, searches = np.empty((end - begin, n)), empty_searches(1, n)
     for node in range(begin, end):

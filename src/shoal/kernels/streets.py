@@ -1,4 +1,4 @@
-"""Street graphs as arrays: the nearest place on an edge for a point, and bounded shortest paths."""
+"""Street graphs as arrays: nearest places on edges, and bounded paths."""
 
 import heapq
 import math
@@ -11,7 +11,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Roads(NamedTuple):
-    """A street graph. Node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]]."""
+    """Node i has edges adjacent[adjacent_offsets[i] : adjacent_offsets[i + 1]]."""
 
     u: Integers  # [e], with v the ends of an edge
     v: Integers
@@ -23,7 +23,7 @@ class Roads(NamedTuple):
 
 @compiled
 def node_distances(roads: Roads, source: int, bound_m: float, distances: Floats) -> None:
-    """Fill distances [n] with path lengths from a node to all nodes, inf beyond the bound (Dijkstra)."""
+    """Fill distances [n] with path lengths from a node, inf beyond the bound (Dijkstra)."""
     distances[:] = np.inf
     distances[source] = 0.0
     waiting = [(0.0, source)]
@@ -38,7 +38,7 @@ def node_distances(roads: Roads, source: int, bound_m: float, distances: Floats)
 
 
 class Pieces(NamedTuple):
-    """Straight pieces of all edges. from_share, to_share: [p] their ends as shares of the edge, 0 to 1."""
+    """Straight pieces of edges. from_share, to_share: [p] 0 to 1 of the edge."""
 
     edge: Integers
     x0: Floats
@@ -50,7 +50,7 @@ class Pieces(NamedTuple):
 
 
 class Raster(NamedTuple):
-    """Cells over all pieces, row by row; cell c lists the pieces listed[offsets[c] : offsets[c + 1]]."""
+    """Cells row by row; cell c lists listed[offsets[c] : offsets[c + 1]]."""
 
     x_min: float  # with y_min the lower corner
     y_min: float
@@ -61,7 +61,7 @@ class Raster(NamedTuple):
 
 
 class NearestPlaces(NamedTuple):
-    """Nearest place of each point: its edge, -1 = none; share along it, 0 to 1; distance in meters."""
+    """Of each point: edge, -1 = none; share along it; distance in meters."""
 
     edge: Integers
     share: Floats
@@ -70,7 +70,7 @@ class NearestPlaces(NamedTuple):
 
 @compiled
 def list_pieces(pieces: Pieces, raster: Raster) -> None:
-    """Set raster.offsets if ``listed`` is empty, which gives its length; else set raster.listed."""
+    """Set raster.offsets if ``listed`` is empty; else set raster.listed."""
     x_min, y_min, cell_m, across, offsets, listed = raster
     counting = len(listed) == 0
     for piece in range(len(pieces.edge)):
@@ -97,7 +97,7 @@ def list_pieces(pieces: Pieces, raster: Raster) -> None:
 def nearest_places(
     x: Floats, y: Floats, most_m: float, pieces: Pieces, raster: Raster, nearest: NearestPlaces
 ) -> None:
-    """Fill each point's nearest place on an edge; edge -1, distance inf beyond ``most_m``."""
+    """Nearest places on edges; edge -1, distance inf beyond ``most_m``."""
     # in rings of cells: all beyond ring r is more than r - 1 cells away; the first of equal edges
     x_min, y_min, cell_m, across, offsets, listed = raster
     edge, share, distance = nearest

@@ -1,8 +1,8 @@
-"""Sample and fingerprint stretch over plain arrays (Gramaglia and Fiore 2015, Eq. 1-10).
+"""Sample and fingerprint stretch (Gramaglia and Fiore 2015, Eq. 1-10).
 
-All sums are in units of 1 / (2 * half) of the total stretch and integers for snapped data, so ties are exact.
-Arrays are ordered by start time: each search begins at the nearest time and stops where time alone costs more
-than the best.
+Sums are in units of 1 / (2 * half) of the total stretch and integers for snapped data, so ties are exact.
+Arrays are ordered by start: a search begins at the nearest time and stops where time alone costs more than
+the best.
 """
 
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Scale(NamedTuple):
-    """Cost of a cell and of a slot of stretch, and half, the maximum cost of space or time."""
+    """Cost of a cell and of a slot, and half, the maximum of space or time."""
 
     per_cell: float
     per_slot: float
@@ -22,7 +22,7 @@ class Scale(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Boxes of one fingerprint in canonical order, [m] each."""
+    """Boxes of a fingerprint in canonical order, [m] each."""
 
     t_start: Numbers
     t_end: Numbers
@@ -37,14 +37,14 @@ CHUNK: Final = 32  # consecutive samples or places per hull; they lie near each 
 
 
 class Hulls(NamedTuple):
-    """Rectangles around every CHUNK samples, or places, of subject i: offsets[i] to offsets[i + 1]."""
+    """Rectangles around every CHUNK samples, or places: offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
     bounds: Integers  # [c, 4], least and greatest x, least and greatest y
 
 
 class Raw(NamedTuple):
-    """Raw samples of all subjects, ordered by (t, x, y) within each."""
+    """Raw samples, by (t, x, y) within each subject."""
 
     offsets: Integers  # subject i owns rows offsets[i] to offsets[i + 1]
     t: Integers
@@ -76,7 +76,7 @@ def _space_to(around: tuple[Any, Any, Any, Any], a: Samples, i: int, n_a: int, n
 def _nearest_box(
     a: Samples, i: int, n_a: int, b: Samples, near: int, n_b: int, least_space: Any, scale: Scale
 ) -> tuple[int, Any]:
-    """Position and cost (times n_a + n_b) of the first of b's boxes with the least stretch from a's box i."""
+    """(Position, cost times n_a + n_b) of the first of b's boxes with the least stretch."""
     # near: the first position in b whose start is not before that of box i. least_space: lower bound of the
     # spatial cost, times n_a + n_b. The search runs both ways from ``near`` until a bound on the cost of all
     # further boxes reaches the best so far. With H the length of the hull in time, the cost is n_a (H - d_a)
@@ -122,7 +122,7 @@ def _nearest_box(
 
 @compiled
 def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> tuple[Integers, Numbers]:
-    """Position and cost (times n_a + n_b) of b's first box with the least stretch from each box of a."""
+    """(Position, cost times n_a + n_b) of b's first box with the least stretch from each of a's."""
     chosen = np.empty(len(a.t_start), dtype=np.int64)
     cost = np.empty(len(a.t_start), dtype=a.t_start.dtype)
     around_b = _surrounding_box(b)
@@ -138,7 +138,7 @@ def nearest_boxes(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale) -> t
 
 @compiled
 def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: float) -> Any:
-    """Sum over a's boxes of the least cost to any box of b, times n_a + n_b: Eq. 10 before division."""
+    """Sum over a's boxes of the least cost to any of b, times n_a + n_b: Eq. 10 before division."""
     # stops early above ``limit``
     total = 0 * scale.half
     around_b = _surrounding_box(b)
@@ -154,7 +154,7 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
 
 @compiled
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
-    """Fingerprint stretch, times 2 * half, of two groups; of equal lengths the larger direction counts."""
+    """Fingerprint stretch, times 2 * half; of equal lengths the larger direction counts."""
     # efforts above ``ceiling`` may be inexact
     total = 0 * scale.half
     m_a, m_b = len(a.t_start), len(b.t_start)

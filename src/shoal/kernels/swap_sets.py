@@ -1,7 +1,7 @@
-"""SwapLocations: clusters of trajectories (Sec. 7.1.1) and their swap sets (Alg. 3, lines 3 to 13).
+"""SwapLocations: clusters (Sec. 7.1.1) and swap sets (Alg. 3, lines 3 to 13).
 
-Clusters are groups of k nodes of a graph, each begun with the closest available pair. Searches stop where all
-farther nodes add more than the best so far.
+Clusters are k nodes of a graph, begun with the closest available pair. Searches stop where all farther
+nodes add more than the best.
 """
 
 import math
@@ -26,7 +26,7 @@ _SLACK: Final = 1 - 1e-9  # on bounds, for rounding
 
 @compiled
 def form_groups(distances: Distances, k: int, available: Flags) -> Integers:
-    """[groups, k]: the closest available pair, then the nodes that add the least distance."""
+    """[groups, k]: the closest available pair, then the nodes that add least."""
     # the first of equals; used nodes are cleared in ``available``
     n = len(available)
     searches = empty_searches(k, n)
@@ -125,12 +125,11 @@ def form_swap_sets(
     used: Flags,
     sets: Integers,
 ) -> int:
-    """Form a cluster's swap sets: for each triple of the leader, one unswapped triple of every other member.
+    """For each triple of the leader, one unswapped triple of every other member.
 
-    members: positions of its trajectories, the leader first; the others follow in this order. Fills sets [at
-    least the leader's length, members], rows of triples, the leading one first, and used [m], triples in
-    sets; returns the number of sets. Each triple has the least sum of hypot(dx, dy) / R^s + |dt| / R^t to
-    those collected before, the first of equals.
+    members: the leader first, in this order. Fills sets [at least the leader's length, members], rows of
+    triples, the leading one first, and used [m]; returns the number of sets. Each triple has the least sum
+    of hypot(dx, dy) / R^s + |dt| / R^t to those collected before, the first of equals.
     """
     offsets, t, x, y = lines
     n_sets = 0

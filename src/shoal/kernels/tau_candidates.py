@@ -1,8 +1,7 @@
-"""Which records fit all samples seen of a person in one interval (Gramaglia et al. 2017, Sec. II-B).
+"""Records that fit all samples seen in one interval (Gramaglia et al. 2017, Sec. II-B).
 
-A record fits when its boxes contain all samples seen in the interval, and each of its boxes that lies wholly
-inside the interval contains one of them: the attacker follows the person without a gap, so a box at a time
-without a sample rules a record out.
+Each box that lies wholly inside the interval must contain one of them: the attacker follows the person
+without a gap.
 """
 
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Records(NamedTuple):
-    """Records of boxes, and the same boxes in an index over time, as in CoverIndex."""
+    """Boxes of records, and an index over time."""
 
     offsets: Integers  # record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers  # [b, 6] as BOX_COLUMNS, in any order within a record
@@ -34,7 +33,7 @@ class Records(NamedTuple):
 
 
 class FollowedVictims(NamedTuple):
-    """Samples seen of each victim in one or more windows of time."""
+    """Samples of each victim in windows of time."""
 
     window_offsets: Integers  # victim v was followed in windows window_offsets[v] to window_offsets[v + 1]
     begins: Integers  # first slot of each window
@@ -46,7 +45,7 @@ class FollowedVictims(NamedTuple):
 
 
 class SampleAnswers(NamedTuple):
-    """Whether records contain the sample that is asked about."""
+    """Whether records contain the sample in question."""
 
     by_all: Integers  # [v], whether any records fit and all of them contain it
     by_named: Integers  # [v, rules], whether the record named by each rule does
@@ -76,7 +75,7 @@ def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: I
 
 @compiled
 def tau_candidates(records: Records, seen: Integers, start: int, end: int, candidates: Integers) -> int:
-    """List the records that fit the samples seen in [start, end), at least one; return their number."""
+    """List the records that fit [start, end); return their number."""
     t, x, y = seen[0, 0], seen[0, 1], seen[0, 2]
     looked_at = np.zeros(len(records.offsets) - 1, dtype=np.bool_)
     samples_held = np.empty(len(seen), dtype=np.int64)
@@ -137,7 +136,7 @@ def link_followed_victims(
     results: LinkResults,
     answers: SampleAnswers,
 ) -> None:
-    """Fill ``results`` and ``answers``: which records fit, and which record each rule names."""
+    """Fill ``results`` and ``answers``: which records fit, and which one rules name."""
     # rules: weights of the cues; if no record fits, those that contain most samples are scored
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts

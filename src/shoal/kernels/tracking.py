@@ -1,7 +1,7 @@
-"""Cluster similar swapped records, and join their points into tracks that one body could follow.
+"""Cluster similar swapped records, and join points into tracks of one body.
 
-Records are compared at equal shares of their points. Tracks are an assignment of least cost of points to
-followers (Gruteser and Hoh 2005).
+Records are compared at equal shares of their points. Tracks are a least-cost assignment of followers
+(Gruteser and Hoh 2005).
 """
 
 import math
@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # relative tolerance, far above the rounding of some dozens of
 
 @compiled
 def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: int) -> Floats:
-    """[r, shares, 3]: t, x, y of each record at equal shares of its points, interpolated linearly."""
+    """[r, shares, 3]: t, x, y at equal shares of a record's points, interpolated."""
     n = len(offsets) - 1
     outlines = np.empty((n, shares, 3))
     for record in range(n):
@@ -35,7 +35,7 @@ def make_outlines(offsets: Integers, t: Floats, x: Floats, y: Floats, shares: in
 
 @compiled
 def outline_difference(outlines: Floats, a: int, b: int, at_most: float, per_s: float, per_m: float) -> float:
-    """Mean difference: seconds * per_s + meters * per_m; infinite once it must exceed ``at_most``."""
+    """Mean of seconds * per_s + meters * per_m; infinite once above ``at_most``."""
     shares = outlines.shape[1]
     most = at_most * shares
     total = 0.0
@@ -84,11 +84,10 @@ def _insert(a: int, b: int, value: float, names: Integers, values: Floats) -> No
 def find_most_similar(
     outlines: Floats, kind: Integers, per_s: float, per_m: float, names: Integers, values: Floats
 ) -> None:
-    """Fill names and values [r, l]: for each record the l least different ones of its kind, the least first.
+    """Fill names and values [r, l]: each record's l least different ones of its kind.
 
-    Ties go to the lower number. If there are fewer: -1 and infinity. Outlines differ on average by at least
-    the difference of their means, so records are examined outward along one axis of the means until that axis
-    alone rules out the rest.
+    Ties go to the lower number. Else -1 and infinity. Outlines differ by at least the difference of their
+    means, so the search goes outward along one axis of them.
     """
     most = names.shape[1] - 1
     names[:] = -1
@@ -136,7 +135,7 @@ def _closest(outlines: Floats, names: Integers, members: Integers, cluster: Inte
 def form_clusters(
     outlines: Floats, names: Integers, values: Floats, size: int, per_s: float, per_m: float
 ) -> Integers:
-    """int64 [r]: a cluster of about ``size`` for each record."""
+    """int64 [r]: clusters of about ``size``."""
     # Records are taken by their smallest difference. Each adds the free records with the least mean
     # difference from its members. Remaining records join the cluster of their most similar record.
     cluster = np.full(len(outlines), -1, dtype=np.int64)
@@ -204,7 +203,7 @@ def _link_costs(
 
 
 class Search(NamedTuple):
-    """A search for the least augmenting path. Columns: n points, free ends, an extra end of each point."""
+    """The least augmenting path. Columns: n points, free ends, an extra end of each point."""
 
     price: Floats  # [columns]
     own_price: Floats  # [n]
@@ -330,7 +329,7 @@ def _augment(cost: Floats, tracks: int, dear: float, start: int, search: Search)
 
 @compiled
 def assign_followers(cost: Floats, tracks: int) -> Integers:
-    """int64 [n]: the follower of each point, -1 = the last of its track, in the assignment of least sum."""
+    """int64 [n]: each point's follower, -1 = last of its track, at the least sum."""
     # cost: [n, band] of point i and point i + 1 + column. No point follows two, at most ``tracks`` ends are
     # free, and each further end costs more than all links. Shortest augmenting paths with prices.
     n, band = cost.shape
@@ -360,7 +359,7 @@ def assign_followers(cost: Floats, tracks: int) -> Integers:
 
 @compiled
 def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> Integers:
-    """int64 [n]: the track of each point, for points in ascending time."""
+    """int64 [n]: the track of each point, in ascending time."""
     # first by distance, then ``rounds`` times by speed and heading of the current links
     n = len(t)
     following, preceding = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
@@ -375,13 +374,13 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
 
 @compiled
 def band_width(n: int, tracks: int) -> int:
-    """Maximum number of later points that may follow a point."""
+    """How many later points may follow."""
     return min(max(n - 1, 1), 8 * tracks + 8)
 
 
 @compiled
 def reverse_links(links: Integers) -> Integers:
-    """int64 [n]: the point that links to each point, -1 = none."""
+    """int64 [n]: the point before each, -1 = none."""
     reverse = np.full(len(links), -1, dtype=np.int64)
     for i in range(len(links)):
         if links[i] >= 0:
@@ -391,7 +390,7 @@ def reverse_links(links: Integers) -> Integers:
 
 @compiled
 def number_tracks(preceding: Integers) -> Integers:
-    """int64 [n]: the track of each point. preceding: the previous point, -1 = none."""
+    """int64 [n]: each point's track. preceding: -1 = none."""
     track = np.full(len(preceding), -1, dtype=np.int64)
     count = 0
     for i in range(len(preceding)):

@@ -1,6 +1,6 @@
-"""ReachLocations (Alg. 4): each location swaps with a random member of a set that keeps all paths short.
+"""ReachLocations (Alg. 4): each location swaps with a random member of a set that keeps paths short.
 
-Locations take turns. Equally near candidates come in the order of their rows.
+Equally near candidates come in the order of their rows.
 """
 
 import heapq
@@ -51,7 +51,7 @@ class Cache(NamedTuple):
 
 
 class Town(NamedTuple):
-    """The streets, all locations on them, and a workspace for one search at a time."""
+    """The streets, all locations on them, and a workspace."""
 
     roads: Roads
     cache: Cache
@@ -62,7 +62,7 @@ class Town(NamedTuple):
 
 
 class TradeRules(NamedTuple):
-    """Conditions of a swap: the largest difference in time, the longest path, and whose neighbors count."""
+    """The largest difference in time, the longest path, and whose neighbors count."""
 
     time_threshold_s: float
     bound_m: float
@@ -321,7 +321,7 @@ def trade_places(
     leaders: Integers,
     members: Integers,
 ) -> int:
-    """Let these trajectories lead in turn; return the new number of sets, and fill them in order."""
+    """Let trajectories lead in turn; fill sets in order and return their number."""
     # draws: [m] uniform in 0..k-1, 0 = the leader keeps its place
     locations, state = town.locations, town.state
     for subject in subjects:

@@ -1,8 +1,7 @@
 """Distances between synchronized trajectories.
 
-Nothing is interpolated at single stamps. Between two fixes of either trajectory, the difference of their
-places is linear in time. So the sum of its squares over all stamps there has a closed form, in the number of
-these stamps and the sums of their times and squared times.
+Between two fixes, the difference of places is linear in time. So the sum of its squares over all stamps
+there has a closed form, in their number and the sums of their times and squared times.
 """
 
 import math
@@ -15,7 +14,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Courses(NamedTuple):
-    """Polylines over shared stamps. Course i owns fixes offsets[i] to offsets[i + 1], at least one."""
+    """Polylines over shared stamps; course i has fixes offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
     rank: Integers  # [m], stamp of a fix, rising in a course
@@ -26,7 +25,7 @@ class Courses(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """The distinct times of the whole data set in whole ticks since the first, ascending."""
+    """The data set's distinct times in whole ticks since the first."""
 
     t: Integers
     sum_t: Integers  # [s + 1], sums of t before a rank; may wrap, but differences that fit 63 bits stay exact
@@ -76,7 +75,7 @@ def _sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int
 def distances_to_later(
     courses: Courses, stamps: Stamps, begin: int, end: int, power: int
 ) -> tuple[Integers, Numbers, Floats]:
-    """The distances of courses begin to end from later ones that overlap them (Def. 10 and 12)."""
+    """Distances from later courses that overlap (Def. 10 and 12)."""
     # returns the number of each, the others, and distances; power: of the share of common time
     offsets, rank = courses.offsets, courses.rank
     n = len(offsets) - 1

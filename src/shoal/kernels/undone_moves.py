@@ -1,7 +1,7 @@
-"""Recover places of points moved into cylinders, from the other points of the same record.
+"""Recover places of moved points from the others of the record.
 
-A moved point lies on the line from the middle through the true place. Two such lines cross at places that a
-person may have visited twice, and an unmoved point shows a place directly.
+A moved point lies on the line from the middle through the true place. Two such lines cross at places
+visited twice; an unmoved point shows one directly.
 """
 
 import math
@@ -103,7 +103,7 @@ def undo_moves(
     undone: Floats,
     evidence: Floats,
 ) -> None:
-    """Fill undone [m, 2] for records from first to end: the likeliest origin of each point."""
+    """Fill undone [m, 2] for records from first to end."""
     # Points inside a cylinder stay. Others go to the candidate with the greatest product of their own
     # evidence and the square of the evidence of all points of the record, where those on one line count as
     # one. evidence: float64 [m], that product, infinite for points that stay.
@@ -159,7 +159,7 @@ def undo_moves(
 def sum_origin_evidence(
     lines: Lines, middles: Floats, radius: float, x: float, y: float, visits: Floats
 ) -> None:
-    """Fill visits [r]: the total evidence of each record's points for having come from a place."""
+    """Fill visits [r]: evidence of each record's points for having come from a place."""
     for record in range(len(visits)):
         begin, end = lines.offsets[record], lines.offsets[record + 1]
         own_x, own_y = lines.x[begin:end], lines.y[begin:end]

@@ -1,8 +1,8 @@
-"""k-merge with box extents as costs: inaccuracy for readers of the release, summed over raw samples.
+"""The k-merge with box extents as costs, summed over raw samples.
 
-A run of n samples costs n (place[dx + dy] + per_slot dt). Splitting a run into two complete ones never costs
-more, since neither is larger; so the optimum has only elementary runs, as with the cost of Gramaglia et al.
-2017, Eq. 7, and the same candidate ranges hold (kernels/k_merge.py).
+A run of n samples costs n (place[dx + dy] + per_slot dt). Splitting a run into two complete ones never
+costs more, since neither is larger; so the optimum has only elementary runs, and the candidate ranges of
+kernels/k_merge.py hold (Gramaglia et al. 2017, Eq. 7).
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ FEW = 8  # candidates are pruned once they exceed twice their last number by thi
 
 
 class Tracks(NamedTuple):
-    """Samples of some people, ordered by time within each; person i owns offsets[i] to offsets[i + 1]."""
+    """Samples by time; person i has offsets[i] to offsets[i + 1]."""
 
     offsets: Integers
     t: Integers
@@ -37,7 +37,7 @@ class Tracks(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Cost of one sample for the extents of its box."""
+    """Cost of a sample for its box's extents."""
 
     place: Integers  # for each number of cells dx + dy, rising; wider boxes cost as much as the last
     per_slot: int  # for each slot of dt
@@ -106,7 +106,7 @@ def take_candidates(
     h: int,
     weights: Weights,
 ) -> tuple[Any, Any]:
-    """Begin and end of the candidates without those before ``lowest``, with those after ``added``."""
+    """The candidates without those before ``lowest``, with those after ``added``."""
     # window: begin and end before; all hulls are extended to stamp h; last: the last candidate
     low, high = window
     while low < high and room[CANDIDATE, low] < lowest:
@@ -122,7 +122,7 @@ def take_candidates(
 
 @compiled
 def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
-    """The least cost with a last run that begins with one of these candidates; end: of its samples."""
+    """The least cost with a last run from one of these candidates."""
     # time: cost of one sample for the time until now. Unsigned indexes need no sign check, so several
     # candidates are processed at once.
     best = IMPOSSIBLE
@@ -133,7 +133,7 @@ def weigh_candidates(room: Integers, low: int, high: int, end: int, time: int) -
 
 @compiled
 def forget_candidates(room: Integers, low: int, high: int, end: int, time: int) -> Any:
-    """Begin of the candidates after dropping those that can never be best again."""
+    """Drop candidates that can never be best again."""
     # Of two, the earlier has the larger run and never the smaller hull. While both cost the same for place it
     # loses more and more against the later, and even more once they do not.
     begin, level, least = high, NONE, IMPOSSIBLE
@@ -167,7 +167,7 @@ def _weigh_all(
 
 @compiled
 def _cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
-    """Lower bound of the total cost: up to where the run of stamp h may begin, and alone from there."""
+    """Up to where the run of stamp h may begin, and alone from there."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
         floor = min(floor, room[COST, g] + (samples - room[STARTS, g]) * alone)
@@ -232,7 +232,7 @@ def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Intege
 def weighed_partition(
     t: Integers, x: Integers, y: Integers, owner: Integers, k: int, weights: Weights
 ) -> tuple[Integers, int]:
-    """First sample of every run of the cheapest partition into complete runs, and its cost."""
+    """First samples of the cheapest partition into complete runs, and its cost."""
     # t, x, y: [m] samples of all k trajectories by ascending time; owner: [m] in 0..k-1, all present. Ties
     # prefer the shortest last runs.
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
@@ -262,7 +262,7 @@ def weighed_partition(
 
 @compiled
 def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tuple[Integers, Integers]:
-    """[6, b]: the k-merge boxes of crowds, members begins[c] to begins[c + 1], and their offsets."""
+    """[6, b]: boxes of crowds, members begins[c] to begins[c + 1], and their offsets."""
     n_crowds, most_samples, most_boxes = len(begins) - 1, 0, 0
     for crowd in range(n_crowds):
         crowd_members = members[begins[crowd] : begins[crowd + 1]]

@@ -1,1 +1,1 @@
-"""Shared parts of pages served on the user's own machine: a guard, forms, drawings, a server."""
+"""Shared by pages on the user's machine."""

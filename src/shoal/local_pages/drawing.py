@@ -1,4 +1,4 @@
-"""SVG drawings without script or inline style, and names of towns on a map."""
+"""SVG drawings without script or inline style."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _LINE: Final = 3.2
 
 
 def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    """A drawing with its title, which screen readers read."""
+    """A drawing with its title."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{''.join(parts)}</svg>"
@@ -22,10 +22,7 @@ def svg(width: float, height: float, label: str, parts: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The place of a map on the plane, and the size of its columns and rows. crs: None if unknown.
-
-    Then no town is named.
-    """
+    """A map's place on the plane, and the size of columns and rows."""
 
     west_m: float
     south_m: float
@@ -43,7 +40,7 @@ class Ground:
 
 
 def town_names(towns: Sequence[Town], ground: Ground, height: float, aspect: int) -> list[str]:
-    """Towns as dots with their names, the largest first, without overlapping names."""
+    """Dots with names, the largest first, without overlap."""
     parts: list[str] = []
     occupied: list[tuple[float, float, float, float]] = []
     for town in towns:

@@ -1,4 +1,4 @@
-"""Forms: their fields as text, within limits, and refusals with the key of a sentence."""
+"""Forms: fields within limits, and refusals by key."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _LONGEST: Final = 4_000
 class RefusedError(Exception):
     """An entry cannot be used.
 
-    key: of the sentence that says why; field_messages: sentences by field; values: to fill into the sentence.
+    key: of the sentence; field_messages: by field; values: to fill in.
     """
 
     def __init__(self, key: str, *, field_messages: Mapping[str, str] | None = None, **values: Any) -> None:
@@ -32,14 +32,14 @@ class RefusedError(Exception):
 
 
 class Form:
-    """The fields of one form: texts by name."""
+    """The fields of a form."""
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         self._fields = fields
 
     @classmethod
     def of(cls, body: bytes) -> "Form":
-        """Parse a body as browsers send it; raises RefusedError if no form of the desk sends it."""
+        """Parse a body as browsers send it; raises RefusedError otherwise."""
         try:
             fields = parse_qs(
                 body.decode("utf-8"),
@@ -65,27 +65,27 @@ class Form:
         return text.replace("\r\n", "\n")
 
     def printable(self, name: str) -> str:
-        """The field without the check, for the page that shows it again."""
+        """Unchecked, for the page that shows it again."""
         return "".join(char for char in self._fields.get(name, [""])[-1].strip() if char.isprintable())
 
     def many(self, name: str) -> tuple[str, ...]:
-        """Every value of a repeated field except empty ones."""
+        """Every value except empty ones."""
         return tuple(text.strip() for text in self._fields.get(name, []) if text.strip())
 
     def number(self, name: str, least: int, most: int) -> int:
-        """A whole number within bounds; raises RefusedError otherwise."""
+        """A whole number within bounds, or RefusedError."""
         return whole_number(self.one(name), least, most)
 
 
 def whole_number(text: str, least: int, most: int) -> int:
-    """Parse a whole number within bounds; raises RefusedError otherwise."""
+    """A whole number within bounds, or RefusedError."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
         raise RefusedError("error.number", text=text, least=least, most=most)
     return int(text)
 
 
 def read_entry(read: Callable[[], Value]) -> Value:
-    """Call a function of shoal on an entry; its error becomes a refusal."""
+    """Call shoal on an entry; its error becomes a refusal."""
     try:
         return read()
     except ShoalError as error:
@@ -93,7 +93,7 @@ def read_entry(read: Callable[[], Value]) -> Value:
 
 
 def absolute_path(text: str) -> Path:
-    """A path as people write it, relative to the home folder."""
+    """Relative to the home folder."""
     try:
         path = Path(text).expanduser()
         return path if path.is_absolute() else Path.home() / path
@@ -102,7 +102,7 @@ def absolute_path(text: str) -> Path:
 
 
 async def form_of(request: Request) -> Form:
-    """The form of a request; raises RefusedError for files and for too long bodies."""
+    """The form; raises RefusedError for files and long bodies."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != FORM_TYPE:
         raise RefusedError("error.upload")
     body = b""
@@ -114,18 +114,18 @@ async def form_of(request: Request) -> Form:
 
 
 def redirect(request: Request, page: str) -> Response:
-    """Let the browser ask for another page, with GET."""
+    """Another page, with GET."""
     return Response(status_code=303, headers={"location": f"{request.scope['root_path']}/{page}"})
 
 
 @cache
 def form_messages(language: str = "en") -> dict[str, str]:
-    """The sentences of refused forms, by key."""
+    """Sentences of refusals, by key."""
     return messages_of("shoal.local_pages", language)
 
 
 def messages_of(package: str, language: str) -> dict[str, str]:
-    """The sentences in a package's file of messages by key: a table and a name, joined by a dot."""
+    """A package's sentences by key: a table and a name, joined by a dot."""
     text = files(package).joinpath("messages", f"{language}.toml").read_text(encoding="utf-8")
     return dict(_flat(tomllib.loads(text), ""))
 

@@ -1,7 +1,5 @@
 """Access to local pages: one browser profile of one person on this machine.
 
-The desk and the app of participants share these rules.
-
 - The server listens at 127.0.0.1 alone (the app, if asked, at an address of the house over TLS).
 - ``Host`` must be that address, so that no name that points at it (DNS rebinding) reaches the desk.
 - ``Origin`` must be the desk's own if a browser sends one, and every form must have it; ``Sec-Fetch-Site``
@@ -51,7 +49,7 @@ HEADERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """The name of the pages, and the only address that they are served at."""
+    """The name of the pages, and their only address."""
 
     name: str = "shoal desk"
     cookie: str = COOKIE
@@ -59,7 +57,7 @@ class Site:
     host: str = HOST
 
     def authority(self, scope: "Scope") -> str:
-        """Host and port, as ``Host`` has to name them."""
+        """As ``Host`` has to name it."""
         return f"{self.host}:{(scope.get('server') or (self.host, 0))[1]}"
 
 
@@ -68,7 +66,7 @@ DESK: Final = Site()
 
 @dataclass(frozen=True)
 class Keys:
-    """The secrets of a desk. Prefix and cookie outlive a restart, so that open windows keep working."""
+    """A desk's secrets. Prefix and cookie outlive a restart."""
 
     prefix: str
     cookie: str
@@ -76,7 +74,7 @@ class Keys:
 
     @classmethod
     def of(cls, folder: Path) -> "Keys":
-        """Those in the folder of a case, made when absent; raises InputError for a damaged file."""
+        """A case's keys, made when absent."""
         file = folder / KEY_FILE
         if not file.exists():
             write_private(file, f"{secrets.token_hex(_MARK_BYTES)} {secrets.token_hex(_MARK_BYTES)}\n")
@@ -90,15 +88,15 @@ class Keys:
 
     @classmethod
     def fresh(cls) -> "Keys":
-        """New keys that are not stored and end with the server."""
+        """Keys that end with the server."""
         return cls(*(secrets.token_hex(_MARK_BYTES) for _ in range(3)))
 
 
 class Guard:
-    """Pass requests of the desk's own pages to ``app``; refuse all others.
+    """Pass requests of the desk's pages to ``app``; refuse others.
 
-    ``app`` sees paths without the prefix, which is its ``root_path``. by_token: whether the address with the
-    token gives access; otherwise only ``admission`` does.
+    ``app`` sees paths without the prefix, its ``root_path``. by_token: whether the token gives access;
+    otherwise only ``admission`` does.
     """
 
     def __init__(self, app: Application, keys: Keys, site: Site = DESK, *, by_token: bool = True) -> None:
@@ -124,7 +122,7 @@ class Guard:
             await self._app(inner, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: "Headers", prefix: str, *, entering: bool) -> str | None:
-        """Why a request is refused, or None."""
+        """None: not refused."""
         unknown = "open the address that it printed last"
         sites = headers.all("sec-fetch-site")
         rules = (
@@ -149,10 +147,9 @@ class Guard:
         return False
 
     async def _enter(self, scope: Scope, send: Send) -> None:
-        """Exchange the token for the cookie.
+        """The page refreshes itself.
 
-        The page refreshes itself: after a redirect the browser would count the visit as cross-site and omit
-        the cookie.
+        After a redirect the browser would count the visit as cross-site and omit the cookie.
         """
         submitted = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not secrets.compare_digest(submitted.encode(), self._keys.token.encode()):
@@ -165,7 +162,7 @@ class Guard:
         await self.admission(send)
 
     async def admission(self, send: Send) -> None:
-        """Hand out the cookie to an authorized person."""
+        """Hand out the cookie."""
         prefix, name = f"/{self._keys.prefix}/", self._site.name
         secure = "; Secure" if self._site.scheme == "https" else ""
         cookie = f"{self._site.cookie}={self._keys.cookie}; Path={prefix}; HttpOnly; SameSite=Strict{secure}"
@@ -179,7 +176,7 @@ class Guard:
 
 
 def reason_foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
-    """Why a request comes from elsewhere: by another name, or from another page."""
+    """Why a request comes by another name, or from another page."""
     host, origins = site.authority(scope), headers.all("origin")
     origin_here = f"{site.scheme}://{host}"
     rules = (
@@ -191,7 +188,7 @@ def reason_foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
 
 
 class Headers:
-    """The headers of a request, by name in lower case."""
+    """Headers by name in lower case."""
 
     def __init__(self, scope: Scope) -> None:
         self._raw = [
@@ -199,7 +196,7 @@ class Headers:
         ]
 
     def all(self, name: str) -> list[str]:
-        """Every value of a header, in order."""
+        """Every value, in order."""
         return [value for header, value in self._raw if header == name]
 
 
@@ -215,7 +212,7 @@ def _with_headers(send: Send) -> Send:
 
 
 async def answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    """Answer with a text, under the headers of every page."""
+    """A text, under the headers of every page."""
     headers = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
     await send(
         {

@@ -1,4 +1,4 @@
-"""A web application on a socket, until it is interrupted."""
+"""A web application on a socket."""
 
 import asyncio
 import gc
@@ -22,7 +22,7 @@ _HEAD_LIMIT_S: Final = 30.0
 
 
 class PunctualProtocol(H11Protocol):
-    """Close a connection when the head of a request is late, so that idle ones block no one."""
+    """Close a connection when a head is late, so that idle ones block no one."""
 
     _late: asyncio.TimerHandle | None = None
     most_of_an_address: ClassVar[int] = 0  # connections at once; 0 for any number
@@ -31,7 +31,7 @@ class PunctualProtocol(H11Protocol):
 
     # as uvicorn narrows it
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock, unless this address has too many connections already."""
+        """Start the clock, unless the address has too many connections."""
         super().connection_made(transport)
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
         self._open[self._address] += 1
@@ -41,17 +41,17 @@ class PunctualProtocol(H11Protocol):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock when a head is complete; start it for the next one."""
+        """Stop the clock at a complete head; start it for the next."""
         super().data_received(data)
         self._watch_head()
 
     def on_response_complete(self) -> None:
-        """Watch the next head, which may have begun already."""
+        """Watch the next head, which may have begun."""
         super().on_response_complete()
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock for good."""
+        """Stop the clock."""
         super().connection_lost(exc)
         self._open[self._address] -= 1
         if not self._open[self._address]:
@@ -69,19 +69,17 @@ class PunctualProtocol(H11Protocol):
 
 
 class _Stopping(uvicorn.Server):
-    """Release requests that wait for news before it stops; otherwise it would wait for them.
+    """Waiting requests are released before it stops.
 
-    Objects of the start are frozen for garbage collection: to scan them delayed every request by 50 ms during
-    a flood.
+    Objects of the start are frozen for garbage collection: scanning them delayed every request by 50 ms
+    during a flood.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
         await super().startup(sockets)
         gc.freeze()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer open requests, and stop."""
         gc.unfreeze()
         if isinstance(self.config.app, FastAPI) and hasattr(self.config.app.state, "release"):
             self.config.app.state.release()
@@ -101,8 +99,7 @@ def serve(
     """Run until interrupted.
 
     port: 0 takes a free one. tls_cert, tls_key: PEM files; None for plain HTTP. ready: called with the
-    address once the socket listens. of_an_address, at_once: most connections of one address (0 = any number)
-    and in all.
+    address. of_an_address, at_once: most connections of one address (0 = any number) and in all.
     """
     server, listening, url = open_server(app, host, port, tls_cert, tls_key, of_an_address, at_once)
     ready(url)
@@ -118,10 +115,7 @@ def open_server(
     of_an_address: int = 0,
     at_once: int = 1000,
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """Open a socket for an application: server, socket and address; the parameters are those of ``serve``.
-
-    Raises InputError if the address is not available, or the certificate does not fit its key.
-    """
+    """Server, socket and address, as of ``serve``."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -161,7 +155,7 @@ def open_server(
 
 
 def open_page(file: Path, address: str, name: str = "shoal desk") -> None:
-    """Open the address by way of a file: everybody on the machine can read a browser's command line."""
+    """Open the address by a file: everybody can read a browser's command line."""
     write_private(
         file,
         f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(address)}">'

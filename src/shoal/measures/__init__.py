@@ -1,1 +1,1 @@
-"""Measures of trajectories and releases: stretch, nearest pairs, k-gap, distances, queries, presence."""
+"""Measures of trajectories and releases."""

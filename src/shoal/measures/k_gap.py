@@ -1,4 +1,4 @@
-"""Exposure of people before publication: k-gap and tails (Gramaglia and Fiore 2015, Sec. 4.2 and 5)."""
+"""Exposure before publication: k-gap and tails (Gramaglia and Fiore 2015, Sec. 4.2 and 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,12 +108,12 @@ def k_gap(
 
 
 def sample_for_k_gap(n: int) -> Integers | None:
-    """A reproducible sample of 1,000 subjects, for two digits of the k-gap; None = all, up to 2,000."""
+    """A reproducible sample of 1,000 subjects; None = all, up to 2,000."""
     return None if n <= _ALL_UP_TO else sample_people(n, _DRAWN)
 
 
 def sample_people(n: int, at_most: int) -> Integers:
-    """A reproducible sample of ``at_most`` of ``n`` subjects, at most 1,000, ascending."""
+    """A reproducible sample of ``at_most`` of ``n``, at most 1,000, ascending."""
     drawn = np.random.default_rng(_DRAW_SEED).choice(n, min(at_most, _DRAWN, n), replace=False)
     return np.sort(drawn).astype(np.int64)
 
@@ -121,7 +121,7 @@ def sample_people(n: int, at_most: int) -> Integers:
 def nearest_others(
     original: Trajectories, count: int, subjects: Integers, below: float | Floats, run: Run
 ) -> tuple[Integers, Floats]:
-    """[s, count] the nearest others of each of these subjects, ties by number, and their efforts."""
+    """[s, count] the nearest of each subject, ties by number, and their efforts."""
     # below: excluded upper limit of efforts; missing others are subject n at infinite effort
     near = NearPairs(original, Caps(), run)
     limits = np.zeros(original.n_subjects)
@@ -138,9 +138,9 @@ def k_gaps(
     run: Run | None = None,
     subjects: Integers | None = None,
 ) -> list[KGap]:
-    """The k-gaps for each k, from one search for the nearest others; raises as ``k_gap`` does.
+    """The k-gaps for each k, from one search.
 
-    subjects: ascending, the subjects to measure, each among all people; None = all.
+    subjects: ascending, each among all people; None = all.
     """
     require_trajectories(original)
     if is_number(ks):

@@ -1,8 +1,8 @@
-"""Lower bound of box extents: the cost of people's samples with their best companions.
+"""Lower bound of box extents, from best companions.
 
-In a class of k, every box contains a sample of each member. So a sample's box reaches at least to one sample
-of each of k - 1 companions, and all samples of a person together cost at least as much as with the worst of
-these companions. The k - 1 companions with the least cost bound that from below, whatever the classes are.
+In a class of k, every box contains a sample of each member. So a sample's box reaches to one sample of each
+of k - 1 companions, and a person's samples together cost at least as much as with the worst of these. The k
+- 1 cheapest companions bound that, whatever the classes are.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _WIDEST: Final = 1 << 20  # cells; a million of 100 m is more than twice around 
 
 
 def even_weights(original: Trajectories, cells: float, slots: float) -> Weights:
-    """Integer weights by which ``cells`` of dx + dy count as much as ``slots``."""
+    """Integer weights: ``cells`` of dx + dy count as ``slots``."""
     return Weights(
         place=np.arange(widest_cells(original) + 1) * max(1, round(_FINEST * min(1.0, slots / cells))),
         per_slot=max(1, round(_FINEST * min(1.0, cells / slots))),
@@ -32,14 +32,14 @@ def even_weights(original: Trajectories, cells: float, slots: float) -> Weights:
 
 
 def widest_cells(original: Trajectories) -> int:
-    """The largest dx + dy in cells that boxes of this data can have, up to a maximum."""
+    """The largest possible dx + dy in cells, up to a maximum."""
     return min(_WIDEST, int(np.ptp(original.x)) + int(np.ptp(original.y)) + 2)
 
 
 def least_costs_in_a_class(
     original: Trajectories, k: int, weights: Weights, subjects: Integers, run: Run
 ) -> Integers:
-    """[subjects] least cost of their samples in any class of k of the data; MisuseError below k people."""
+    """[subjects] least cost in any class of k."""
     # a sample costs its box's dx + dy in cells and its duration in slots, each times its weight
     require_people(original.n_subjects, k)
     starts = original.offsets[:-1]
@@ -63,7 +63,7 @@ def _nearest_first(away: Floats) -> Integers:
 
 
 def make_squares(tracks: Tracks) -> Squares:
-    """A raster over all these samples, 256 squares along its longer side."""
+    """A raster over all samples, 256 squares along its longer side."""
     west, south = int(tracks.x.min()), int(tracks.y.min())
     wide, high = int(tracks.x.max()) - west, int(tracks.y.max()) - south
     side = max(wide, high) // _SQUARES_ACROSS + 1

@@ -1,4 +1,4 @@
-"""Exact nearest others in a population without a distance matrix: for GLOVE and the k-gap."""
+"""Exact nearest others without a distance matrix."""
 
 import math
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class _Cells(NamedTuple):
 
 
 def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
-    """The samples, places and hours of all people."""
+    """Samples, places and hours of all people."""
     offsets, x, y = original.offsets, original.x, original.y
     first_t, last_t = int(original.t[offsets[:-1]].min()), int(original.t[offsets[1:] - 1].max())
     narrow = bool(scale.half <= _MOST_HALF_IN_16_BITS and last_t - first_t < _LAST_SLOT_IN_32_BITS)
@@ -104,7 +104,7 @@ def _side_by_side(shares: list[Lists]) -> Lists:
 
 
 def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integers:
-    """[s, 4] least and greatest x, least and greatest y, in ``columns``, of the rows from each start on."""
+    """[s, 4], in ``columns``, of the rows from each start on."""
     kinds = (np.minimum, np.maximum, np.minimum, np.maximum)
     return np.stack(
         [bound.reduceat(column, starts) for bound, column in zip(kinds, columns, strict=True)], axis=1
@@ -202,7 +202,7 @@ _LONGEST_IN_16_BITS: Final = (1 << 16) - 2
 
 
 class NearPairs:
-    """Searches nearest pairs among the people of a data set."""
+    """Searches nearest pairs among people."""
 
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self.scale = caps.scale_on(original.snapped_grid())
@@ -214,13 +214,13 @@ class NearPairs:
     def nearest(
         self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
     ) -> Nearest:
-        """For each subject, its nearest others among ``subjects`` below ``below``, ties by number."""
+        """Each subject's nearest among ``subjects`` below ``below``, ties by number."""
         # below: in units of 1 / (2 * half); requested: [n] whose lists to fill, None = all
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
 
     def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
-        """The nearest others of all requested subjects [n] among all people; ties by number."""
+        """The nearest of requested subjects [n] among all; ties by number."""
         # Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
         # people, with a limit for each person. below: as in ``nearest``.
         search = self.prepared(np.arange(len(self.lengths)), below, requested)
@@ -245,7 +245,7 @@ class NearPairs:
     def prepared(
         self, subjects: Integers, below: float | Floats, requested: Numbers | None = None
     ) -> PairSearch:
-        """The search among ``subjects``, for pairs in which at least one list is requested."""
+        """The search among ``subjects``, for pairs with a requested list."""
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
         order, stratum = self._ranking(subjects, requested)
         places, bins = self.run.map(
@@ -351,7 +351,7 @@ class NearPairs:
         return shift, np.where(below > 0, limits, 0).astype(np.int32)
 
     def workspace(self, order: Integers) -> Workspace:
-        """Workspace for the cost table of any of these subjects; each thread needs its own."""
+        """Workspace for these subjects; each thread needs its own."""
         raw, places, hours = self.people
         n_places, kind = len(places.costs), places.costs.dtype
         longest = int(self.lengths[order].max(initial=1))

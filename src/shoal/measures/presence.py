@@ -1,4 +1,4 @@
-"""Hours in which a record's likeliest place is home (at night) or work (on working days)."""
+"""Hours of home (at night) and work (on working days)."""
 
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ HOURS: Final[dict[str, tuple[float, float]]] = {
 
 
 def clock_offsets_s(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
-    """[b]: seconds by which the clock is ahead of UTC in the middle of each box's interval."""
+    """[b]: seconds ahead of UTC in the middle of each box's interval."""
     return clock.utc_offset_s((boxes[:, 0] + boxes[:, 1]) * (slot_s / 2))
 
 

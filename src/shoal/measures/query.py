@@ -1,8 +1,8 @@
-"""Questions to a release, answered with bounds: people in regions, trips between zones.
+"""Questions to a release, answered with bounds.
 
-A box says that its subject was somewhere inside: the minimum counts boxes certainly inside, the maximum those
-possibly inside, the expected value spreads each box evenly. Suppressed people and samples are not counted.
-Raw samples are boxes of one slot and cell, so the same questions apply to raw data.
+A box says that its subject was somewhere inside: the minimum counts boxes certainly inside, the maximum
+those possibly inside, the expected value spreads each box evenly. Suppressed people and samples are not
+counted. Raw samples are boxes of one slot and cell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ class Estimates:
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """An area in meters of the release's plane, and an interval in seconds; each half-open."""
+    """An area in meters of the plane, and an interval in seconds; half-open."""
 
     x_min_m: float
     x_max_m: float
@@ -66,14 +66,14 @@ class Region:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Zones:
-    """A raster of nx x ny rectangles: zone i + nx * j begins at x_m[i] and y_m[j]."""
+    """A raster of nx x ny: zone i + nx * j begins at x_m[i] and y_m[j]."""
 
     x_m: Floats
     y_m: Floats
 
     @classmethod
     def over(cls, data: Release | Trajectories, zone_m: float) -> "Zones":
-        """Squares of ``zone_m`` meters over all data, aligned at multiples of it, at most 10,000."""
+        """Squares over all data, aligned at multiples of ``zone_m``, at most 10,000."""
         if not zone_m > 0:
             raise MisuseError(f"zone_m = {zone_m} must be greater than 0")
         if isinstance(data, Release):
@@ -86,7 +86,7 @@ class Zones:
 
     @classmethod
     def between(cls, x: tuple[int, int], y: tuple[int, int], cell_m: float, zone_m: float) -> "Zones":
-        """The same over cells from the first to before the last of each pair."""
+        """The same over cells from the first to before the last."""
         edges = [
             np.arange(np.floor(low * cell_m / zone_m), np.ceil(high * cell_m / zone_m) + 1) * zone_m
             for low, high in (x, y)
@@ -100,21 +100,21 @@ class Zones:
 
 
 def boxes_of(data: Release | Trajectories) -> tuple[Boxes, Integers, Grid]:
-    """(boxes, offsets of records, grid) of boxes or raw samples; raises MisuseError for points as given."""
+    """(boxes, offsets of records, grid); raises MisuseError for points as given."""
     if isinstance(data, Release):
         return data.boxes, data.offsets, data.snapped_grid()
     return Boxes.of_samples(data.t, data.x, data.y), data.offsets, data.snapped_grid()
 
 
 def people_in(data: Release | Trajectories, region: Region) -> Estimate:
-    """Count the records with a sample in the region."""
+    """Records with a sample in the region."""
     return people_in_each(data, [region], Run(threads=1))[0]
 
 
 def people_in_each(
     data: Release | Trajectories, regions: Sequence[Region], run: Run | None = None
 ) -> list[Estimate]:
-    """Count the records with a sample in each region, on all threads."""
+    """Records with a sample in each region."""
     offsets, grid = data.offsets, data.snapped_grid()
     n, estimates = len(offsets) - 1, list[Estimate]()
     at_once = max(1, _CHANCES // max(n, 1))
@@ -186,7 +186,7 @@ def _first_above(edge: float, unit: float) -> int:
 
 
 def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None = None) -> Estimates:
-    """[zones]: the number of records with a sample in each zone."""
+    """[zones]: records with a sample in each."""
     raster = Raster(zones.x_m, zones.y_m, float(data.snapped_grid().cell_m))
 
     def count(records: slice) -> Floats:
@@ -201,7 +201,7 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
 
 
 def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days of people that begin in one zone and end in another or the same."""
+    """[zones, zones]: days that begin in one zone and end in another or the same."""
     # a UTC day of at least two samples, by its first and last; a box belongs to the day of its start
     grid, begins = data.snapped_grid(), np.flatnonzero(begins_a_day(data))
     ends = np.append(begins[1:], data.n_samples)[: len(begins)] - 1
@@ -215,7 +215,7 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
 
 
 def begins_a_day(data: Release | Trajectories) -> Flags:
-    """[m]: whether each sample or box is the first of its record on its UTC day."""
+    """[m]: whether each is the first of its record on its UTC day."""
     starts, slot_s = _starts_of(data), data.snapped_grid().slot_s
     first = np.ones(len(starts), dtype=np.bool_)
     for begin in range(0, len(starts), _AT_ONCE):
@@ -230,7 +230,7 @@ def _starts_of(data: Release | Trajectories) -> Integers:
 
 
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
-    """[24]: the share of all samples in each hour of the day, by a clock."""
+    """[24]: shares of samples by hour of the clock."""
     # expected: boxes spread evenly; minimum: boxes wholly in the hour; maximum: boxes that touch it
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
@@ -250,7 +250,7 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
 
 
 def batches_of_records(offsets: Integers, most: int) -> Iterator[slice]:
-    """Consecutive records with at most ``most`` rows together, or a single larger one."""
+    """Consecutive records with at most ``most`` rows, or a larger one."""
     first, n = 0, len(offsets) - 1
     while first < n:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)

@@ -55,7 +55,7 @@ class Caps:
                 raise MisuseError(f"{name} = {value} must be finite and greater than 0")
 
     def scale_on(self, grid: Grid) -> Scale:
-        """The integer costs of a cell and a slot; raises MisuseError if no sensible unit fits both."""
+        """Integer costs of a cell and a slot; MisuseError if no unit fits both."""
         cell, slot = (
             Fraction(repr(float(step))) / Fraction(repr(float(cap)))
             for step, cap in ((grid.cell_m, self.space_cap_m), (grid.slot_s, self.time_cap_s))
@@ -167,13 +167,13 @@ def fingerprint_stretch(
 
 
 def samples_of_boxes(boxes: Boxes) -> Samples:
-    """Convert boxes to Samples for kernels, in canonical order."""
+    """Samples for kernels, in canonical order."""
     ordered = boxes.sorted()
     return Samples(*ordered.columns(), latest_end=np.maximum.accumulate(ordered.t_end))
 
 
 def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
-    """Snapped trajectories of arrays [m, 3] of (t, x, y) in seconds and meters, one per subject."""
+    """Trajectories of arrays [m, 3] of (t, x, y) in seconds and meters."""
     grid = grid or Grid()
     arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
     if not arrays:

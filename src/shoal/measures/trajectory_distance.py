@@ -1,8 +1,7 @@
 """Distances between synchronized trajectories, penalized for little overlap.
 
-After Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4. The distance between courses that never overlap is the
-length of the shortest path through courses that do; without a path, there is no distance. Trajectories with
-fewer than two distinct times have no distances.
+Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 4. Between courses that never overlap it is the shortest path
+through courses that do, if any. Trajectories with fewer than two distinct times have none.
 """
 
 from collections.abc import Mapping
@@ -54,17 +53,17 @@ class TrajectoryDistances:
 
     @property
     def kept(self) -> Integers:
-        """Positions of the trajectories in the largest component."""
+        """Those in the largest component."""
         return np.flatnonzero(self.component == 0)
 
     @property
     def not_comparable(self) -> int:
-        """Number of trajectories with fewer than two distinct times."""
+        """Trajectories with fewer than two distinct times."""
         return int(np.count_nonzero(self.component < 0))
 
     @property
     def elsewhere(self) -> int:
-        """Number of comparable trajectories outside the largest component."""
+        """Comparable ones outside the largest component."""
         return int(np.count_nonzero(self.component > 0))
 
 
@@ -127,7 +126,7 @@ def trajectory_distances(
 def trajectory_graph(
     trajectories: Trajectories, *, paths: Paths, penalty: Penalty, run: Run
 ) -> tuple[Distances, Integers]:
-    """The distances without a matrix, in memory only for overlapping pairs, and the components."""
+    """The distances without a matrix, and the components."""
     n = trajectories.n_subjects
     courses, stamps = make_courses(trajectories)
 
@@ -144,7 +143,7 @@ def trajectory_graph(
 
 
 def submatrix_in_place(matrix: Floats, members: Integers) -> Floats:
-    """[m, m] of ascending positions in a square matrix, in its place: the matrix itself is overwritten."""
+    """[m, m] of ascending positions; the matrix is overwritten."""
     n, m = len(matrix), len(members)
     cells = matrix.reshape(-1)
     if m < n:
@@ -154,7 +153,7 @@ def submatrix_in_place(matrix: Floats, members: Integers) -> Floats:
 
 
 def shortest_paths(matrix: Floats, run: Run) -> Floats:
-    """[n, n] lengths of shortest paths through a graph with symmetric lengths, inf = none."""
+    """[n, n] shortest paths with symmetric lengths, inf = none."""
     row, to = np.nonzero(np.isfinite(np.triu(matrix, 1)) & ~np.tri(len(matrix), dtype=np.bool_))
     direct = symmetric_edges(np.bincount(row, minlength=len(matrix)), to.astype(np.int32), matrix[row, to])
     return matrix_of(Distances(direct, _needed(direct, run), False), run)
@@ -180,7 +179,7 @@ def _joined(parts: list[tuple[Integers, Numbers, Floats]]) -> tuple[Integers, Nu
 
 
 def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Floats:
-    """[n, n] all distances; where a path sums differently from its other end, the first node's value."""
+    """[n, n]; where a path sums differently from its other end, the first node's value."""
     direct = distances.direct
     n = len(direct.offsets) - 1
     matrix = np.full((n, n), np.inf)
@@ -208,7 +207,7 @@ def matrix_of(distances: Distances, run: Run, *, with_paths: bool = True) -> Flo
 
 
 def make_courses(trajectories: Trajectories) -> tuple[Courses, Stamps]:
-    """The trajectories as polylines over the stamps of the whole data set."""
+    """Polylines over the stamps of the whole data set."""
     ticks = _ticks(trajectories.t)
     owner = np.repeat(np.arange(trajectories.n_subjects), trajectories.lengths)
     fresh = np.concatenate([[True], (np.diff(ticks) != 0) | (np.diff(owner) != 0)])

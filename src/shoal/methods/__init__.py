@@ -1,4 +1,4 @@
-"""The published methods, one row each; a method is one file with a frozen dataclass of parameters."""
+"""The published methods, one row each."""
 
 from typing import Final, TypeVar
 
@@ -56,7 +56,7 @@ def register_method(kind: Kind, *, replace: bool = False) -> Kind:
 
 
 def method_named(name: str) -> type[Method]:
-    """The method with this name; raises MisuseError for an unknown one."""
+    """The method with this name."""
     if name not in METHODS:
         raise MisuseError(f"'{name}' is no method; choose from {', '.join(METHODS)}")
     return METHODS[name]

@@ -1,4 +1,4 @@
-"""Turn a method's result into a release: fresh pseudonyms, records in random order, losses counted."""
+"""From a method's result to a release: fresh pseudonyms, random order, losses counted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _FEWEST_TO_TELL_AN_ORDER: Final = 4
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EquivalenceClass:
-    """People who share one record, or one person alone."""
+    """People who share a record, or one alone."""
 
     members: Integers  # positions of subjects, ascending
     boxes: Boxes  # published for each of them
@@ -35,7 +35,7 @@ def assemble(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage]:
-    """Publish every member with their class's boxes; suppress others. NothingLeftError without a class."""
+    """Publish every member with their class's boxes; suppress others."""
     if not classes:
         raise NothingLeftError(
             "every subject would be suppressed, so there is nothing to publish; relax the suppression "
@@ -69,7 +69,7 @@ def assemble(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointRecords:
-    """Records of points, before they are shuffled; record r owns points offsets[r] to offsets[r + 1]."""
+    """Records before shuffling; record r has points offsets[r] to offsets[r + 1]."""
 
     members: Integers  # [r], the subject of each record, all different
     offsets: Integers
@@ -86,7 +86,7 @@ def assemble_points(
     parameters: Mapping[str, Any],
     rng: Randomness,
 ) -> tuple[Release, Linkage, Integers]:
-    """A release of points, its linkage, and for each published point its row in ``records.points``."""
+    """A release of points, its linkage, and each published point's row in ``records.points``."""
     # NothingLeftError without a record, or for a record without a point
     offsets, points = records.offsets, records.points
     if not len(records.members) or (np.diff(offsets) < 1).any():
@@ -114,7 +114,7 @@ def assemble_points(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _RecordRows:
-    """Rows of each record before shuffling, begin[r] to end[r] of sorted_rows; records may share rows."""
+    """Rows begin[r] to end[r] of sorted_rows; records may share rows."""
 
     payload: Payload
     members: Integers  # [r], the subject of each record
@@ -180,7 +180,7 @@ def _release(
 def unrelated_order(
     members: Integers, class_of: Integers, input_rank: Integers | None, rng: Randomness
 ) -> Integers:
-    """A random order of records that neither repeats nor reverses the order of the input or of the ids."""
+    """A random order that neither repeats nor reverses that of the input or the ids."""
     # With few records chance alone would sometimes repeat it, and a reader could not tell chance from a leak.
     # Compared are the classes (``class_of``), so that members of a class stay equally likely to have each of
     # its records; where all but one record belong to one class, the records themselves.

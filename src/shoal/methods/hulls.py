@@ -1,4 +1,4 @@
-"""Boxes larger than the hulls of their samples, so that no corner shows a place to the cell."""
+"""Boxes larger than hulls, so that no corner shows a place to the cell."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ def hull_parameter() -> str:
 def round_outward(
     classes: Iterable[EquivalenceClass], hull: str, grid: Grid, rng: Randomness
 ) -> Iterator[EquivalenceClass]:
-    """Classes enlarged by a rule of ``parse_hull``; members share draws. MisuseError for an unfit grid."""
+    """Classes enlarged by a rule of ``parse_hull``; members share draws."""
     rule = parse_hull(hull)
     if rule.is_tight:
         yield from classes

@@ -64,14 +64,14 @@ def k_merge(
 
 
 def merge_members(original: Trajectories, members: Integers) -> tuple[Boxes, int]:
-    """Boxes and cost of the cheapest partition of these subjects' samples into complete runs."""
+    """Boxes and cost of the cheapest partition into complete runs."""
     t, x, y, owner = samples_by_time(original, members)
     first, _, cost = best_partition(t, x, y, owner, len(members))
     return Boxes.of_samples(t, x, y).hulls(first), int(cost)
 
 
 def merge_crowds(original: Trajectories, crowds: Sequence[Integers], run: Run) -> Iterator[Boxes]:
-    """The boxes of each crowd, as ``merge_members`` makes them, on all threads."""
+    """The boxes of each crowd, as ``merge_members``, on all threads."""
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
 
     def boxes_of(some: Sequence[Integers]) -> list[Boxes]:
@@ -90,7 +90,7 @@ def merge_crowds(original: Trajectories, crowds: Sequence[Integers], run: Run) -
 def samples_by_time(
     original: Trajectories, members: Integers
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """t, x, y of these subjects' samples by ascending time, and the index in ``members`` of each owner."""
+    """Samples (t, x, y) by ascending time, and each owner's index in ``members``."""
     samples = [original.samples_of(int(member)) for member in members]
     t, x, y = (np.concatenate(columns) for columns in zip(*samples, strict=True))
     owner = np.repeat(np.arange(len(samples)), [len(columns[0]) for columns in samples])

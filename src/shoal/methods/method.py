@@ -1,4 +1,4 @@
-"""What a method declares about itself, and the protocol that all methods follow."""
+"""What a method declares about itself, and the protocol of methods."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -16,7 +16,7 @@ from shoal.runtime.run import Run
 
 @dataclass(frozen=True)
 class Technique:
-    """A technique of ISO/IEC 20889:2018, its family in the standard, and how the release uses it."""
+    """A technique of ISO/IEC 20889:2018, and how the release uses it."""
 
     family: str
     name: str
@@ -24,12 +24,12 @@ class Technique:
 
 
 def local_generalization(use: str) -> Technique:
-    """Samples become areas and intervals, each of its own size."""
+    """Samples become areas and intervals of their own size."""
     return Technique("generalization techniques", "local generalization", use)
 
 
 def rounding(use: str) -> Technique:
-    """Values are rounded to the same steps for everybody."""
+    """Values are rounded to the same steps."""
     return Technique("generalization techniques", "rounding", use)
 
 
@@ -45,7 +45,7 @@ def microaggregation(use: str) -> Technique:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Facts about a method that do not depend on its parameters."""
+    """Facts that do not depend on parameters."""
 
     name: str  # on the command line, in studies and in manifests
     title: str  # as its authors write it
@@ -68,10 +68,10 @@ class Method(Declares, Protocol):
     about: ClassVar[About]
 
     def __init__(self, **parameters: Any) -> None:
-        """Every parameter has a default and is checked once, here."""
+        pass
 
     def claim(self) -> Claim:
-        """The promise of every release of this method."""
+        """The promise of every release."""
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, as in the manifest."""
@@ -84,14 +84,14 @@ class Method(Declares, Protocol):
 
 @runtime_checkable
 class NeedsWholeSteps(Protocol):
-    """A method with lengths or durations that must be whole numbers of the data's cells or slots."""
+    """A method with lengths or durations that must be whole cells or slots."""
 
     def require_steps(self, grid: Grid) -> None:
         """Raise MisuseError where they are not."""
 
 
 def require_complete(kind: type[Method]) -> None:
-    """Raises MisuseError for a class that is no method, or whose claim the verifier does not know."""
+    """Raise MisuseError for no method, or a claim that the verifier does not know."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
         raise MisuseError(
             "a method is a class: a frozen dataclass with about, claim, parameters and anonymize"

@@ -33,7 +33,7 @@ def default_text(parameter: Parameter) -> str:
 
 
 def choices_of(parameter: Parameter) -> tuple[str, ...]:
-    """Accepted texts; none where a value is free."""
+    """Accepted texts; none where values are free."""
     if parameter.switch:
         return (OFF, ON)
     return tuple(parameter.spelled) if parameter.spelled is not None else parameter.choices
@@ -56,7 +56,7 @@ def parse_value(parameter: Parameter, text: str) -> Any:
 
 
 def with_option_names(message: str, parameters: Mapping[str, Parameter]) -> str:
-    """A message with command line options for parameters: ``start = 'halves'`` is ``--start halves``."""
+    """A message with options for parameters: ``start = 'halves'`` is ``--start halves``."""
     options = {name: declaration.option_of(name) for name, declaration in parameters.items()}
     options |= {option.replace("-", "_"): option for option in options.values()}
     for name, option in options.items():

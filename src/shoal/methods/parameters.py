@@ -1,7 +1,7 @@
-"""Declarations of parameters, each next to its field in a method, a frozen dataclass.
+"""Declarations of parameters, each next to its field in a method.
 
-The command line, settings files, manifest, record and docs tables derive from these declarations or are
-tested against them. They know no parameter by its name alone, so two methods may use one name for two things.
+Command line, settings files, manifest, record and docs tables derive from them. They know no parameter by
+its name alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Declares(Protocol):
 
 @dataclass(frozen=True)
 class Bound:
-    """A condition on a number. words: the complaint; least: the bound of a whole number."""
+    """A condition on a number. words: the complaint; least: the bound."""
 
     holds: Callable[[float], bool]
     words: str
@@ -77,11 +77,11 @@ class Parameter:
             )
 
     def option_of(self, name: str) -> str:
-        """The option for the parameter of this name, without leading dashes."""
+        """The option for this parameter, without dashes."""
         return self.option or name.removesuffix(_SUFFIXES.get(self.unit, "")).replace("_", "-")
 
     def require(self, name: str, value: Any) -> None:
-        """Raise MisuseError, with value, bound and remedy, for a value that is not allowed."""
+        """Raise MisuseError, with value, bound and remedy."""
         if self.choices and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
         number = self.unit is not None and not (value is None and self.default is None)
@@ -95,30 +95,30 @@ class Parameter:
 
 
 def parameter(*, default: Value, **declaration: Any) -> Value:
-    """A dataclass field with its declaration; other arguments are those of Parameter."""
+    """A dataclass field with its declaration; arguments as of Parameter."""
     metadata = {_KEY: Parameter(default=default, **declaration)}
     return field(default=default, metadata=metadata)
 
 
 def k_parameter(meaning: str, default: int = DEFAULT_K) -> int:
-    """Declare k, which every method has; meaning: the k of this method."""
+    """Declare k; meaning: the k of this method."""
     return parameter(
         default=default, unit="records", help="The fewest records that fit one person.", meaning=meaning
     )
 
 
 def declared_parameters(method: Declares | type[Declares]) -> dict[str, Parameter]:
-    """The declarations of a method by name, in the order of its fields."""
+    """The declarations by name, in the order of fields."""
     return {parameter_field.name: parameter_field.metadata[_KEY] for parameter_field in fields(method)}
 
 
 def is_declared(entry: Field[Any]) -> bool:
-    """Whether this field of a method was declared with ``parameter``."""
+    """Whether a field was declared."""
     return isinstance(entry.metadata.get(_KEY), Parameter)
 
 
 def require_declared(method: Declares) -> None:
-    """Raise MisuseError for the first parameter whose value its declaration does not allow."""
+    """Raise MisuseError for the first value that is not allowed."""
     for name, declaration in declared_parameters(method).items():
         value = getattr(method, name)
         if isinstance(value, np.generic):
@@ -128,7 +128,7 @@ def require_declared(method: Declares) -> None:
 
 
 def parameter_values(method: Declares) -> dict[str, Any]:
-    """All parameters with their values, as in the manifest."""
+    """All parameters, as in the manifest."""
     values = {
         name: (declaration, getattr(method, name))
         for name, declaration in declared_parameters(method).items()
@@ -140,7 +140,7 @@ def parameter_values(method: Declares) -> dict[str, Any]:
 
 
 def whole_multiple(coarse: float, fine: float, name: str, of: str, show: Callable[[float], str]) -> int:
-    """The number of fine steps in a coarse one; raises MisuseError for no whole number."""
+    """The number of fine steps in a coarse one; raises MisuseError unless whole."""
     ratio = Fraction(repr(float(coarse))) / Fraction(repr(float(fine)))
     if ratio.denominator != 1:
         valid = [show(fine * count) for count in (int(ratio), int(ratio) + 1) if count]

@@ -1,4 +1,4 @@
-"""Static generalization: one coarse grid and slot for everybody; people without k - 1 others are left out."""
+"""Static generalization: one coarse grid for everybody."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -115,8 +115,8 @@ class StaticGeneralization:
     ) -> tuple[Release, Linkage]:
         """The release and its linkage.
 
-        Raises MisuseError for fewer than k people or a cell that is no whole number of the data's,
-        NothingLeftError when no class has k people.
+        MisuseError for a cell that is no whole number of the data's, NothingLeftError when no class has k
+        people.
         """
         require_method_inputs(original, rng)
         classes = self.classes(original, run or Run())
@@ -147,7 +147,7 @@ class StaticGeneralization:
         )
 
     def share_hidden(self, original: Trajectories) -> float:
-        """Share of the people in a class of at least k, the papers' measure of success."""
+        """Share of people in a class of at least k, the papers' measure of success."""
         groups = self._group_people(original, self._coarse_places(original))
         return sum(len(members) for members in groups) / original.n_subjects
 
@@ -159,7 +159,7 @@ class StaticGeneralization:
         return [np.array(members) for members in groups.values() if len(members) >= self.k]
 
     def require_steps(self, grid: Grid) -> None:
-        """Raise MisuseError when a coarse cell, its offset or a slot is no whole number of the grid's."""
+        """Raise MisuseError when a coarse cell, its offset or a slot is no whole number of steps."""
         self._whole_steps(grid)
 
     def _whole_steps(self, grid: Grid) -> tuple[int, int, int]:

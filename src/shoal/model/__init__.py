@@ -1,1 +1,1 @@
-"""The data model: trajectories, releases, linkage, claims and verdicts, without methods or file formats."""
+"""The data model, without methods or file formats."""

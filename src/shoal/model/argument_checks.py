@@ -1,4 +1,4 @@
-"""Checks of arguments from callers, with a sentence that says what to do."""
+"""Checks of arguments from callers."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,7 +14,7 @@ _READ_FIRST: Final = "read it with shoal.read first, which also takes data frame
 
 
 def require_trajectories(value: object) -> None:
-    """Raise MisuseError unless the value is raw data as ``shoal.read`` returns it."""
+    """Raise MisuseError unless the value is what ``shoal.read`` returns."""
     if not isinstance(value, (Trajectories, StoredPeople)):
         raise MisuseError(f"raw data is needed as Trajectories, not as {_type_name(value)}; {_READ_FIRST}")
 
@@ -26,7 +26,7 @@ def require_method_inputs(original: object, rng: object) -> None:
 
 
 def require_one_region(notes: Iterable[str]) -> None:
-    """Raise InputError when notes of the reading say that the data is too wide for correct lengths."""
+    """Raise InputError when notes say that the data is too wide for correct lengths."""
     if any(note.startswith(TOO_WIDE) for note in notes):
         raise InputError(
             f"{TOO_WIDE} for one plane, so that no length would mean what it says; publish each region on "
@@ -35,7 +35,7 @@ def require_one_region(notes: Iterable[str]) -> None:
 
 
 def require_release(value: object) -> None:
-    """Raise MisuseError unless the value is a release in memory."""
+    """Raise MisuseError unless the value is a release."""
     if not isinstance(value, Release):
         raise MisuseError(
             f"a Release is needed, not {_type_name(value)}; shoal.read_release reads one from its folder"
@@ -43,7 +43,7 @@ def require_release(value: object) -> None:
 
 
 def require_linkage(value: object) -> None:
-    """Raise MisuseError unless the value is a linkage in memory, or None."""
+    """Raise MisuseError unless the value is a linkage, or None."""
     if not (value is None or isinstance(value, Linkage)):
         raise MisuseError(
             f"a Linkage is needed, not {_type_name(value)}; shoal.read_linkage reads one from a file"

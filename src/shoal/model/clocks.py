@@ -1,4 +1,4 @@
-"""The clock for hours of the day: of the zone named when reading, else UTC. Samples are in UTC."""
+"""The clock for hours of the day: of the zone named when reading, else UTC."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +18,7 @@ _UTC_NAMES: Final = frozenset({"UTC", "Z", "GMT"})
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of a zone such as Europe/Paris; raises MisuseError for an unknown zone."""
+    """The clock of a zone such as Europe/Paris."""
 
     zone: str = "UTC"
 
@@ -31,7 +31,7 @@ class Clock:
             ) from error
 
     def utc_offset_s(self, t_s: Numbers) -> Floats:
-        """float64 [n]: seconds that the clock is ahead of UTC at each moment, in seconds since 1970."""
+        """float64 [n]: seconds ahead of UTC at each moment, in seconds since 1970."""
         if self.zone.upper() in _UTC_NAMES:
             return np.zeros(len(t_s))
         ticks = np.rint(np.asarray(t_s, dtype=np.float64) * MICROSECONDS).astype(np.int64)
@@ -49,7 +49,7 @@ UTC_CLOCK: Final = Clock()
 
 
 def clock_of(data: Trajectories) -> Clock:
-    """The clock of the zone named when reading; UTC without one, and where the input counts steps."""
+    """The clock of the data; UTC without a zone, or where the input counts steps."""
     reading = data.intake.reading
     if reading.time_zone is None:
         return UTC_CLOCK

@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Column:
-    """A column of Trajectories, as construction checks it."""
+    """A column, as construction checks it."""
 
     of: Literal["offset", "subject", "sample"]  # what has one value each
     snapped: type[np.generic] | None  # its type on a grid, None = absent

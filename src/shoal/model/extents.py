@@ -15,14 +15,14 @@ _READERS: Final[Mapping[str, Callable[[str], float]]] = {"space_m": length_m, "t
 
 @dataclass(frozen=True, kw_only=True)
 class LargestExtents:
-    """Of a box: dx + dy in meters, duration in seconds; infinite = unbounded."""
+    """Of a box: dx + dy in meters, seconds; infinite = unbounded."""
 
     space_m: float = math.inf
     time_s: float = math.inf
 
 
 def parse_extents(text: str) -> LargestExtents:
-    """The extents for a length and a duration, ``5km,2h``, or one of both; MisuseError for other texts."""
+    """The extents for ``5km,2h``, or one of both."""
     parts = str(text).split(",")
     for names in (("space_m", "time_s"), ("space_m",), ("time_s",)):
         with suppress(MisuseError, ValueError):  # another form, or another number of parts

@@ -1,4 +1,4 @@
-"""Columns for pandas data frames. pandas is imported only when a frame is made."""
+"""Columns for pandas data frames; pandas is imported only then."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,7 @@ _MICROS: Final = 1_000_000
 
 
 def data_frame(columns: Mapping[str, Numbers]) -> "DataFrame":
-    """A data frame of these columns; columns of moments become UTC times."""
+    """A data frame of these columns; moments become UTC times."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -31,14 +31,14 @@ def data_frame(columns: Mapping[str, Numbers]) -> "DataFrame":
 
 
 def moments(columns_s: dict[str, Numbers], reading: Reading) -> dict[str, Numbers]:
-    """Columns of seconds as moments; unchanged where the input counted steps."""
+    """Seconds as moments; unchanged where the input counted steps."""
     if reading.counts_steps(next(iter(columns_s.values()))):
         return columns_s
     return {name: np.rint(t_s * _MICROS).astype("datetime64[us]") for name, t_s in columns_s.items()}
 
 
 def degrees(x_m: Numbers, y_m: Numbers, crs: str | None) -> dict[str, Numbers]:
-    """Columns ``lat`` and ``lon`` of places on a plane; no column for local meters."""
+    """Columns ``lat`` and ``lon`` of places on a plane; none for local meters."""
     if crs is None:
         return {}
     lon, lat = transform(crs, WGS84, x_m, y_m)
@@ -46,5 +46,5 @@ def degrees(x_m: Numbers, y_m: Numbers, crs: str | None) -> dict[str, Numbers]:
 
 
 def repeat_names(names: Sequence[str], offsets: Numbers) -> Numbers:
-    """The name that each row belongs to, as an array of objects."""
+    """The name that each row belongs to."""
     return np.repeat(np.array(names, dtype=object), np.diff(offsets))

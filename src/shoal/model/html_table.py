@@ -7,7 +7,7 @@ from html import escape
 def html_table(
     title: str, rows: Iterable[Sequence[object]], *, header: Sequence[object] = (), notes: Iterable[str] = ()
 ) -> str:
-    """An HTML table; the first cell of each row is its name. notes: paragraphs after it."""
+    """An HTML table; the first cell of each row is its name. notes: paragraphs."""
     parts = [f"<table><caption>{_safe(title)}</caption>"]
     if header:
         parts.append(f"<tr>{''.join(f'<th>{_safe(cell)}</th>' for cell in header)}</tr>")
@@ -19,7 +19,7 @@ def html_table(
 
 
 def counts_row(name: str, counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """One row with all counts by reason; no row without any."""
+    """All counts by reason in one row, if any."""
     return [(name, ", ".join(f"{count:,} {reason}" for reason, count in counts.items()))] if counts else []
 
 

@@ -1,4 +1,4 @@
-"""The account of a reading: columns used, rows dropped or repaired, and how to read the file again."""
+"""The account of a reading, and how to read the file again."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -28,7 +28,7 @@ TOO_WIDE: Final = "the data spans too much of the earth"
 
 
 def require_types(kind: type, values: Mapping[str, Any]) -> None:
-    """Raise MisuseError for the first value, as read from JSON, that a dataclass cannot take."""
+    """Raise MisuseError for the first value from JSON that a dataclass cannot take."""
     known_fields = {known_field.name: known_field for known_field in fields(kind)}
     hints = get_type_hints(kind)
     for name, known_field in known_fields.items():
@@ -46,7 +46,7 @@ def require_types(kind: type, values: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read an input: everything that decides which samples come out of a file."""
+    """How to read an input: all that decides which samples come out of a file."""
 
     id: str | None = None  # of columns: None = recognized
     time: str | None = None
@@ -75,7 +75,7 @@ class Reading:
     cell_id: str | None = None  # column that names the cell
 
     def counts_steps(self, t_s: "Numbers") -> bool:
-        """Whether these times number steps and are not times of a clock."""
+        """Whether these times number steps."""
         if self.time_unit not in _CLOCK_UNITS:
             return True
         import numpy as np  # not needed by the command line's help
@@ -95,7 +95,7 @@ class Intake:
     reading: Reading = field(default_factory=Reading)  # with all column names, to read the file again
 
     def with_dropped(self, reason: str, rows: int) -> "Intake":
-        """The same account with ``rows`` more dropped for ``reason``."""
+        """The account with ``rows`` more dropped for ``reason``."""
         return (
             replace(self, dropped={**self.dropped, reason: self.dropped.get(reason, 0) + rows})
             if rows
@@ -103,7 +103,7 @@ class Intake:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and notes for a manifest or ``--json``."""
+        """Counts and notes for ``--json``."""
         return {
             "rows_read": self.rows_read,
             "rows_dropped": dict(self.dropped),

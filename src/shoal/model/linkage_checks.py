@@ -14,7 +14,7 @@ _ROOM: Final = 10_000  # slots or cells
 
 
 def match_records(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
-    """int64 [n]: each subject's record, -1 = suppressed; MisuseError for a name unknown or repeated."""
+    """int64 [n]: each subject's record, -1 = suppressed."""
     subject_at = {uid: position for position, uid in enumerate(original.ids)}
     record_at = {name: position for position, name in enumerate(release.trajectory_ids)}
     strangers = sum(uid not in subject_at for uid in linkage.uids) + sum(
@@ -36,8 +36,8 @@ def require_linked_records(original: Trajectories, release: Release, linkage: Li
     """``match_records`` for judging a release from outside, where a mismatch is an error, never a figure.
 
     Raises InputError for an empty release, another grid (of points another plane), another unit of
-    protection, or a linkage that does not fit, leaves records without a subject, or omits other subjects than
-    were suppressed; MisuseError for points as given with boxes, or snapped samples with points.
+    protection, or a linkage that does not fit, leaves records without a subject, or omits other subjects
+    than were suppressed; MisuseError for points as given with boxes, or snapped samples with points.
     """
     if not release.n_records:
         raise InputError(
@@ -70,7 +70,7 @@ def require_linked_records(original: Trajectories, release: Release, linkage: Li
 
 
 def require_boxes_near_data(original: Trajectories, release: Release) -> None:
-    """Raise InputError for boxes so far from the data that figures would be wrong or take forever."""
+    """Raise InputError for boxes so far from the data that figures would be wrong."""
     if release.kind == "points" or not len(release.boxes):
         return
     boxes = release.boxes

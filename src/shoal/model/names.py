@@ -36,7 +36,7 @@ class _Names(Sequence[str]):
 
 
 class TextNames(_Names):
-    """Arbitrary names. column: of Arrow."""
+    """Arbitrary names, in Arrow."""
 
     def __init__(self, column: pa.Array) -> None:
         self.column = column
@@ -64,7 +64,7 @@ class TextNames(_Names):
 
 
 class Pseudonyms(_Names):
-    """Names of 16 hexadecimal digits, each as one number."""
+    """Names of 16 hexadecimal digits, as numbers."""
 
     def __init__(self, numbers: Words, irregular: Mapping[int, str] | None = None) -> None:
         self.numbers, self.irregular = numbers, irregular or {}  # irregular: by place, ascending; number 0
@@ -123,12 +123,12 @@ class Pseudonyms(_Names):
         )
 
     def equals(self, others: "Pseudonyms") -> bool:
-        """Whether these are the same names in the same order."""
+        """Whether these are the same names in order."""
         return self.irregular == others.irregular and np.array_equal(self.numbers, others.numbers)
 
     @property
     def regular(self) -> Words:
-        """The numbers of names with 16 digits."""
+        """The numbers of regular names."""
         return np.delete(self.numbers, list(self.irregular)) if self.irregular else self.numbers
 
     def distinct(self) -> "Pseudonyms":
@@ -138,7 +138,7 @@ class Pseudonyms(_Names):
         return Pseudonyms(together, dict(enumerate(names, start=len(numbers))))
 
     def duplicate_positions(self) -> list[int]:
-        """Positions of names that occur earlier, too, ascending."""
+        """Positions of repeated names, ascending."""
         if self.irregular:
             seen: set[str] = set()
             places = []
@@ -152,7 +152,7 @@ class Pseudonyms(_Names):
         return np.sort(order[1:][is_duplicate]).tolist()  # type: ignore[no-any-return]  # integers
 
     def positions_of(self, others: "Pseudonyms") -> Integers:
-        """int64 [others]: position of each here, -1 = none; of equal names the last."""
+        """int64 [others]: position of each, -1 = none; of equal names the last."""
         if self.irregular or others.irregular or not len(self):
             return _by_name(self, others)
         order = np.argsort(self.numbers, kind="stable")
@@ -180,7 +180,7 @@ class Pseudonyms(_Names):
 
 
 def positions_among(names: Sequence[str], others: Sequence[str]) -> Integers:
-    """int64 [others]: position of each among the names, which are distinct; -1 = none."""
+    """int64 [others]: position of each among distinct names; -1 = none."""
     if isinstance(names, TextNames) and isinstance(others, TextNames):
         places = np.asarray(pc.index_in(others.column, names.column).fill_null(-1), dtype=np.int64)
         pa.default_memory_pool().release_unused()  # a table of all names
@@ -189,7 +189,7 @@ def positions_among(names: Sequence[str], others: Sequence[str]) -> Integers:
 
 
 def column(names: Sequence[str]) -> pa.Array:
-    """Any names as Arrow strings."""
+    """Names as Arrow strings."""
     return names.column if isinstance(names, TextNames | Pseudonyms) else pa.array(list(names), pa.string())
 
 

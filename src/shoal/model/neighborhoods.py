@@ -1,4 +1,4 @@
-"""Split rows in two repeatedly, each time along the axis where they are farthest apart."""
+"""Split rows in two repeatedly, along the axis where they are farthest apart."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ Ordering = Callable[[Integers, int], Integers]
 def bisect_rows(
     rows: Integers, ordering: Ordering, *, most: int | None = None, parts: int | None = None
 ) -> Iterator[Integers]:
-    """Neighborhoods of at most ``most`` rows, or ``parts`` parts of almost equal size, each ascending."""
+    """Neighborhoods of at most ``most`` rows, or ``parts`` parts of almost equal size."""
     waiting = [(rows, parts)]
     while waiting:
         part, count = waiting.pop()
@@ -25,14 +25,14 @@ def bisect_rows(
 
 
 def split_rows(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) -> tuple[Integers, Integers]:
-    """The rows in two parts; the first gets ``share`` of ``of``."""
+    """Two parts; the first gets ``share`` of ``of``."""
     cut = len(rows) * share // of
     ordered = ordering(rows, cut)
     return ordered[:cut], ordered[cut:]
 
 
 def order_by_longest_axis(places: Numbers) -> Ordering:
-    """By the axis of ``places`` [n, axes] on which rows differ most; ties keep the order of the rows."""
+    """By the axis of ``places`` [n, axes] on which rows differ most; ties keep the order."""
 
     def ordering(rows: Integers, _: int) -> Integers:
         row_places = places[rows]

@@ -1,4 +1,4 @@
-"""What may be missing: raw samples that no box of their person's record covers, by reason; and people."""
+"""What may be missing: raw samples that no box of their person's record covers, and people."""
 
 from fractions import Fraction
 from typing import Final
@@ -23,20 +23,20 @@ def most_allowed(share: float, total: int) -> int:
 
 
 def samples_by_reason(missing: int, of_people_left_out: int) -> dict[str, int]:
-    """Missing samples of a release of boxes by reason, without zeros."""
+    """Missing samples of boxes by reason, without zeros."""
     counts = {PERSON_LEFT_OUT: of_people_left_out, OUTSIDE_ALL_BOXES: missing - of_people_left_out}
     return {reason: count for reason, count in counts.items() if count}
 
 
 def require_shares(of_all: float, of_one: float) -> None:
-    """Raise MisuseError unless both bounds are shares of 0 to 1."""
+    """Raise MisuseError unless both are shares of 0 to 1."""
     for share in (of_all, of_one):
         if not 0 <= share <= 1:
             raise MisuseError(f"{share} is no share of what may be missing; write 0 to 1, for example 0.05")
 
 
 def missing_in_words(of_all: float, of_one: float) -> str:
-    """A sentence after a space for shares that bound something; empty when both are 1."""
+    """A sentence after a space; empty when both shares are 1."""
     if of_all == of_one == ANY_SHARE:
         return ""
     return (

@@ -1,7 +1,7 @@
 """People on disk: identities, the reading, and samples, to load any few of them.
 
-The folder holds raw data: only its owner can read it, and it is never inside a release. It is complete when
-its list of people exists, which is written last. Checksums of its files are stored with it.
+The folder holds raw data: only its owner can read it, and it is never inside a release. The list of people
+is written last and completes it. Checksums are stored.
 """
 
 import json
@@ -31,7 +31,7 @@ _ACCOUNT: Final = b"shoal"
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StoredPeople:
-    """n subjects in the order of their ids, snapped to a grid."""
+    """N subjects in the order of their ids, on a grid."""
 
     folder: Path
     names: pa.Array  # [n] ids
@@ -45,7 +45,7 @@ class StoredPeople:
 
     @classmethod
     def open(cls, folder: Path) -> "StoredPeople":
-        """The people in a complete folder; raises InputError for an incomplete or damaged one."""
+        """The people in a complete folder; raises InputError for a damaged one."""
         try:
             table = pq.read_table(folder / PEOPLE_FILE)
             account: Mapping[str, Any] = json.loads(table.schema.metadata[_ACCOUNT])
@@ -76,7 +76,7 @@ class StoredPeople:
         )
 
     def save(self, sums: Sequence[tuple[int, int, int]]) -> None:
-        """Write the list, which completes the folder. sums: first row, rows and CRC-32 of samples."""
+        """Write the list, which completes the folder. sums: first row, rows and CRC-32."""
         columns = {
             "start": self.starts,
             "length": self.lengths,
@@ -107,11 +107,11 @@ class StoredPeople:
         return TextNames(self.names)
 
     def snapped_grid(self) -> Grid:
-        """The grid, which stored people always have."""
+        """The grid."""
         return self.grid
 
     def load(self, subjects: Integers) -> Trajectories:
-        """These subjects (ascending positions) with their samples and the account of the whole reading."""
+        """These subjects (ascending positions), with the account of the whole reading."""
         lengths, starts = self.lengths[subjects], self.starts[subjects]
         rows = np.empty((int(lengths.sum()), 3), dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

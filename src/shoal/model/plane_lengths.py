@@ -1,8 +1,7 @@
 """Check whether a meter of a plane is a meter on the earth.
 
-Cells, thresholds and all lengths of a claim are in the plane, and a text for pyproj can describe any plane:
-in kilometers, in feet, shrunk, or correct elsewhere. Short distances at the data's places are compared with
-geodesic ones.
+A text for pyproj can describe any plane: in kilometers, shrunk, or correct elsewhere. Short distances at
+the data's places are compared with geodesic ones.
 """
 
 from typing import Final
@@ -25,7 +24,7 @@ _DIRECTIONS: Final = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5], [0.
 
 
 class PlaneLengths:
-    """Errors of a plane's distances; InputError for one that pyproj does not know, or reads from a file."""
+    """Errors of a plane's distances."""
 
     def __init__(self, crs: str) -> None:
         require_plane_without_file(crs)
@@ -33,7 +32,7 @@ class PlaneLengths:
         self._parts: list[Floats] = [np.empty((0, 3))]
 
     def measure(self, x: Floats, y: Floats) -> None:
-        """Measure at up to 5,000 distinct places, in meters of the plane, evenly chosen."""
+        """Measure at up to 5,000 distinct places, evenly chosen."""
         every = np.empty(len(x), dtype=np.complex128)  # which sort by x, then y, faster than rows do
         every.real, every.imag = x, y
         every.sort()
@@ -48,7 +47,7 @@ class PlaneLengths:
         self._parts += later._parts
 
     def errors(self) -> tuple[int, int, float, int]:
-        """(places, those with wrong distances, their worst error, those that are unavoidably wrong)."""
+        """(places, those with wrong distances, their worst error, those unavoidably wrong)."""
         # An error is a share of the distance; up to 1 % is right, and half of the places must be right. Far
         # from their center all equal-area planes are wrong, by 1 / cos(c / 2) - 1 at the angle c (Snyder
         # 1987, p. 184); for the other half that much is unavoidable and only counted.
@@ -63,7 +62,7 @@ class PlaneLengths:
 
 
 def require_plane_without_file(crs: str) -> None:
-    """Raise InputError for a plane whose text names a file, which pyproj would open."""
+    """Raise InputError for a text that names a file, which pyproj would open."""
     folded = "".join(crs.split()).casefold()
     if any(word in folded for word in _FILES):
         raise InputError(
@@ -72,7 +71,7 @@ def require_plane_without_file(crs: str) -> None:
 
 
 def is_far_from_center(middle_lon: float, middle_lat: float, lon: Floats, lat: Floats) -> Flags:
-    """[n]: whether distances at a place are wrong in an equal-area plane around a center (degrees)."""
+    """[n]: whether distances are wrong in an equal-area plane around a center (degrees)."""
     angle = _angles_to(0, np.append(middle_lon, lon), np.append(middle_lat, lat))
     return _unavoidable(angle[1:]) > MOST_WRONG
 

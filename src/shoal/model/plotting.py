@@ -27,7 +27,7 @@ KM: Final = 1000.0
 def path_map(
     x_m: Numbers, y_m: Numbers, offsets: Numbers, crs: str | None, at_most: int, owners: str, rows: str
 ) -> "Figure":
-    """A map with one path for each owner of rows: a single line that is broken between owners."""
+    """A map with one path for each owner of rows, as a line broken between owners."""
     drawn, note = choose_rows(offsets, at_most, owners, rows)
     owner = np.searchsorted(offsets, drawn, side="right")
     cuts = np.flatnonzero(np.diff(owner)) + 1
@@ -42,7 +42,7 @@ def box_map(edges_km: Edges, crs: str | None, note: str) -> "Figure":
 
 
 def rectangles(edges_km: Edges) -> tuple[Line, Line]:
-    """Closed rectangles as one line, broken between them. edges_km: x_min, x_max, y_min, y_max."""
+    """Closed rectangles as one broken line. edges_km: x_min, x_max, y_min, y_max."""
     west, east, south, north = edges_km
     return (
         _join_lines(np.column_stack([west, east, east, west, west])),
@@ -51,12 +51,12 @@ def rectangles(edges_km: Edges) -> tuple[Line, Line]:
 
 
 def rounded_list(values: Numbers) -> list[float]:
-    """Numbers to four decimals: of kilometers, ten centimeters."""
+    """Numbers to four decimals."""
     return [round(value, 4) for value in values.tolist()]
 
 
 def choose_rows(offsets: Numbers, at_most: int, owners: str, rows: str) -> tuple[Numbers, str]:
-    """Rows of whole owners, evenly spread, at most ``at_most`` (>= 1), and a note on the share drawn."""
+    """Rows of whole owners, evenly spread, at most ``at_most``, and a note on their share."""
     if at_most < 1:
         raise MisuseError(f"at_most = {at_most} draws nothing; choose at least 1, for example {AT_MOST}")
     lengths, n_rows = np.diff(offsets), int(offsets[-1])

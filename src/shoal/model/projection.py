@@ -1,7 +1,7 @@
-"""Convert between longitude and latitude and meters on a plane, through pyproj.
+"""Longitude and latitude to meters on a plane and back, through pyproj.
 
-The working plane is a Lambert azimuthal equal-area projection centered on the data (Gramaglia and Fiore 2015,
-Sec. 3). Its center is rounded to a tenth of a degree, so that it reveals no average position.
+The working plane is a Lambert azimuthal equal-area projection centered on the data (Gramaglia and Fiore
+2015, Sec. 3), to a tenth of a degree, so that it reveals no average position.
 """
 
 from functools import lru_cache
@@ -20,7 +20,7 @@ WGS84: Final = "EPSG:4326"
 
 
 def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
-    """The text of an equal-area projection in meters, centered on the middle of these positions (degrees)."""
+    """The equal-area projection around the middle of these positions (degrees)."""
     angle = np.radians(lon_deg)
     middle_lon = np.degrees(np.arctan2(np.sin(angle).mean(), np.cos(angle).mean()))
     middle_lat = float(np.mean(lat_deg))
@@ -28,13 +28,13 @@ def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
 
 
 def transform(from_crs: str, to_crs: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """(x, y), or (lon, lat), in another system, infinity without an image; InputError for an unknown one."""
+    """(x, y), or (lon, lat), in another system; infinity without an image."""
     x, y = _transformer(from_crs, to_crs).transform(first, second)
     return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
 def is_geographic(crs: str) -> bool:
-    """Whether a system's coordinates are angles; raises InputError for a system that pyproj does not know."""
+    """Whether coordinates are angles; raises InputError for an unknown system."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
@@ -47,7 +47,7 @@ def is_geographic(crs: str) -> bool:
 
 
 def is_plane_in_meters(crs: str) -> bool:
-    """Whether a system known to pyproj has planar coordinates in meters, eastward and northward."""
+    """Whether pyproj knows a system as meters eastward and northward."""
     from pyproj import CRS
 
     system = CRS.from_user_input(crs)

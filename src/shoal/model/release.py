@@ -1,4 +1,4 @@
-"""A release in memory, without raw identifiers or seed; the Linkage, kept apart, knows who is who."""
+"""A release in memory, without raw identifiers or seed; the Linkage is apart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,11 +65,11 @@ class Boxes:
         return len(self.t_start)
 
     def columns(self) -> tuple[Integers, Integers, Integers, Integers, Integers, Integers]:
-        """The six arrays, in the order of BOX_COLUMNS."""
+        """The arrays, in the order of BOX_COLUMNS."""
         return self.t_start, self.t_end, self.x_min, self.y_min, self.x_max, self.y_max
 
     def take(self, rows: Any) -> "Boxes":
-        """Only these rows (a slice, positions or a mask)."""
+        """Only these rows."""
         return Boxes(**{name: getattr(self, name)[rows] for name in BOX_COLUMNS})
 
     def edges_km(self, grid: Grid) -> tuple[Numbers, Numbers, Numbers, Numbers]:
@@ -78,7 +78,7 @@ class Boxes:
         return self.x_min * km, self.x_max * km, self.y_min * km, self.y_max * km
 
     def hulls(self, first: Integers) -> "Boxes":
-        """The smallest box around each run of rows; run i begins at row first[i]."""
+        """The smallest box around each run of rows, from row first[i] on."""
         return Boxes(**{name: bound.reduceat(getattr(self, name), first) for name, bound in _BOUNDS.items()})
 
     def sorted(self) -> "Boxes":
@@ -111,12 +111,12 @@ class Points:
         return len(self.t)
 
     def columns(self) -> dict[str, Floats]:
-        """The arrays by name, in the order in which they are written; without lat and lon if None."""
+        """The arrays by name, as written; without lat and lon if None."""
         named = {name: getattr(self, name) for name in (*POINT_COLUMNS, *DEGREE_COLUMNS)}
         return {name: column for name, column in named.items() if column is not None}
 
     def take(self, rows: Any) -> "Points":
-        """Only these rows (a slice, positions or a mask)."""
+        """Only these rows."""
         return Points(**{name: column[rows] for name, column in self.columns().items()})
 
 
@@ -126,7 +126,7 @@ Payload = Boxes | Points
 def snap_points(
     offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """(offsets, slots, columns and rows of cells), int64, of points of records, without repeats."""
+    """(offsets, slots, columns and rows of cells), int64, without repeats."""
     steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
     t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
     record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -207,14 +207,14 @@ class Release:
 
     @property
     def boxes(self) -> Boxes:
-        """The payload of a release of boxes; raises MisuseError for points."""
+        """The boxes; raises MisuseError for points."""
         if not isinstance(self.payload, Boxes):  # the one place where the payload's type is asked for boxes
             raise MisuseError("this release holds points, not boxes; as_boxes(grid) puts them on a grid")
         return self.payload
 
     @property
     def points(self) -> Points:
-        """The payload of a release of points; raises MisuseError for boxes."""
+        """The points; raises MisuseError for boxes."""
         if not isinstance(self.payload, Points):  # the one place where the payload's type is asked for points
             raise MisuseError("this release holds boxes, not points")
         return self.payload
@@ -230,27 +230,24 @@ class Release:
         return len(self.payload)
 
     def snapped_grid(self) -> Grid:
-        """The grid of a release of boxes; raises MisuseError for points."""
+        """The grid of boxes; raises MisuseError for points."""
         if self.grid is None:
             raise MisuseError("this release holds points as given, which have no grid")
         return self.grid
 
     def record(self, position: int) -> Any:
-        """The rows of one record, as a payload of the same kind."""
+        """The rows of one record."""
         return self.payload.take(slice(self.offsets[position], self.offsets[position + 1]))
 
     def as_boxes(self, grid: Grid) -> "Release":
-        """The release as boxes, for attacks and figures that need them; boxes are returned as they are.
-
-        A point becomes the slot and cell of this grid that hold it, without repeats within a record.
-        """
+        """The release as boxes: a point becomes its slot and cell, without repeats within a record."""
         if self.payload.on_grid:
             return self
         offsets, t, x, y = self.cells_of_points(grid)
         return replace(self, offsets=offsets, payload=Boxes.of_samples(t, x, y), grid=grid)
 
     def cells_of_points(self, grid: Grid) -> tuple[Integers, Integers, Integers, Integers]:
-        """(offsets, slots, columns and rows of cells), int64, of a release of points, without repeats."""
+        """(offsets, slots, columns and rows of cells), int64, of points, without repeats."""
         points = self.points
         return snap_points(self.offsets, points.t, points.x, points.y, grid)
 
@@ -347,11 +344,10 @@ class Release:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
-    """Which subject became which record: pairs (uid, trajectory id), never inside a release.
+    """Which subject became which record: (uid, trajectory id), never inside a release.
 
-    trace: of swapped points, the raw samples of each point. stands_for: of any release of points, int64 [p],
-    the row of the raw sample that each stands for, -1 = created; known while the release is made and never
-    written.
+    trace: of swapped points, the raw samples of each. stands_for: of points, int64 [p], the row of the raw
+    sample that each stands for, -1 = created; never written.
     """
 
     uids: Sequence[str]

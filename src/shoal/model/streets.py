@@ -1,4 +1,4 @@
-"""A street graph: nodes, and undirected edges with lengths and shapes, in any system of coordinates."""
+"""A street graph: nodes, and undirected edges with lengths and shapes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,11 @@ from shoal.runtime.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreetGraph:
-    """n nodes, e edges.
+    """N nodes, e edges.
 
-    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic. u, v: int64 [e],
-    ends of the edges. length_m: float64 [e], nan = the length of its shape. shape_offsets: int64 [e + 1];
-    shape_x, shape_y: corners of each edge from u to v, both ends included. crs: None = the data's plane.
-    Raises InputError when the parts contradict each other.
+    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic. u, v: int64
+    [e]. length_m: float64 [e], nan = the length of its shape. shape_offsets: int64 [e + 1]; shape_x,
+    shape_y: corners from u to v, both ends included. crs: None = the data's plane.
     """
 
     x: Floats
@@ -62,7 +61,7 @@ class StreetGraph:
         length_m: Floats | None = None,
         crs: str | None = None,
     ) -> "StreetGraph":
-        """A graph with straight edges from node to node."""
+        """A graph with straight edges."""
         ends = np.column_stack([u, v]).ravel()
         return cls(
             x=np.asarray(x, dtype=np.float64),
@@ -87,10 +86,7 @@ class StreetGraph:
         return len(self.u)
 
     def on_plane(self, crs: str | None) -> "StreetGraph":
-        """The graph in meters of this plane, with all lengths.
-
-        Raises InputError when it cannot be converted.
-        """
+        """The graph in meters of this plane, with all lengths."""
         if self.crs is not None and crs is None:
             raise InputError(
                 f"the streets are in {self.crs} and the trajectories in local meters; say the trajectories' "
@@ -122,7 +118,7 @@ class StreetGraph:
         )
 
     def components(self) -> Integers:
-        """int64 [n]: the smallest node of each node's connected component."""
+        """int64 [n]: the smallest node of each node's component."""
         label = np.arange(self.n_nodes)
         while True:
             least = np.minimum(label[self.u], label[self.v])

@@ -1,9 +1,8 @@
 """What a run of swapping did, point by point.
 
-It undoes the release, so it stays in memory and is written only on request. The file has one row per
-published point, in the release's order (in another format records may be ordered otherwise): the record, the
-raw samples (positions in the raw data as read) of its time and of its place, the person of the place, the
-swap set, and the rows of the set where it first appears.
+It undoes the release, so it stays in memory and is written only on request: per published point, in the
+release's order, the record, the raw samples (positions as read) of its time and of its place, the person of
+the place, the swap set, and the rows of the set where it first appears.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ class Trace:
     records: tuple[Integers, tuple[str, ...]] | None = None  # of a file: numbers and names
 
     def in_order_of(self, trajectory_ids: Sequence[str], offsets: Integers) -> "Trace":
-        """The trace with its records in the order of a release, if they are the release's."""
+        """The trace in the order of a release, if its records are the release's."""
         if self.records is None:
             return self
         record, names = self.records
@@ -69,7 +68,7 @@ class Trace:
         return self.set_rows[self.set_offsets[:-1]]
 
     def table(self, trajectory_ids: Sequence[str], offsets: Integers) -> pa.Table:
-        """The table of the file. trajectory_ids, offsets: of the release's records."""
+        """The table of the file. trajectory_ids, offsets: of the records."""
         first = np.zeros(len(self.swap_set), dtype=np.bool_)
         first[np.unique(self.swap_set, return_index=True)[1]] = True
         sets = [
@@ -86,7 +85,7 @@ class Trace:
 
     @classmethod
     def of_table(cls, table: pa.Table, where: str) -> "Trace":
-        """The trace of a ``table``; raises InputError when it is none."""
+        """The trace of a ``table``."""
         try:
             time_from, place_from, swap_set = (
                 table[name].to_numpy().astype(np.int64) for name in _COLUMNS[:3]

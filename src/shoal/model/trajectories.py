@@ -1,7 +1,7 @@
-"""Trajectories: every subject's samples in a few contiguous arrays, apart from ids.
+"""Trajectories: every subject's samples in contiguous arrays, apart from ids.
 
-Kernels see only the arrays. Subjects are ordered by id, samples by (t, x, y), so that nothing depends on the
-order of an input file. That order is kept as ``input_rank``, only to check that no release repeats it.
+Subjects are ordered by id, samples by (t, x, y): nothing depends on the order of an input file. That order
+is kept as ``input_rank``, only to check that no release repeats it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ class Grid:
 
 
 class Population(Protocol):
-    """Facts about subjects without their samples, in memory or on disk."""
+    """Subjects without their samples, in memory or on disk."""
 
     @property
     def ids(self) -> Sequence[str]:
@@ -82,7 +82,7 @@ class Population(Protocol):
 
     @property
     def lengths(self) -> Integers:
-        """[n] number of samples of each subject."""
+        """[n] samples of each subject."""
 
     @property
     def input_rank(self) -> Integers | None:
@@ -284,14 +284,14 @@ class Trajectories:
         return require_snapped(self.grid)
 
     def seconds_and_meters(self) -> tuple[Numbers, Numbers, Numbers]:
-        """t, x, y of every sample; a snapped one is at the start of its slot and the center of its cell."""
+        """Times and places of all samples; snapped ones are at their slot's start and cell's center."""
         if self.grid is None:
             return self.t, self.x, self.y
         cell_m = self.grid.cell_m
         return self.grid.seconds(self.t), (self.x + 0.5) * cell_m, (self.y + 0.5) * cell_m
 
     def require_points_as_given(self) -> None:
-        """Raise MisuseError for snapped samples, which cannot be published as points."""
+        """Raise MisuseError for snapped samples."""
         if self.grid is not None:
             raise MisuseError(
                 "these samples are snapped to cells and slots; read them as given (snap=False, --no-snap) "
@@ -299,7 +299,7 @@ class Trajectories:
             )
 
     def snapped_to(self, grid: Grid) -> "Trajectories":
-        """The same subjects on a grid, without repeats, as a reader snaps them."""
+        """The subjects on a grid, without repeats."""
         self.require_points_as_given()
         steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
         t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
@@ -310,7 +310,7 @@ class Trajectories:
         return replace(self, offsets=offsets, t=t, x=x, y=y, grid=grid, lat=None, lon=None)
 
     def samples_of(self, subject: int) -> tuple[Numbers, Numbers, Numbers]:
-        """(t, x, y) of one subject, by its position."""
+        """(t, x, y) of one subject."""
         rows = slice(self.offsets[subject], self.offsets[subject + 1])
         return self.t[rows], self.x[rows], self.y[rows]
 
@@ -318,7 +318,7 @@ class Trajectories:
         return (self.samples_of(subject) for subject in range(self.n_subjects))
 
     def keep(self, subjects: npt.ArrayLike) -> "Trajectories":
-        """Only these subjects (positions in any order), with the same account of the input."""
+        """Only these subjects (positions), with the same account."""
         positions = np.unique(np.asarray(subjects, dtype=np.int64))
         rows = (
             np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in positions])

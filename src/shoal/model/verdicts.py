@@ -73,7 +73,7 @@ class Verdict:
         notes: Iterable[str] = (),
         unchecked: Iterable[str] = (),
     ) -> "Verdict":
-        """The verdict over these findings; it fails when nothing was checked."""
+        """The verdict over findings; it fails when nothing was checked."""
         all_findings = tuple(findings)
         if checked == 0:
             nothing = Finding("nothing-checked", "no record was examined, so nothing is shown to hold")
@@ -82,19 +82,19 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """True when every part of the claim was checked, on some record, without findings."""
+        """True when every part was checked, on some record, without findings."""
         return self.checked > 0 and not self.findings and not self.unchecked
 
     @property
     def word(self) -> str:
-        """HOLDS; DOES NOT HOLD; or NOT CHECKED, when the parts checked have no findings."""
+        """HOLDS; DOES NOT HOLD; or NOT CHECKED."""
         if self.holds:
             return "HOLDS"
         return "DOES NOT HOLD" if self.findings or not self.checked else "NOT CHECKED"
 
     @property
     def why_not(self) -> str:
-        """One line on why the claim does not hold; empty where it holds."""
+        """One line; empty where the claim holds."""
         if self.findings:
             counts = Counter(finding.kind for finding in self.findings)
             kinds = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
@@ -110,15 +110,15 @@ class Verdict:
         return frozenset(finding.kind for finding in self.findings)
 
     def with_findings(self, findings: Iterable[Finding]) -> "Verdict":
-        """This verdict with further findings about the same records."""
+        """The verdict with further findings."""
         return replace(self, findings=(*self.findings, *findings))
 
     def with_unchecked(self, part: str) -> "Verdict":
-        """This verdict with a further unchecked part of the claim, in words."""
+        """The verdict with a further unchecked part, in words."""
         return replace(self, unchecked=(*self.unchecked, part))
 
     def to_json(self) -> dict[str, Any]:
-        """As in the manifest and ``--json``: every kind counted, with the first few findings of each."""
+        """Every kind counted, with the first few findings of each."""
         counts: Counter[str] = Counter()
         examples = []
         for finding in self.findings:

@@ -1,1 +1,1 @@
-"""From trajectories to a release folder: anonymize, verify, write, and verify the files."""
+"""From trajectories to a verified release folder."""

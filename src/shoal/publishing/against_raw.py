@@ -1,4 +1,4 @@
-"""Release folders against the raw input that they were made from, read again as each manifest says."""
+"""Release folders against their raw input, read again as the manifest says."""
 
 import glob
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _CHECK: Final = ".check-"  # in the name of a scratch folder
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VerificationResult:
-    """A verdict, with the manifest it is about and how the raw data was read."""
+    """A verdict, its manifest, and how the raw data was read."""
 
     verdict: Verdict
     manifest: Manifest
@@ -46,12 +46,12 @@ class VerificationResult:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that were read of the raw data, by role."""
+        """The columns that were read, by role."""
         named = {name: getattr(self.intake.reading, name) for name in _COLUMNS}
         return {name: column for name, column in named.items() if column is not None}
 
     def to_json(self) -> dict[str, Any]:
-        """The ``verified`` part of ``shoal verify --json``."""
+        """As ``verified`` in ``shoal verify --json``."""
         manifest = self.manifest
         return {
             "method": manifest.method,
@@ -76,7 +76,7 @@ def verify_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """Read raw input as the manifest says (but ``overrides``), and check folder and ``expected`` claim."""
+    """Read raw input as the manifest says (but ``overrides``), and check the folder."""
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
@@ -93,7 +93,7 @@ def stream_against_raw(
     expected: str | None = None,
     **overrides: Any,
 ) -> VerificationResult:
-    """As ``verify_against_raw``, with little memory, and secret scratch files that are removed at the end."""
+    """As ``verify_against_raw``, with little memory, and secret scratch files."""
     if is_read_at_once(folder):
         raise MisuseError(
             "a release in another format is read and checked as a whole, but for parquet-parts; leave out "
@@ -121,20 +121,20 @@ def stream_against_raw(
 
 
 def leftover_scratch_folders(folder: Path) -> list[Path]:
-    """Secret scratch folders of streamed checks that were killed or are still running."""
+    """Scratch folders of streamed checks that were killed or are still running."""
     whole = folder.resolve()
     return sorted(whole.parent.glob(f".{glob.escape(whole.name)}{_CHECK}*"))
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
-    """Read the raw input of a release as its manifest says, except for the overrides."""
+    """Read the raw input as the manifest says, but overrides."""
     return read_with(raw, raw_reading(folder, **overrides), run)
 
 
 def reveal(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> Composition:
-    """What a release and earlier ones of the same raw data reveal together."""
+    """What a release and earlier ones reveal together."""
     issued = read_issued_releases(raw, folder, linkage, earlier, run, **overrides)
     return reveal_together(issued[0], issued[1:])
 
@@ -142,7 +142,7 @@ def reveal(
 def read_issued_releases(
     raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
 ) -> list[IssuedRelease]:
-    """A release folder and earlier ones, each with its raw data and linkage, the newest first."""
+    """A release and earlier ones with raw data and linkage, the newest first."""
     return [
         IssuedRelease(
             label=f"the release {one}",

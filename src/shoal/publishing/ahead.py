@@ -1,6 +1,6 @@
-"""Compile kernels for a first publication meanwhile, in processes that make the record of a toy release.
+"""Compile kernels for a first publication meanwhile, by a toy release in other processes.
 
-They end with the publication, done or not. ``SHOAL_COMPILE_AHEAD=0`` switches it off.
+They end with the publication. ``SHOAL_COMPILE_AHEAD=0`` switches it off.
 """
 
 import os
@@ -32,7 +32,7 @@ _STEPS: Final[dict[str, Callable[[Any], object]]] = {  # of an Evidence; what a 
 
 @contextmanager
 def compile_ahead(method: str) -> Iterator[None]:
-    """Let other processes compile kernels while this method publishes, if it begins to compile."""
+    """Let other processes compile kernels for this method, if it begins to compile."""
     processes_started: list[subprocess.Popen[bytes]] = []
 
     def begin() -> None:
@@ -81,7 +81,7 @@ def make(method: str, folder: Path) -> None:
 
 
 def go_through(method: str, folder: Path, steps: list[str]) -> None:
-    """Run these steps of a report, which compiles their kernels."""
+    """Run these steps of a report."""
     from shoal.io import read_with
     from shoal.release_folder.folder import raw_reading, read_linkage, read_release
     from shoal.report.facts.evidence import Evidence

@@ -1,4 +1,4 @@
-"""A release of trajectories in memory; the files written must hold it exactly, or are checked again."""
+"""A release in memory; the written files must hold it exactly, or are checked again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -29,7 +29,7 @@ from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 @contextmanager
 def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[Candidate]:
-    """Anonymize everyone in memory; the release folder gets its name when the block succeeds."""
+    """Anonymize in memory; the release folder gets its name when the block succeeds."""
     require_one_region(original.intake.notes)
     require_ground_over(original, job.options.ground)
     run, parts = job.run, parts_folder(job.output)
@@ -67,7 +67,7 @@ class CandidateInMemory:
         self._evidence = Evidence(facts, tries=job.tries)
 
     def write_table(self) -> Manifest:
-        """Write table and manifest, and read them again, while the report's figures are measured."""
+        """Write table and manifest, and read them again while figures are measured."""
         run, evidence = self.facts.run, self._evidence
         evidence.measure_exposure()
         with run.alongside(self._write, stage="writing") as written:
@@ -95,7 +95,7 @@ class CandidateInMemory:
         return self._page(private=True)
 
     def check(self) -> Verdict:
-        """The verdict on the written files, which must hold the release that was judged."""
+        """The verdict on the files, which must hold the judged release."""
         return verify_reading(
             self.facts.original,
             with_new_page(self._looked, self.release),
@@ -107,13 +107,13 @@ class CandidateInMemory:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """How precise place and time are in boxes; points have no accuracy."""
+        """The precision of boxes; points have none."""
         boxes = self._evidence.release_facts.boxes
         return None if boxes is None else boxes.accuracy
 
     @property
     def strongest(self) -> Rate | None:
-        """The strongest attack in the report; None when none was played."""
+        """The strongest attack in the report, if any."""
         return publishable_rate(self._evidence.assessment)
 
     def _page(self, *, private: bool) -> str:
@@ -126,7 +126,7 @@ class CandidateInMemory:
 
 
 def require_ground_over(original: Trajectories, ground: MapGround) -> None:
-    """Raise InputError, before any work, when the map's ground does not cover any of the data."""
+    """Raise InputError when the map's ground covers none of the data."""
     if ground is not NO_GROUND:
         cell_m = 1.0 if original.grid is None else original.grid.cell_m
         ground.require_over(bounds_around(original.x * cell_m, original.y * cell_m), original.crs)

@@ -1,9 +1,8 @@
-"""What the report of a release made in blocks says of its people: attacks and uses, k-gaps, and lost samples.
+"""The report of a release made in blocks: attacks and uses, k-gaps, and lost samples.
 
 Attacks and uses are measured on whole crowds drawn at random: a person hides among as many people as in the
-release, but fewer others can be taken for the victim, and the report says so. k-gaps are exact for the people
-drawn: the nearest of a set are among the nearest of its subsets. Lost samples are exact: each person counts
-in one task.
+release, but fewer others can be taken for the victim, and the report says so. k-gaps are exact for the
+people drawn: the nearest of a set are among the nearest of its subsets. Lost samples are exact.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -35,7 +34,7 @@ _DRAW_SEED: Final = 1  # of the sample, which no page shows; a resumed run draws
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
-    """Whole crowds as a small data set: their raw data, records and linkage."""
+    """Whole crowds as a small data set."""
 
     original: Trajectories
     release: Release
@@ -45,7 +44,7 @@ class Sample:
 def evidence_of_sample(
     people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, *, tries: int, run: Run
 ) -> Evidence:
-    """The report's measurements on a sample, with the number of people in it."""
+    """The report's measurements on a sample, and its people."""
     drawn = draw_crowds(people, release, crowds)
     facts = Facts(drawn.original, drawn.release, drawn.linkage, run=run)
     sampled = Sampled(people=drawn.release.n_records, of=release.n_records)
@@ -53,7 +52,7 @@ def evidence_of_sample(
 
 
 def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) -> Sample:
-    """Draw crowds at random until they hold SAMPLE_PEOPLE people, or all crowds."""
+    """Draw crowds until they hold SAMPLE_PEOPLE people, or all."""
     rng = np.random.default_rng(_DRAW_SEED)
     order = rng.permutation(len(crowds.sizes))
     enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
@@ -109,7 +108,7 @@ _DRAWN, _BELOW = "drawn.npy", "below.npy"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Nearest:
-    """[d, c] the nearest other people of each person drawn, and their efforts, the nearest first."""
+    """[d, c] the nearest of each person drawn, and their efforts."""
 
     who: Integers
     effort: Floats
@@ -126,7 +125,7 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True)
 class NearTask:
-    """Look for the nearest others of the people drawn among the people from first to before end."""
+    """The nearest among the people from first to before end."""
 
     people: Path  # their folder
     folder: Path  # lists of the people drawn and of their largest useful efforts
@@ -137,7 +136,7 @@ class NearTask:
 
 
 def find_nearest(task: NearTask) -> Nearest:
-    """The nearest of the task's people to the people drawn; effort inf where there are too few."""
+    """The task's nearest people; effort inf where there are too few."""
     people = StoredPeople.open(task.people)
     drawn, below = np.load(task.folder / _DRAWN), np.load(task.folder / _BELOW)
     together = np.union1d(drawn, np.arange(task.first, task.end))
@@ -153,7 +152,7 @@ def find_nearest(task: NearTask) -> Nearest:
 def k_gaps_on_disk(
     people: StoredPeople, k: int, part: int, scratch: Path, engine: Engine, run: Run
 ) -> tuple[KGap, ...]:
-    """The k-gaps at k = 2, 5 and the claim's k where people suffice; ``part``: people in memory at once."""
+    """The k-gaps at k = 2, 5 and the claim's k; ``part``: people in memory."""
     n = people.n_subjects
     ks = [size for size in sorted({*KS, k}) if 2 <= size <= n]
     part = max(part, _LEAST)
@@ -182,7 +181,7 @@ def k_gaps_on_disk(
 
 
 def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
-    """The people, ascending, whose k-gaps are computed; k, part: as for ``k_gaps_on_disk``."""
+    """The people, ascending, whose k-gaps are computed."""
     part = max(part, _LEAST)
     drawn = sample_for_k_gap(n) if n <= part else sample_people(n, part // max(*KS, k))
     return np.arange(n) if drawn is None else drawn
@@ -194,7 +193,7 @@ _ALONE: Final = "alone.npy"
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleTask:
-    """People from first to before end; people: their folder."""
+    """People from first to before end, in a folder."""
 
     people: Path
     first: int
@@ -225,7 +224,7 @@ def lost_samples_on_disk(
     engine: Engine,
     run: Run,
 ) -> Vanished | None:
-    """Raw samples that the release does not hold, by place and hour; None when none was lost."""
+    """Raw samples that the release lacks, by place and hour, if any."""
     if not release.losses.samples_suppressed:
         return None
     n = people.n_subjects
@@ -279,7 +278,7 @@ def lost_samples_of_task(task: CrowdsTask) -> Vanished:
 
 
 def bounds_of(task: PeopleTask) -> Integers:
-    """[2, 2] the least and the greatest x and y of the task's people."""
+    """[2, 2] least and greatest x and y."""
     data = StoredPeople.open(task.people).load(np.arange(task.first, task.end))
     return np.array([[data.x.min(), data.y.min()], [data.x.max(), data.y.max()]])
 

@@ -1,8 +1,7 @@
-"""The input of work in blocks, and whether it is still the one that it began with.
+"""The input of work in blocks, and whether it is still the same.
 
-Names, sizes and times of change decide. Where an old time was given back, the file's number or the time that
-the system keeps differs; then the content decides. A table of Spark's catalog is copied into the job's folder
-once.
+Names, sizes and times of change decide. Where an old time was restored, the file's number or the system's
+time differs; then the content decides. A table of Spark's catalog is copied once.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ TABLE: Final = "table"
 
 
 class BlockInput:
-    """The files of an input in their present state; a table of Spark's catalog becomes files in ``fetch``."""
+    """The files of an input; a table of Spark's catalog becomes files in ``fetch``."""
 
     def __init__(self, source: str | Path, engine: Engine, cells: str | None = None) -> None:
         self.source, self._cells = source, cells
@@ -38,12 +37,12 @@ class BlockInput:
         self._files = self._states(None if self._table is not None else source)
 
     def job(self) -> list[Any]:
-        """The identity of the input, which differs for other files or another table."""
+        """The identity of the input."""
         files = [(file.name, file.size, file.changed_ns) for file in self._files]
         return files if self._table is None else [SPARK_TABLE, self._table, *files]
 
     def fetch(self, folder: Path, reading: Reading) -> None:
-        """Have Spark write the needed columns of a table into the job's folder, unless they are there."""
+        """Have Spark write the needed columns into the job's folder, once."""
         if self._table is None or self._spark is None:
             return
         copy, name = folder / TABLE, self._table
@@ -55,7 +54,7 @@ class BlockInput:
         self._files = self._states(copy)
 
     def require_same(self, checkpoint: Checkpoint, engine: Engine, run: Run) -> None:
-        """Raise OtherJobError unless these are the files with which the job began."""
+        """Raise OtherJobError unless the job began with these files."""
         first = checkpoint.load_or_make(
             INPUT, lambda: {"signs": self._signs(), "digests": self._digests(engine, run)}
         )
@@ -71,7 +70,7 @@ class BlockInput:
             )
 
     def require_unchanged(self) -> None:
-        """Raise InputError when a file has changed since this object was made."""
+        """Raise InputError when a file has changed."""
         now = self._states(self.source)
         if now != self._files:
             names = [before.name for before in self._files if before not in now] or ["the input"]

@@ -1,4 +1,4 @@
-"""The records of a release made in blocks: crowds, header, and a table in parts of a million boxes."""
+"""The records of a release made in blocks: crowds, header, and parts of a million boxes."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -39,19 +39,19 @@ _BOXES_AT_ONCE: Final = 1 << 20  # in memory while records are written
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ReleaseOnDisk(Release):
-    """A release whose boxes are in its file only; its offsets are all 0."""
+    """A release whose boxes are only in its file; its offsets are all 0."""
 
     n_boxes: int
 
     @property
     def n_samples(self) -> int:
-        """The number of boxes of all records."""
+        """The number of boxes."""
         return self.n_boxes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowds:
-    """Crowds of finished blocks, whose boxes stay in the blocks' files."""
+    """Crowds of finished blocks, whose boxes stay in files."""
 
     job: Path  # the folder of the blocks
     subjects: Integers  # [r] crowd by crowd
@@ -78,7 +78,7 @@ class Crowds:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtentsTask:
-    """Count the extents of the finished blocks from first to before end."""
+    """The finished blocks from first to before end."""
 
     job: Path
     first: int
@@ -89,7 +89,7 @@ class ExtentsTask:
 def crowds_of_blocks(
     people: StoredPeople, n_blocks: int, checkpoint: Checkpoint, engine: Engine, run: Run
 ) -> tuple[Crowds, Accuracy]:
-    """All crowds of the finished blocks, and how precise their boxes are."""
+    """All crowds of the finished blocks, and the precision of their boxes."""
     job, names = checkpoint.folder, ("subjects", "sizes", "lengths", "suppressed")
     arrays = [checkpoint.load(name_of(block), names) for block in range(n_blocks)]
     subjects, sizes, lengths, suppressed = (
@@ -114,7 +114,7 @@ def crowds_of_blocks(
 
 
 def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
-    """Extents of raw samples, and of published samples."""
+    """Extents of raw samples, and of published ones."""
     checkpoint = Checkpoint(task.job)
     return reduce(
         _add_extents,
@@ -147,7 +147,7 @@ def _add_extents(some: tuple[Extents, Extents], others: tuple[Extents, Extents])
 def header_of(
     people: StoredPeople, method: Method, crowds: Crowds, samples_suppressed: int, rng: Randomness
 ) -> ReleaseOnDisk:
-    """The release without its boxes; every record gets a fresh pseudonym."""
+    """The release without its boxes, with fresh pseudonyms."""
     n = len(crowds.subjects)
     return ReleaseOnDisk(
         trajectory_ids=Pseudonyms(rng.pseudonym_numbers(n)),
@@ -175,14 +175,14 @@ def header_of(
 
 
 def parts_of(lengths: Integers) -> list[tuple[int, int]]:
-    """(first record, end) of parts of about a million boxes; lengths: [r] boxes of each record."""
+    """(first record, end) of parts of about a million boxes; lengths: [r]."""
     ends = np.cumsum(lengths)
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
     return list(pairwise(np.unique([0, *np.searchsorted(ends, steps, side="right"), len(ends)]).tolist()))
 
 
 def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> Iterator[Release]:
-    """The records in order, about a million boxes at a time; crowd_of: [r] the crowd of each record."""
+    """The records in order, in parts; crowd_of: [r]."""
     blocks, starts, lengths = (column[crowd_of] for column in (crowds.blocks, crowds.starts, crowds.lengths))
     for first, end in parts_of(lengths):
         part, names = slice(first, end), release.trajectory_ids[first:end]
@@ -192,7 +192,7 @@ def records_in_parts(release: Release, crowds: Crowds, crowd_of: Integers) -> It
 def records_at(
     header: Release, names: Sequence[str], job: Path, blocks: Integers, starts: Integers, lengths: Integers
 ) -> Release:
-    """Read records by the blocks, and the first rows there, of their boxes."""
+    """Read records by the blocks and first rows of their boxes."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     checkpoint = Checkpoint(job)
@@ -213,7 +213,7 @@ def records_at(
 
 
 def without_records(release: Release) -> Release:
-    """The release without its records, for tasks that make them."""
+    """The release without its records, for tasks."""
     settings = {field.name: getattr(release, field.name) for field in fields(Release)}
     return Release(**{**settings, "trajectory_ids": (), "offsets": np.zeros(1, dtype=np.int64)})
 
@@ -224,7 +224,7 @@ _WRITING_LABEL: Final = "writing the release"
 
 @dataclass(frozen=True, kw_only=True)
 class TablePart:
-    """Records of a table from first to before end, by the lists in ``folder``."""
+    """Records from first to before end, by the lists in ``folder``."""
 
     folder: Path
     job: Path  # the folder of the blocks
@@ -235,7 +235,7 @@ class TablePart:
 
     @property
     def file(self) -> Path:
-        """Where the part is written."""
+        """Where the part lies."""
         return self.folder / f"{self.first}.parquet"
 
     def records(self) -> Release:
@@ -249,7 +249,7 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartFacts:
-    """What the report needs of a part: bounds, slots from first to end, boxes, and their expected density."""
+    """A part's bounds, slots from first to end, boxes, and expected density."""
 
     bounds: Bounds
     first: int
@@ -260,7 +260,7 @@ class PartFacts:
 
 
 def write_part(part: TablePart) -> PartFacts:
-    """Write a part as a file, complete or not at all; it may run twice."""
+    """Write a part, complete or not at all; it may run twice."""
     records = part.records()
     boxes = records.boxes
     partial = partial_name(part.file)
@@ -280,7 +280,7 @@ def write_part(part: TablePart) -> PartFacts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableFacts:
-    """What the report needs of all boxes; examples: boxes of the first part, which is a random sample."""
+    """The report's facts of all boxes; examples: of the first part, a random sample."""
 
     parts: Sequence[PartFacts]
     examples: Boxes
@@ -323,7 +323,7 @@ def write_table_in_parts(
     engine: Engine,
     run: Run,
 ) -> TableFacts:
-    """Write all records in order; crowd_of: [r] the crowd of each record; scratch: an empty folder."""
+    """Write all records in order; crowd_of: [r]; scratch: an empty folder."""
     lengths = crowds.lengths[crowd_of]
     np.save(scratch / _NAMES, Pseudonyms.of(release.trajectory_ids).numbers)
     np.save(scratch / _BLOCKS, crowds.blocks[crowd_of])

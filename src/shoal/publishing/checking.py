@@ -1,4 +1,4 @@
-"""Check another tool's file: k-anonymity, truth, attacks (by row where a person has several records)."""
+"""Check another tool's file: k-anonymity, truth, attacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

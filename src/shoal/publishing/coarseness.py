@@ -1,4 +1,4 @@
-"""How coarse the single values of a published file are, and what each of them stands for.
+"""How coarse the values of a published file are, and what they stand for.
 
 A rounded value may be the start, end or middle of its range: the reading with most true rows is taken.
 """
@@ -39,7 +39,7 @@ _METERS_PER_DEGREE: Final = 111_195.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RawSamples:
-    """The raw samples in the units of a published file, by subject and time."""
+    """The raw samples in a file's units."""
 
     offsets: Integers  # int64 [subjects + 1]
     t: Floats  # seconds
@@ -48,12 +48,12 @@ class RawSamples:
 
     @property
     def subject(self) -> Integers:
-        """int64 [m]: the subject of each sample."""
+        """int64 [m]: each sample's subject."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tuple[str, ...], bool]:
-    """The file with rounded values as ranges, notes on assumptions, and whether there is any range."""
+    """The file with rounded values as ranges, notes, and whether there is any range."""
     t_step = _time_step(published.t, samples.t)
     steps = [
         _space_step(axis, raw) if published.places != "h3" else 0.0
@@ -94,7 +94,7 @@ def _format_step(published: Foreign, width: float) -> str:
 
 
 def _time_step(axis: Axis, raw: Floats) -> float:
-    """The longest usual duration that divides all single times; 0 unless longer than in the raw data."""
+    """0 unless longer than in the raw data."""
     single = np.unique(axis.low[axis.single & np.isfinite(axis.low)])
     if len(single) < 2:
         return 0.0
@@ -174,5 +174,5 @@ def _rows_with_sample(published: Foreign, samples: RawSamples, rows: Integers) -
 
 
 def closed(axis: Axis) -> Axis:
-    """The axis with single values as the shortest ranges that hold them."""
+    """Single values as the shortest ranges that hold them."""
     return Axis(low=axis.low, high=np.where(axis.single, np.nextafter(axis.high, np.inf), axis.high))

@@ -1,4 +1,4 @@
-"""COSTS of long commands on MACHINE with synthetic people (``bench/measure_costs.py``), for ``--plan``."""
+"""COSTS of commands on MACHINE (``bench/measure_costs.py``), for ``--plan``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FIRST_USE_CPU_S: Final = 75  # of compiling, once on a machine: docs/performance
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How one task grows with the data."""
+    """How a task grows with the data."""
 
     fixed_s: float  # CPU seconds of any size, such as loading libraries
     s_per_million: float  # CPU seconds for a million samples of 1,000 people at k = 2
@@ -24,7 +24,7 @@ class Growth:
     disk_mb_per_million: float = 0.0
 
     def cpu_s(self, people: int, samples: int, k: int = 2) -> float:
-        """CPU seconds for data of this size."""
+        """CPU seconds."""
         grown: float = (people / 1000) ** self.by_people * (k - 1) ** self.by_k
         return self.fixed_s + self.s_per_million * samples / 1e6 * grown
 

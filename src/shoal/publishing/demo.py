@@ -1,4 +1,4 @@
-"""The main job without a download: a synthetic city assessed, hidden among 5 (and 2), verified, reported."""
+"""The main job on a synthetic city."""
 
 import os
 import shlex
@@ -44,7 +44,7 @@ FILES: Final[tuple[tuple[str, bool, str], ...]] = (  # everything that is writte
 
 
 def ending(folder: Path) -> list[str]:
-    """Every file of a finished demonstration, which of them are secret, and what to do next."""
+    """Every file of a demonstration, which are secret, and what to do next."""
     width = max(len(name) for name, _, _ in FILES)
     city, release, links = (
         shlex.quote(str(folder / name)) for name in ("city.parquet", "release", "linkage.parquet")
@@ -63,7 +63,7 @@ def ending(folder: Path) -> list[str]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AtK:
-    """What a release with crowds of k keeps of places and times, and how often attacks won."""
+    """What crowds of k keep of places and times, and how often attacks won."""
 
     k: int
     accuracy: Accuracy
@@ -73,7 +73,7 @@ class AtK:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Demonstration:
-    """Where everything lies, and what came out."""
+    """Where everything lies, and the results."""
 
     city: Path
     assessment: Path
@@ -84,7 +84,7 @@ class Demonstration:
 
 
 def demonstrate(output: Path, run: Run) -> Demonstration:
-    """Fill a new folder with the city's raw data, its assessment, the linkage and the release folder."""
+    """Fill a new folder with raw data, assessment, linkage and release."""
     with staged_folder(output) as staging:
         write_synthetic(staging / "city.parquet", SUBJECTS, DAYS, SEED, run=run)
         original = read(staging / "city.parquet", run=run)

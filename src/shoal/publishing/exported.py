@@ -1,4 +1,4 @@
-"""Read a release in another format as a release folder that can be verified, and find other contents."""
+"""Read a release in another format as a folder, and find other contents."""
 
 import json
 import re
@@ -56,12 +56,12 @@ _HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order
 
 
 def is_export(folder: Path) -> bool:
-    """Whether a folder holds a release in another format."""
+    """Whether a folder is an export."""
     return (folder / PACKAGE_FILE).is_file() and not (folder / RELEASE_FILE).exists()
 
 
 def is_read_at_once(folder: Path) -> bool:
-    """Whether a folder holds a release in another format whose rows are checked all at once."""
+    """Whether a folder is an export whose rows are checked all at once."""
     return is_export(folder) and isinstance(EXPORTS[_format_of(folder, _read_package(folder))], RowsExport)
 
 
@@ -78,7 +78,7 @@ def _format_of(folder: Path, package: dict[str, Any]) -> str:
 def as_release_folder(
     folder: Path, within: Path | None = None
 ) -> Iterator[tuple[Path, list[Finding], list[str]]]:
-    """The folder, or a temporary copy (in ``within``) of an export as one; with findings and notes."""
+    """The folder, or an export as a temporary one (in ``within``); with findings and notes."""
     if not is_export(folder):
         yield folder, [], []
         return
@@ -179,7 +179,7 @@ def _layout_findings(part: Path, name: str) -> list[Finding]:
 
 
 def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
-    """Find geometries that differ from the table's by more than last digits, as projections may."""
+    """By more than last digits, as projections may."""
     expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
     if drawn == expected:
         return
@@ -273,7 +273,7 @@ def _compare_package(
 
 
 def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Path) -> pa.Table:
-    """Write table and manifest of the release that rows make; return its table."""
+    """Write table and manifest of the release of rows; return the table."""
     write_table(release_from_table(rows, folder, manifest), inner / RELEASE_FILE)
     digest = sha256_of(inner / RELEASE_FILE)
     write_manifest(manifest.model_copy(update={"release_sha256": digest}), inner / MANIFEST_FILE)
@@ -281,7 +281,7 @@ def release_of_rows(rows: pa.Table, folder: Path, manifest: Manifest, inner: Pat
 
 
 def compare_rows(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
-    """Find rows that differ in value, order or type from those of a release."""
+    """Find rows that differ in value, order or type."""
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
     if rows.schema.types != plain.schema.types:
         yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
@@ -302,7 +302,7 @@ def _same_rows(canonical: pa.Table, rows: pa.Table) -> bool:
 
 
 def _bits(column: pa.ChunkedArray) -> Numbers:
-    """The values as stored: a zero with a sign differs from one without."""
+    """A zero with a sign differs from one without."""
     values = column.to_numpy(zero_copy_only=False)
     return np.asarray(values).view(np.int64) if pa.types.is_float64(column.type) else values
 
@@ -330,7 +330,7 @@ def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Findin
 
 
 def _safe_name(name: str) -> str:
-    """The name of a file that shoal writes; any other could be a raw identifier, or steer a terminal."""
+    """Any other could be a raw identifier, or steer a terminal."""
     return name if _OWN_NAME.fullmatch(name) else "a file of a name that shoal does not give"
 
 

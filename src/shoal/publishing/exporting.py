@@ -1,4 +1,4 @@
-"""A release in another format; ``datapackage.json``, written last, lists its files and makes it complete."""
+"""A release in another format; ``datapackage.json``, written last, makes it complete."""
 
 import json
 import re
@@ -31,7 +31,7 @@ _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float6
 
 @dataclass(frozen=True, kw_only=True)
 class ExportResult:
-    """What was written: folder, format, number of rows, and files with their digests."""
+    """Folder, format, number of rows, and files with digests."""
 
     folder: Path
     form: str
@@ -40,7 +40,7 @@ class ExportResult:
 
 
 def export(release_folder: Path, target: Path, form: str) -> ExportResult:
-    """Write a release folder in another format (a key of EXPORTS) as a new folder, complete or absent."""
+    """Write a release in another format (a key of EXPORTS), complete or absent."""
     row = _format_row(form)
     with staged_folder(target) as staging:
         if isinstance(row, RowsExport):
@@ -61,7 +61,7 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
 
 
 def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
-    """Manifest and table of a release; raises InputError unless they belong together."""
+    """Manifest and table; raises InputError unless they belong together."""
     manifest = _read_exportable_manifest(release_folder)
     # what is no release is refused before anything is written
     release_from_table(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
@@ -93,7 +93,7 @@ def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schem
 
 
 def export_to_store(release_folder: Path, address: str, form: str) -> ExportResult:
-    """As ``export``, into a new folder of an object store, with the list of files last."""
+    """As ``export``, into a new folder of a store, the list of files last."""
     with TemporaryDirectory(prefix="shoal-export-") as scratch:
         done = export(release_folder, Path(scratch) / "out", form)
         store(Path(scratch) / "out", address, last=PACKAGE_FILE)
@@ -106,7 +106,7 @@ def text_of_package(package: dict[str, Any]) -> str:
 
 
 def schema_of(types: dict[str, Any], manifest: Manifest, where: object) -> pa.Schema:
-    """The schema of these columns and types; raises InputError when a release has other ones."""
+    """The schema of these columns; raises InputError when a release has other ones."""
     names = list(types)
     allowed = [["trajectory_id", *BOX_COLUMNS]]
     if manifest.grid is None:
@@ -164,7 +164,7 @@ def _mediatype(path: str, form: str) -> str:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All files below a folder, including links."""
+    """All files below a folder, links included."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 

@@ -1,4 +1,4 @@
-"""Link the records of a file that another tool published to people of the raw data."""
+"""Link the records of a published file to people of the raw data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class PersonLinks:
 
 
 def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
-    """The raw samples in the file's units: degrees, meters of its plane, or numbers of H3 cells."""
+    """The raw samples in the file's units."""
     lon, lat = original.lon, original.lat
     if published.places == "meters":
         if published.crs is None and original.crs is not None:
@@ -68,7 +68,7 @@ def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
 
 
 def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
-    """Rows and raw samples as ranks among all ends of ranges on each axis; exact in any unit."""
+    """Ranks among all ends of ranges on each axis; exact in any unit."""
     columns: dict[str, Integers] = {}
     raw: list[Integers] = []
     for axis, values, (low, high) in zip(
@@ -87,7 +87,7 @@ def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Sa
 
 
 def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
-    """Link records that carry raw identifiers; None unless nearly all do."""
+    """Link records with raw identifiers; None unless nearly all have."""
     place_of = {name: place for place, name in enumerate(ids)}
     person_of = np.array([place_of.get(name, -1) for name in published.records], dtype=np.int64)
     if not published.has_ids or (person_of >= 0).mean() < _ENOUGH:
@@ -96,7 +96,7 @@ def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
 
 
 def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
-    """Link records by a table of person (uid) and record: trajectory_id, record, or the file's id column."""
+    """Link records by a table of person (uid) and record."""
     name, waiting = openers(path, Reading())
     table = waiting[0]()
     lower = {column.strip().lower(): column for column in table.columns}
@@ -135,7 +135,7 @@ def by_table(published: Foreign, ids: Sequence[str], path: Path) -> PersonLinks:
 
 
 def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Reading) -> PersonLinks:
-    """Link records by row: row i of the file was made from row i of the raw data."""
+    """Link records by row: row i was made from row i."""
     people = Names()
     codes = []
     name, waiting = openers(raw, reading)
@@ -162,7 +162,7 @@ def row_by_row(published: Foreign, ids: Sequence[str], raw: object, reading: Rea
 
 
 def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
-    """Link records to people with samples in most rows; else within 5 km and 2 h, as an observer would."""
+    """Link records to people with samples in most rows; else within 5 km and 2 h."""
     n_people = len(raw_samples.offsets) - 1
     order = np.argsort(raw_samples.t, kind="stable")
     subject = raw_samples.subject[order]
@@ -190,7 +190,7 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
 
 
 def match_people(named: Integers, n_people: int) -> Integers:
-    """int64 [r]: a candidate for as many records as possible, each person at most once (Kuhn 1955)."""
+    """int64 [r]: a candidate for as many records as possible, each person once (Kuhn 1955)."""
     owner = np.full(n_people, -1, dtype=np.int64)
     person_of = np.full(len(named), -1, dtype=np.int64)
     for start in np.argsort((named >= 0).sum(axis=1), kind="stable").tolist():

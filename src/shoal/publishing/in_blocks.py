@@ -1,4 +1,4 @@
-"""A release of people on disk, block by block; finished parts are kept, so a killed command continues."""
+"""A release of people on disk, in blocks; finished parts stay, so a killed command continues."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -72,7 +72,7 @@ class InBlocks:
 
     @property
     def task_engine(self) -> Engine | None:
-        """Who does the tasks other than blocks; None under a bound of memory, which counts blocks only."""
+        """Who does tasks other than blocks; None under a bound of memory."""
         return None if isinstance(self.size, MemoryBound) else self.engine
 
 
@@ -112,7 +112,7 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
 
 
 class CandidateOnDisk:
-    """A release whose boxes lie in the finished blocks: all records in a random order, under pseudonyms."""
+    """A release whose boxes lie in the blocks: records in random order, under pseudonyms."""
 
     facts = None
 
@@ -159,7 +159,7 @@ class CandidateOnDisk:
             return write_manifest_of(self.staging, self.release, self._verdict, job.options.statement)
 
     def page(self) -> str:
-        """The report; attacks and uses are measured on a sample of whole crowds."""
+        """The report; attacks and uses are measured on whole crowds."""
         people, release, crowds, engine = self._people, self.release, self._crowds, self._engine
         run, options, largest = self._job.run, self._job.options, max(self.block_sizes)
         with run.stage("k-gaps"):
@@ -181,7 +181,7 @@ class CandidateOnDisk:
         raise MisuseError(_NEEDS_EVERYONE)
 
     def check(self) -> Verdict:
-        """The verdict on the files, read in parts; the manifest must repeat it."""
+        """The verdict on the files, read in parts."""
         return verify_streamed_folder(
             self._people,
             self.staging,
@@ -194,12 +194,12 @@ class CandidateOnDisk:
 
     @property
     def accuracy(self) -> Accuracy:
-        """How precise place and time are in boxes."""
+        """The precision of boxes."""
         return self._accuracy
 
     @property
     def strongest(self) -> Rate | None:
-        """The strongest attack in the report; None when none was played."""
+        """The strongest attack in the report, if any."""
         return None if self._evidence is None else publishable_rate(self._evidence.assessment)
 
     @cached_property
@@ -238,7 +238,7 @@ def _read_people(
 
 @contextmanager
 def _nothing_kept_of_refused(folder: Path, *, complete: bool) -> Iterator[None]:
-    """Remove the parts of an input that is refused, unless people were complete: the next try differs."""
+    """Unless people were complete: the next try differs."""
     try:
         yield
     except (InputError, MisuseError):
@@ -278,7 +278,7 @@ def _decide_blocks(
 
 
 def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
-    """A research seed for each block, where blocks draw: only hulls that are moved outward are drawn."""
+    """A research seed for each block; only hulls that move outward are drawn."""
     if rng.publishable or not parse_hull(method.hull).outward_cells:
         return [None] * n_blocks
     streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()

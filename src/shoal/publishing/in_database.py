@@ -1,4 +1,4 @@
-"""A release as PostgreSQL tables, whole or not at all: rows, and in ``_files`` the manifest and the page."""
+"""A release as PostgreSQL tables: rows, and in ``_files`` the manifest and the page."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ _FILES: Final = frozenset({MANIFEST_FILE, REPORT_FILE})
 
 
 def export_to_database(release_folder: Path, address: str, form: str) -> ExportResult:
-    """Write a release folder as new tables at ``postgresql://USER@HOST/DATABASE#schema.table``."""
+    """Write a release as new tables at ``postgresql://USER@HOST/DATABASE#schema.table``."""
     if form not in FORMS:
         raise MisuseError(f"'{form}' is no format of a database; choose from {', '.join(FORMS)}")
     place = place_of(address)
@@ -47,7 +47,7 @@ def export_to_database(release_folder: Path, address: str, form: str) -> ExportR
 
 
 def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list[str]]:
-    """Make a release folder from the tables; return findings and notes."""
+    """Make a release folder from tables; return findings and notes."""
     place = place_of(address)
     stored = read_table(place)
     if MANIFEST_FILE not in stored.files:

@@ -1,4 +1,4 @@
-"""Releases where they lie: a folder, an object store, tables of a server; also in another format."""
+"""Releases where they lie, also in another format."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +20,7 @@ _NAME: Final = "release"
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRelease:
-    """A release on this machine, with findings and notes on how it was stored."""
+    """A local release, with findings and notes on its storage."""
 
     folder: Path
     findings: tuple[Finding, ...] = ()
@@ -28,7 +28,7 @@ class LocalRelease:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Findings and notes as sentences, for users who do not verify the release."""
+        """Findings and notes in sentences."""
         return (
             *(f"look at it with shoal verify: {finding.message}" for finding in self.findings),
             *self.notes,
@@ -37,10 +37,9 @@ class LocalRelease:
 
 @contextmanager
 def open_release(place: Path | str, *, as_written: bool = False) -> Iterator[LocalRelease]:
-    """A release (folder, object store, server tables) as a local folder, for as long as the block lasts.
+    """A release (folder, store, tables) as a local folder, while the block lasts.
 
-    A remote release is copied to a folder that only its owner can read, and removed at the end. as_written:
-    leave another format as it is, for ``verify_folder``, which looks at its files, too.
+    A copy can be read by its owner only. as_written: leave another format, for ``verify_folder``.
     """
     with ExitStack() as stack:
         opened = _fetch(place, stack)

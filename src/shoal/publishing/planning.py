@@ -1,4 +1,4 @@
-"""Estimate the cost of a long command from counts of its input and the rows of COSTS."""
+"""Estimate the cost of a long command, from counts and COSTS."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ RECORD_TRIES: Final = 200  # of the rows of COSTS for the record, as their names
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """The size of an input: rows read, usable rows (samples), and people. samples_per_person: [people]."""
+    """Rows read, usable rows (samples), and people. samples_per_person: [people]."""
 
     rows: int
     samples: int
@@ -46,7 +46,7 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A piece of work: a row of COSTS, the size of crowds, and a factor (1.5: half as much again)."""
+    """A row of COSTS, the size of crowds, and a factor."""
 
     name: str
     k: int = 2
@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Blocks of people, and the workers."""
+    """Blocks of people, and workers."""
 
     number: int  # the number of blocks
     people: int  # the most people in one
@@ -78,7 +78,7 @@ class Blocks:
 
     @property
     def memory_mb(self) -> float:
-        """All processes on this machine together, as if their peaks coincided."""
+        """All processes together, as if their peaks coincided."""
         return self.memory_around_mb + (self.workers or 0) * self.worker_memory_mb
 
 
@@ -99,14 +99,14 @@ class Plan:
 
     @property
     def memory_mb(self) -> float:
-        """The largest task's memory, as tasks follow each other; in blocks, that of all processes."""
+        """The largest task's, as tasks follow each other; in blocks, all processes."""
         if self.blocks is not None:
             return self.blocks.memory_mb
         return max((step.memory_mb for step in self.steps), default=0.0)
 
     @property
     def seconds_at_least(self) -> float | None:
-        """Elapsed seconds without any waiting; None without blocks, or on a cluster."""
+        """Elapsed seconds without waiting; None without blocks, or on a cluster."""
         at_once = None if self.blocks is None else self.blocks.at_once
         return None if at_once is None else self.cpu_s / at_once
 
@@ -117,7 +117,7 @@ class Plan:
 
     @property
     def too_large(self) -> tuple[str, ...]:
-        """What this machine lacks, in words."""
+        """What this machine lacks."""
         lacking = []
         if self.machine_memory_mb is not None and self.memory_mb > self.machine_memory_mb:
             lacking.append(f"more memory than this machine has ({self.machine_memory_mb:,.0f} MB)")
@@ -153,7 +153,7 @@ class Plan:
 
 
 def count(source: object, reading: Reading, run: Run) -> Counts:
-    """Count an input in one reading with little memory: every usable row is a sample, repeated ones, too."""
+    """Count an input with little memory: every usable row is a sample."""
     of_code = np.zeros(0, dtype=np.int64)
 
     def keep(rows: Rows, _: Sequence[str]) -> None:
@@ -176,7 +176,7 @@ def count(source: object, reading: Reading, run: Run) -> Counts:
 
 
 def require_possible(method: Method, people: int, reading: Reading) -> None:
-    """Raise MisuseError where the method would refuse this number of people, or this reading."""
+    """Raise MisuseError where the method would refuse these people, or this reading."""
     grid = require_snapping(reading) if method.about.publishes == "boxes" else None
     require_people(people, method.claim().k)
     if grid is not None and isinstance(method, NeedsWholeSteps):
@@ -184,12 +184,12 @@ def require_possible(method: Method, people: int, reading: Reading) -> None:
 
 
 def require_snapping(reading: Reading) -> Grid:
-    """The grid of the reading; raises MisuseError where points are kept as given."""
+    """The grid; raises MisuseError where points are kept as given."""
     return require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
 
 
 def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | None) -> MemoryBound | None:
-    """The bound for blocks; None if all fit at once. MisuseError if not and an option needs everyone."""
+    """The bound for blocks; None if all fit at once. MisuseError if an option needs everyone."""
     people, samples = counts.people, counts.samples
     needed = PEAKS[ALL_AT_ONCE].of(people, samples)
     if needed <= bound.total_bytes:
@@ -205,7 +205,7 @@ def memory_bound_for(counts: Counts, bound: MemoryBound, needs_everyone: str | N
 def plan(
     counts: Counts, tasks: Sequence[Task], target: Path | None = None, blocks: Blocks | None = None
 ) -> Plan:
-    """The cost of these tasks; target: where they write; blocks: their blocks, if any."""
+    """The cost of tasks; target: where they write."""
     steps = []
     for task in tasks:
         row = _row(task.name)
@@ -234,7 +234,7 @@ def plan(
 def blocks_of(
     counts: Counts, k: int, size: int, *, workers: int | None, cores: int | None, only_blocks: bool
 ) -> Blocks:
-    """Blocks of at most ``size`` of these people; raises MisuseError when one could not hold k people."""
+    """Blocks of at most ``size``; raises MisuseError when one could not hold k people."""
     number = number_of_blocks(counts.people, size, k)
     largest, people = most_samples(counts.samples_per_person), -(-counts.people // number)
     return Blocks(
@@ -248,7 +248,7 @@ def blocks_of(
 
 
 def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: int) -> list[Task]:
-    """The tasks of a publication in these blocks; ``tries``: victims of each attack, ``starts``: workers."""
+    """The tasks of a publication; ``tries``: victims of each attack, ``starts``: workers."""
     drawn = len(people_for_k_gaps(counts.people, k, blocks.people))
     sample = min(SAMPLE_PEOPLE, counts.people)
     times = min(tries, sample) / RECORD_TRIES

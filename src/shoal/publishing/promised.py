@@ -1,4 +1,4 @@
-"""Verify a release folder, and compare its claim with its method's and the one that the user expects."""
+"""Verify a release folder, and compare its claim with its method's and the expected one."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ UNKNOWN_METHOD: Final = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FolderInCheck:
-    """A release folder that is being read; findings, notes: on the files of an export."""
+    """A release folder that is being read; findings, notes: on an export's files."""
 
     folder: Path
     looked: FolderReading
@@ -47,7 +47,7 @@ class FolderInCheck:
 
 @contextmanager
 def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
-    """Read a release folder, or an export of one, in the background of the block."""
+    """Read a release folder, or an export, in the background of the block."""
     with as_release_folder(folder) as (whole, findings, notes), read_in_background(whole, run) as looked:
         yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
 
@@ -102,7 +102,7 @@ def verify_folder(
 def verify_opened(
     original: Trajectories, opened: FolderInCheck, linkage: Linkage | None, *, expected: str | None, run: Run
 ) -> Verdict:
-    """As ``verify_folder``, for a folder that is being read."""
+    """As ``verify_folder``, of a folder that is being read."""
     least = None if expected is None else ExpectedClaim.parse(expected)
     verdict = verify_reading(original, opened.looked, linkage, run=run)
     verdict = with_notes(verdict.with_findings(opened.findings), opened.notes)
@@ -115,7 +115,7 @@ def verify_opened(
 
 
 def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: ExpectedClaim | None) -> Verdict:
-    """Add findings where the claim is less than its method's, or than expected."""
+    """Findings where the claim is less than its method's, or than expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
     findings = list(_shortfalls(claim, expected, "is expected"))
@@ -132,7 +132,7 @@ def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expecte
 
 
 def claim_of_method(manifest: Manifest) -> Claim | None:
-    """The claim of every release with the manifest's method and parameters; None when these are unknown."""
+    """The claim of the manifest's method and parameters; None when unknown."""
     method = METHODS.get(manifest.method)
     if method is None:
         return None
@@ -149,7 +149,7 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
 
 
 def _parameters_restate(manifest: Manifest) -> bool:
-    """Whether the method states these parameters in the same way; sizes of streets are not checked."""
+    """Sizes of streets are not checked."""
     declarations = declared_parameters(METHODS[manifest.method])
     stated = {name: value for name, value in manifest.parameters.items() if name in declarations}
     settings = {name: value for name, value in stated.items() if not declarations[name].street_graph}

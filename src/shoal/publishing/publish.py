@@ -1,4 +1,4 @@
-"""Publish, in memory or in blocks: anonymize, write, report, check, and then give the folder its name."""
+"""Publish, in memory or in blocks: anonymize, write, report, check, then name the folder."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

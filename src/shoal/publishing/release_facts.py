@@ -1,4 +1,4 @@
-"""How a release describes itself to readers without the raw data: ``shoal inspect RELEASE``."""
+"""How a release describes itself: ``shoal inspect RELEASE``."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from shoal.units import counted
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReleaseFacts:
-    """A release, its first and last second since 1970, and its extent to the east and north in meters."""
+    """A release, its first and last second since 1970, and its extent in meters."""
 
     release: Release
     first_s: float
@@ -66,7 +66,7 @@ class ReleaseFacts:
 
 
 def is_release(source: str) -> bool:
-    """Whether a source is a release (a folder, also in a store, or tables of a server), not raw data."""
+    """Whether a source is a release, not raw data."""
     if object_stores.is_address(source):
         return object_stores.holds(source, MANIFEST_FILE)
     if server_tables.is_place(source):
@@ -77,7 +77,7 @@ def is_release(source: str) -> bool:
 
 
 def facts_of(release: Release) -> ReleaseFacts:
-    """Compute times and extent of a release; raises InputError when it has no rows, or impossible times."""
+    """Times and extent; raises InputError for no rows, or impossible times."""
     if not release.n_samples:
         raise InputError("the release holds no rows, so there is nothing to tell of them")
     payload = release.payload

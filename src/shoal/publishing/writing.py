@@ -1,4 +1,4 @@
-"""What every publication shares: its options, the check of its targets, and the files of a release folder."""
+"""What every publication shares: options, targets, and the files of a release."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -76,7 +76,7 @@ class PublicationJob:
 
 
 class Candidate(Protocol):
-    """A release before its folder is complete: ``write_table``, then ``page``, then ``check`` are called."""
+    """A release before its folder is complete: ``write_table``, ``page``, ``check``, in this order."""
 
     linkage: Linkage
     staging: Path
@@ -88,10 +88,10 @@ class Candidate(Protocol):
 
     @property
     def facts(self) -> Facts | None:
-        """What is measured for the report; None in blocks."""
+        """Measurements for the report; None in blocks."""
 
     def write_table(self) -> Manifest:
-        """Write the table and the manifest into the staged folder."""
+        """Write table and manifest into the staged folder."""
 
     def page(self) -> str:
         """The report."""
@@ -104,15 +104,15 @@ class Candidate(Protocol):
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """How precise place and time are in boxes; points have no accuracy."""
+        """The precision of boxes; points have none."""
 
     @property
     def strongest(self) -> Rate | None:
-        """The strongest attack in the report; None when none was played."""
+        """The strongest attack in the report, if any."""
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
-    """Require secret files to be new, of different names, outside ``output`` and its removable parts."""
+    """Require secret files to be new, different, outside ``output`` and its removable parts."""
     files = [path for path in secrets if path is not None]
     for path in files:
         check_linkage_path(path, output)
@@ -126,7 +126,7 @@ def require_free(output: Path, *secrets: Path | None) -> None:
 
 
 def write_manifest_of(staging: Path, release: Release, verdict: Verdict, statement: Statement) -> Manifest:
-    """Write the manifest of a table that is already in the staged folder."""
+    """Write the manifest of a staged table."""
     require_places_on_earth(staging / RELEASE_FILE)
     manifest = build_manifest(release, verdict, staging / RELEASE_FILE, statement)
     write_manifest(manifest, staging / MANIFEST_FILE)
@@ -150,7 +150,7 @@ def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manife
 def staged_secrets(
     output: Path, release: Release, linkage: Linkage, linkage_file: Path | None
 ) -> Iterator[None]:
-    """Write linkage and trace, named when the block succeeds: no secrets stay without their release."""
+    """Write linkage and trace, named when the block succeeds: no secrets without their release."""
     with ExitStack() as files:
         if linkage_file is not None:
             files.enter_context(staged_linkage(linkage, linkage_file, output))
@@ -168,6 +168,6 @@ def write_page(page: str, path: Path) -> None:
 
 
 def require_holds(verdict: Verdict) -> None:
-    """Raise ClaimError, with every kind of finding and one example, unless the verdict holds."""
+    """Raise ClaimError, with every kind of finding, unless the verdict holds."""
     if not verdict.holds:
         raise ClaimError(f"the release does not keep its promise and was not written: {verdict.why_not}")

@@ -1,1 +1,1 @@
-"""The files of a release: manifest, the table of boxes or points, and what the publisher states."""
+"""The files of a release."""

@@ -1,4 +1,4 @@
-"""Write and read the table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
+"""The table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,22 +30,22 @@ Bounds = list[list[float]]  # of rectangles, each as west, south, east, north
 
 
 def write_boxes(release: Release, path: Path) -> None:
-    """Write the boxes as GeoParquet, with their rectangles in WGS 84 where there is a plane."""
+    """Write boxes as GeoParquet, with rectangles in WGS 84 where there is a plane."""
     write_boxes_in_parts([release], path)
 
 
 def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
-    """Write a release that comes in parts (at least one), each some records, in file order."""
+    """Write a release in parts (at least one), each some records."""
     _write(parts, path, described=True)
 
 
 def write_some_boxes(release: Release, path: Path) -> Bounds:
-    """Write some records of a release as a file for ``join_boxes``; return the bounds of their rectangles."""
+    """Write some records for ``join_boxes``; return the bounds of their rectangles."""
     return _write([release], path, described=False)
 
 
 def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
-    """Join files of ``write_some_boxes``, which returned bounds, to the bytes of ``write_boxes_in_parts``."""
+    """Join files of ``write_some_boxes`` to the bytes of ``write_boxes_in_parts``."""
     pairs = {key.encode(): text.encode() for key, text in _description(bounds).items()}
     with path.open("wb") as file:
         join_files(parts, file, pairs)

@@ -1,4 +1,4 @@
-"""EXPORTS, the formats of a release, with its rows in order or by day; geometry is not read back."""
+"""EXPORTS, the formats of a release; geometry is not read back."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ _DATA: Final = "data"  # folder of formats that need one
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """A row of EXPORTS. where: the file or folder inside the export."""
+    """A row of EXPORTS. where: the file or folder inside."""
 
     where: str
     mediatype: str
@@ -63,7 +63,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _write_lines(table: pa.Table, path: Path) -> None:
-    """One feature a line (RFC 8142 without record separators), degrees to seven decimals."""
+    """RFC 8142 without record separators, degrees to seven decimals."""
     names = [name for name in table.column_names if name != GEOMETRY]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for batch in table.to_batches(1 << 14):
@@ -114,7 +114,7 @@ def _write_days(table: pa.Table, folder: Path) -> None:
 
 
 def _days(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each day, records that begin earlier first, so joined days keep the order."""
+    """Records that begin earlier first, so joined days keep the order."""
     start = table["t_start" if "t_start" in table.column_names else "t"].to_numpy()
     days = np.floor(start / DAY_S).astype(np.int64)
     record, ids = number_records(table["trajectory_id"])

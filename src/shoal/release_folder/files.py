@@ -1,4 +1,4 @@
-"""Files of a release folder: a check before others' files are opened, and the mark of whom a page is for."""
+"""Checks before others' files are opened, and the mark of whom a page is for."""
 
 import re
 import stat
@@ -14,7 +14,7 @@ _ANY: Final = re.compile(rf"<meta[^>]*{_NAME}[^>]*>", re.IGNORECASE)
 
 
 def require_plain_file(path: Path, most_bytes: int | None = None) -> None:
-    """Raise InputError unless the file can be read to its end: no link, pipe or device, and not too large."""
+    """Raise InputError for a link, pipe or device, and for a file too large."""
     try:
         state = path.lstat()
     except FileNotFoundError as error:
@@ -32,5 +32,5 @@ def require_plain_file(path: Path, most_bytes: int | None = None) -> None:
 
 
 def is_public(page: str) -> bool:
-    """Whether a page carries the public mark, once, and no other."""
+    """Whether a page carries the public mark alone, once."""
     return _ANY.findall(page) == [PUBLIC]

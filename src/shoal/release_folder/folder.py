@@ -1,4 +1,4 @@
-"""Read and write the release folder, complete or absent; the linkage table is a separate, private file."""
+"""The release folder, complete or absent; the linkage is a separate, private file."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -28,7 +28,7 @@ from shoal.runtime.staging import staged_file
 
 
 def raw_reading(folder: Path, **overrides: Any) -> Reading:
-    """How the raw input of a release folder was read, with overrides."""
+    """How the raw input of a folder was read, with overrides."""
     manifest = read_manifest(folder)
     grid = manifest.grid
     on_grid = (
@@ -67,13 +67,13 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
 
 
 def release_from_table(table: pa.Table, folder: Path, manifest: Manifest) -> Release:
-    """The release in a folder whose table has been read already."""
+    """The release in a folder whose table was read."""
     names, offsets, payload = decode_records(table, manifest.kind, manifest.grid, str(folder / RELEASE_FILE))
     return build_release(folder, manifest, trajectory_ids=names, offsets=offsets, payload=payload)
 
 
 def release_header(folder: Path, manifest: Manifest) -> Release:
-    """A release of boxes without records, from its manifest; raises InputError for points."""
+    """A release of boxes without records, from its manifest."""
     _require_kind(folder, manifest, "boxes")
     return build_release(
         folder,
@@ -87,7 +87,7 @@ def release_header(folder: Path, manifest: Manifest) -> Release:
 def build_release(
     folder: Path, manifest: Manifest, *, trajectory_ids: Sequence[str], offsets: Integers, payload: Payload
 ) -> Release:
-    """The release of a manifest with these records; raises InputError when the manifest is wrong."""
+    """The release of a manifest with these records."""
     return Release(
         trajectory_ids=tuple(trajectory_ids),
         offsets=offsets,
@@ -117,7 +117,7 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
 
 
 def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
-    """Read a whole Parquet file, with or without its geometries; raises InputError when it cannot be read."""
+    """Read a Parquet file, with or without geometries."""
     try:
         with pq.ParquetFile(path) as file:
             return read_table(file, outlines=outlines)
@@ -131,7 +131,7 @@ def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:
 
 @contextmanager
 def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterator[None]:
-    """Write the linkage table (mode 0600); it gets its final name when the block succeeds."""
+    """Write the linkage (mode 0600); it gets its name when the block succeeds."""
     check_linkage_path(path, release_folder)
     table = pa.table({"uid": column(linkage.uids), "trajectory_id": column(linkage.trajectory_ids)})
     with staged_file(path, partial(pq.write_table, table)):
@@ -139,12 +139,12 @@ def staged_linkage(linkage: Linkage, path: Path, release_folder: Path) -> Iterat
 
 
 def staged_trace(trace: Trace, release: Release, path: Path) -> AbstractContextManager[None]:
-    """Write the origins of swapped points (mode 0600); the file gets its name when the block succeeds."""
+    """Write the trace (mode 0600); it gets its name when the block succeeds."""
     return staged_file(path, partial(pq.write_table, trace.table(release.trajectory_ids, release.offsets)))
 
 
 def check_linkage_path(path: Path, release_folder: Path) -> None:
-    """Raise OutputError when a linkage table must not or cannot be written there."""
+    """Raise OutputError where a linkage must not or cannot be written."""
     if path.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(
             f"the linkage table {path} would lie inside the release folder; keep it apart from what is "

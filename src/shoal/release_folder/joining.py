@@ -1,4 +1,4 @@
-"""Join Parquet files by rows or columns to the bytes of one writer: pages are copied, offsets moved."""
+"""Join Parquet files to the bytes of one writer: pages are copied, offsets moved."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _PAGE_OFFSETS: Final = (_DATA, _INDEX, _DICTIONARY)
 
 
 class Value(NamedTuple):
-    """A number, bytes, a dict of fields, or a list; with its type and that of its items."""
+    """A number, bytes, a dict of fields, or a list; with its type."""
 
     kind: int
     value: Any
@@ -32,7 +32,7 @@ class Value(NamedTuple):
 
 
 def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes]) -> None:
-    """Write the row groups of parts with the same columns into one file with metadata ``pairs``."""
+    """Join row groups of equal columns into one file with metadata ``pairs``."""
     target.write(MAGIC)
     at, groups, n_rows = len(MAGIC), list[Value](), 0
     footer: dict[int, Value] = {}
@@ -50,7 +50,7 @@ def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes
 
 
 class Piece(NamedTuple):
-    """Some row groups of a file: pages from begin to before end, and a tail that makes them a file."""
+    """Row groups of a file: pages from begin to before end, and a tail that makes them a file."""
 
     begin: int
     end: int
@@ -58,7 +58,7 @@ class Piece(NamedTuple):
 
 
 def split_pieces(whole: Path, n_groups: int) -> Iterator[Piece]:
-    """Split a file into pieces of n_groups row groups; ``join_files`` makes the same file from them."""
+    """Split a file into pieces of n_groups row groups, which ``join_files`` joins."""
     with whole.open("rb") as file:
         ending = file.seek(max(file.seek(0, SEEK_END) - _TAIL, 0))
         size = int.from_bytes(file.read(4), "little")
@@ -89,19 +89,19 @@ def split_file(content: bytes) -> tuple[memoryview, bytes]:
 
 
 def file_tail(footer: bytes) -> bytes:
-    """A footer and the bytes after it in a file."""
+    """A footer and what follows it in a file."""
     return footer + len(footer).to_bytes(4, "little") + MAGIC
 
 
 class ColumnFile(NamedTuple):
-    """A file of one column and at most one row group: its footer, and by how much its pages move."""
+    """A file of one column and at most one row group: its footer, and how far its pages move."""
 
     footer: bytes
     moved: int
 
 
 def footer_of_columns(groups: Sequence[Sequence[ColumnFile]], pairs: dict[bytes, bytes]) -> bytes:
-    """The footer of a file with the pages of all column files; groups: at least one."""
+    """The footer of a file with the pages of all columns."""
     footers = [[_Reader(file.footer, 0).struct() for file in files] for files in groups]
     first = footers[0]
     footer = dict(first[0])
@@ -167,7 +167,6 @@ class _Reader:
         self._content, self._at = content, at
 
     def struct(self) -> dict[int, Value]:
-        """All fields by number, in their order."""
         fields: dict[int, Value] = {}
         field = 0
         while head := self._byte():
@@ -258,14 +257,14 @@ def _write_number(out: bytearray, number: int) -> None:
 
 
 def split_table(table: Path, folder: Path) -> None:
-    """Write the parts of a table, whole row groups as they are, into a new folder; always the same parts."""
+    """Write the parts of a table into a new folder; always the same parts."""
     folder.mkdir()
     for name, content in _parts_of(table):
         (folder / name).write_bytes(content)
 
 
 def join_table(folder: Path, table: Path) -> list[str]:
-    """Join the parts in a folder to a table; return the names of files that are not its parts."""
+    """Join the parts in a folder; return the names of other files."""
     parts = sorted(folder.glob("part-*.parquet"))
     if not parts:
         raise InputError(f"{folder} holds no part of a table; fetch or write it again")

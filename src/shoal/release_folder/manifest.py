@@ -1,4 +1,4 @@
-"""The manifest of a release; unknown, repeated, mistyped or unbounded entries of others are refused."""
+"""The manifest; unknown, repeated, mistyped or unbounded entries are refused."""
 
 import json
 import re
@@ -109,7 +109,7 @@ class Manifest(BaseModel):
     @field_validator("parameters")
     @classmethod
     def _are_settings(cls, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Numbers, switches and plain words; of larger values (a street graph) their sizes by name."""
+        """Of larger values (a street graph) their sizes."""
         for value in parameters.values():
             inner = value if isinstance(value, dict) and len(value) <= _MOST_ENTRIES else {"value": value}
             for name, one in inner.items():
@@ -164,7 +164,7 @@ class Manifest(BaseModel):
 def build_manifest(
     release: Release, verdict: Verdict, parquet: Path, statement: Statement = NOTHING_STATED
 ) -> Manifest:
-    """The manifest of a release, its verdict, its written table, and the page next to that."""
+    """The manifest of a release, its verdict, its table, and its page."""
     grid = release.grid
     report = parquet.with_name(REPORT_FILE)
     entries = {
@@ -200,7 +200,7 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as indented JSON, entries in the order of the format."""
+    """The manifest as indented JSON, in the order of the format."""
     return json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -235,7 +235,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def manifest_reading(folder: Path, manifest: Manifest) -> Reading:
-    """How the raw input was read, as the manifest says; raises InputError when that is invalid."""
+    """How the raw input was read, as the manifest says."""
     try:
         require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
@@ -244,7 +244,7 @@ def manifest_reading(folder: Path, manifest: Manifest) -> Reading:
 
 
 def _first_error(error: ValidationError) -> str:
-    """Where a manifest is wrong first, without names chosen by others, which may name a person."""
+    """Without names chosen by others, which may name a person."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "extra_forbidden":
         parents = [part for part in first["loc"][:-1] if part in _NAMES]

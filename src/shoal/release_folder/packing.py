@@ -1,4 +1,4 @@
-"""Pack and read the table of a release: one writer and one reader for all kinds, also for the verifier."""
+"""One writer and one reader of a release's table, also for the verifier."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ _MOST_BYTES: Final = 1 << 30  # 32-bit offsets reach so far
 
 
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer of tables with this schema; close it, or use it in a ``with`` block."""
+    """A writer of tables with this schema."""
     return pq.ParquetWriter(where, schema, compression="zstd", store_schema=False)
 
 
@@ -43,7 +43,7 @@ def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
 
 
 def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray:
-    """The outlines of a group in one array, by batches of one length: at once they need twice the memory."""
+    """By batches of one length: at once they need twice the memory."""
     n_rows, content, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
     batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
     for batch in batches:
@@ -71,21 +71,21 @@ def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray
 
 
 def read_table(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
-    """All rows of a file, one row group after the other; ``pq.read_table`` is slower and loads pandas."""
+    """All rows, group by group; ``pq.read_table`` is slower and loads pandas."""
     columns = None if outlines else [name for name in file.schema_arrow.names if name != GEOMETRY]
     groups = [file.read_row_group(group, columns) for group in range(file.num_row_groups)]
     return pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
 
 
 class Target(Protocol):
-    """An object that takes the bytes of a file in order."""
+    """Takes the bytes of a file in order."""
 
     def write(self, part: bytes | memoryview, /) -> Any:
         """Take the next bytes."""
 
 
 class ColumnwiseWriter:
-    """Writes a table column by column, to the bytes of pyarrow's writer; closing writes the footer."""
+    """Writes a table column by column, to the bytes of pyarrow's writer."""
 
     def __init__(self, target: Target, schema: pa.Schema) -> None:
         self._target, self._at = target, 0
@@ -94,7 +94,7 @@ class ColumnwiseWriter:
         self._write(MAGIC)
 
     def write(self, columns: pa.Table) -> None:
-        """Write the next columns of a row group, any number; groups come in full."""
+        """Write the next columns of a row group; groups come in full."""
         for column in columns.columns:
             if not self._groups or len(self._groups[-1]) == len(self._fields):
                 self._groups.append([])
@@ -104,7 +104,7 @@ class ColumnwiseWriter:
             self._write(pages)
 
     def close(self, pairs: dict[bytes, bytes]) -> None:
-        """Write the footer; pairs: the file's metadata, by key."""
+        """Write the footer; pairs: the file's metadata."""
         if self._fields:
             groups = self._groups or [[ColumnFile(_file_of(field)[1], 0) for field in self._fields]]
             self._write(file_tail(footer_of_columns(groups, pairs)))

@@ -1,4 +1,4 @@
-"""Write and read the table of points, to the last digit: seconds since 1970 UTC (or step 0) and meters."""
+"""The table of points, to the last digit: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ _POINT: Final = np.dtype(
 
 
 def write_points(release: Release, path: Path) -> None:
-    """Write the points as GeoParquet; the geometry in WGS 84 only where there is a plane."""
+    """Write points as GeoParquet; geometry only where there is a plane."""
     points = release.points
     bounds: list[Floats] = []
     whole_seconds = bool((points.t == np.rint(points.t)).all())
@@ -74,7 +74,7 @@ def lon_lat(points: Points, crs: str) -> Floats:
 
 
 def decode_places(column: pa.ChunkedArray) -> Floats | None:
-    """float64 [m, 2]: longitude and latitude of a geometry column; None when it is no column of points."""
+    """float64 [m, 2]: longitude and latitude of a geometry column; None when it has no points."""
     try:
         chunks = column.cast(pa.large_binary()).chunks
     except pa.ArrowException:

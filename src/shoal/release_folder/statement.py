@@ -1,4 +1,4 @@
-"""A publisher's statement on a release, from a TOML file: in the manifest's ``record`` and in the report."""
+"""A publisher's statement on a release, from a TOML file."""
 
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class EarlierRelease(BaseModel):
-    """An earlier release of the same people. overlap: what both share, in the publisher's words."""
+    """An earlier release of the same people. overlap: in the publisher's words."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -23,7 +23,7 @@ class EarlierRelease(BaseModel):
 
 
 class Statement(BaseModel):
-    """All entries are optional; missing ones are shown as not stated.
+    """All entries are optional.
 
     earlier_releases: None = not stated, empty = none are known.
     """
@@ -43,7 +43,7 @@ class Statement(BaseModel):
     contact: Text | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stated entries as in the manifest, dates as text."""
+        """The stated entries, dates as text."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -51,7 +51,7 @@ NOTHING_STATED: Final = Statement()
 
 
 def read_statement(path: Path | str) -> Statement:
-    """Read a statement from a TOML file; raises InputError when it cannot be read or has unknown entries."""
+    """Read a statement from a TOML file."""
     entries = read_settings(path)
     try:
         return Statement.model_validate(entries)

@@ -1,4 +1,4 @@
-"""TABLES, the columns of each kind of payload in the file, and how they are written and read."""
+"""TABLES: the columns of each kind of payload, and how they are written and read."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -45,14 +45,14 @@ TABLES: Final[Mapping[PayloadKind, Table]] = {
 
 
 def write_table(release: Release, path: Path) -> None:
-    """Write the payload of a release as GeoParquet."""
+    """Write the payload as GeoParquet."""
     TABLES[release.kind].write(release, path)
 
 
 def decode_records(
     table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
 ) -> tuple[tuple[str, ...], Integers, Payload]:
-    """Pseudonyms, offsets [n + 1] and payload (boxes on the grid), in order of first rows; rows ascend."""
+    """Pseudonyms, offsets [n + 1] and payload (boxes on the grid), in order of first rows."""
     payload = TABLES[kind].read(table, grid, where)
     record, ids = number_records(table["trajectory_id"])
     keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]
@@ -61,7 +61,7 @@ def decode_records(
 
 
 def number_records(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
-    """(the record of each row, the pseudonym of each record): records in the order of their first rows."""
+    """(the record of each row, the pseudonym of each record), in order of first rows."""
     coded = names.combine_chunks().cast(pa.string()).dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):  # more text than fits one array
         coded = coded.combine_chunks()
@@ -80,7 +80,7 @@ def _ascend(record: Integers, keys: Sequence[Numbers]) -> bool:
 
 
 def require_places_on_earth(path: Path) -> None:
-    """Raise InputError for a written table that reaches where its plane has no place on the earth."""
+    """Raise InputError where a table reaches beyond its plane's places on the earth."""
     geo = (pq.read_schema(path).metadata or {}).get(b"geo")
     if geo is not None and not np.isfinite(json.loads(geo)["columns"]["geometry"]["bbox"]).all():
         raise InputError(

@@ -1,1 +1,1 @@
-"""Reports and records: results to one self-contained HTML file."""
+"""Results to one self-contained HTML file."""

@@ -1,1 +1,1 @@
-"""How work runs: progress, checkpoints, compiled loops, randomness, complete files."""
+"""How work runs."""

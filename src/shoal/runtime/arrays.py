@@ -1,4 +1,4 @@
-"""Types of arrays for type hints, and distinct values and rows."""
+"""Types of arrays, and distinct values and rows."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def distinct(numbers: Numbers) -> Numbers:
-    """Each number once, ascending; sorting many numbers is faster than the hashing of ``numpy.unique``."""
+    """Each number once, ascending; sorting is faster than the hashing of ``numpy.unique``."""
     ordered = np.sort(numbers, axis=None)
     first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -22,14 +22,14 @@ def distinct(numbers: Numbers) -> Numbers:
 
 
 def read_only(column: Numbers) -> Numbers:
-    """The same numbers as one contiguous read-only array: kernels are compiled once for all such arrays."""
+    """One contiguous read-only array: kernels are compiled once for all such."""
     array = np.ascontiguousarray(column).view()
     array.flags.writeable = False
     return array
 
 
 def distinct_rows(owner: Integers, t: Integers, x: Integers, y: Integers) -> Integers:
-    """int64 [d]: positions of the distinct rows (owner, t, x, y), in their order."""
+    """int64 [d]: positions of distinct rows, in their order."""
     # Sorts only neighbors of equal owner and time, or everything where a row begins before the one above it.
     first = np.ones(len(t), dtype=np.bool_)  # of its owner and time
     first[1:] = (owner[1:] > owner[:-1]) | ((owner[1:] == owner[:-1]) & (t[1:] > t[:-1]))

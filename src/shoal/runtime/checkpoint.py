@@ -1,4 +1,4 @@
-"""Finished parts of long work, to continue it: readable by their owner only, never inside a release."""
+"""Finished parts of long work, for their owner only, never inside a release."""
 
 import errno
 import hashlib
@@ -32,13 +32,13 @@ _OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder of finished parts of one job: the same data, parameters and version."""
+    """A folder of finished parts: the same data, parameters and version."""
 
     folder: Path
 
     @classmethod
     def open(cls, folder: Path, job: Mapping[str, Any]) -> "Checkpoint":
-        """The folder, created if absent; OtherJobError when it holds parts of another job."""
+        """The folder; OtherJobError when it holds parts of another job."""
         # job: all that decides the result, as JSON: data (see ``digest_of``) and parameters
         job_bytes = json.dumps({"shoal_version": __version__, **job}, sort_keys=True, default=str).encode()
         _make_private_folder(folder)
@@ -57,8 +57,7 @@ class Checkpoint:
     def until_done(cls, folder: Path, job: Mapping[str, Any]) -> Iterator["Checkpoint"]:
         """A locked folder, removed at the end of the block.
 
-        After an error it stays if it holds a part to continue from. Raises as ``open`` does, OutputError when
-        the folder cannot be written, and InUseError when another process holds it.
+        After an error it stays if it holds a part.
         """
         with explain_write_errors(folder):
             _make_private_folder(folder)
@@ -78,10 +77,10 @@ class Checkpoint:
             os.close(descriptor)
 
     def load_or_make(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
-        """The arrays of a part: read when it is finished, otherwise made and written, complete or not at all.
+        """The arrays of a part, read or made and written, complete or not at all.
 
-        apart: an array that is not returned but stored in its own file, ``PART.bin``, for readers of a few
-        rows. It is read here only to check its checksum.
+        apart: an array in its own file, ``PART.bin``, for readers of a few rows; here only its checksum is
+        checked.
         """
         with suppress(OSError, InputError):
             arrays = self.load(part)
@@ -96,7 +95,7 @@ class Checkpoint:
         return arrays
 
     def load(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
-        """Arrays of a finished part, of these names or all; FileNotFoundError, InputError if damaged."""
+        """A finished part's arrays; FileNotFoundError, InputError if damaged."""
         path = self.folder / f"{part}.npz"
         with path.open("rb") as file:
             length = max(file.seek(0, os.SEEK_END) - _DIGITS, 0)
@@ -108,7 +107,7 @@ class Checkpoint:
                 return {name: stored[name] for name in names or stored.files}
 
     def rows_path(self, part: str) -> Path:
-        """The file of the array of a part that is stored apart."""
+        """The file of the array apart."""
         return self.folder / f"{part}.bin"
 
 
@@ -143,14 +142,14 @@ def _lock(folder: Path, descriptor: int) -> None:
 
 
 def parts_folder(output: Path) -> Path:
-    """The folder of finished parts of a release; OutputError for an output without a name."""
+    """The folder of a release's finished parts."""
     if not output.name:
         raise OutputError(f"'{output}' is no name for a new folder; give one with --output")
     return output.with_name(f"{output.name}.parts")
 
 
 def digest_of(*columns: Numbers) -> str:
-    """SHA-256 over arrays with their types and shapes, in hexadecimal."""
+    """SHA-256 over arrays with types and shapes."""
     digest = hashlib.sha256()
     for column in columns:
         digest.update(f"{column.dtype.str}{column.shape}".encode())
@@ -159,7 +158,7 @@ def digest_of(*columns: Numbers) -> str:
 
 
 def crc32_of(path: Path, length: int | None = None, *, start: int = 0) -> int:
-    """CRC-32 of a file, or of ``length`` bytes from ``start`` on, or of fewer at its end."""
+    """CRC-32 of a file, or of ``length`` bytes from ``start`` on."""
     checksum, remaining = 0, sys.maxsize if length is None else length
     with path.open("rb", buffering=0) as file:
         file.seek(start)

@@ -1,7 +1,7 @@
-"""The jit decorator and its flags.
+"""The jit decorator.
 
-Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing a kernel imports
-no compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, which the tests do, too.
+Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing one imports no
+compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python.
 """
 
 import os
@@ -16,7 +16,7 @@ _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in (
 
 
 class CompiledKernel:
-    """A function that is compiled on its first call with each combination of argument types."""
+    """Compiled on its first call with each combination of types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
@@ -24,12 +24,12 @@ class CompiledKernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """The numba dispatcher that Python calls."""
+        """The dispatcher that Python calls."""
         return self._dispatcher()
 
     @cached_property
     def inner_dispatcher(self) -> Any:
-        """The dispatcher for other kernels, without the wrapper for Python, a tenth of all compiling."""
+        """For other kernels, without the wrapper for Python, a tenth of all compiling."""
         dispatcher = self._dispatcher(no_cpython_wrapper=True)
         dispatcher.get_call_template = partial(_without_literals, dispatcher.get_call_template)
         return dispatcher
@@ -66,7 +66,7 @@ def _without_literals(resolve: Callable[..., Any], arguments: Sequence[Any], nam
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function over plain arrays: cached, without the interpreter lock, 1 / 0 as in NumPy."""
+    """Compile a function over plain arrays: cached, without the interpreter lock."""
     if _SWITCHED_OFF:
         return function
     wrapped: Any = CompiledKernel(function)

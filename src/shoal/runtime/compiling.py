@@ -1,4 +1,4 @@
-"""Time this process spends on compiling kernels, which happens once, on their first use."""
+"""The time for compiling kernels, on their first use."""
 
 import gc
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class CompileTimer:
-    """Counts compiled kernels and seconds, nested kernels once; ``listeners`` are called at each start."""
+    """Counts kernels and seconds, nested kernels once; ``listeners`` are called at each start."""
 
     # Garbage collection pauses meanwhile: compilers create many long-lived objects, and collecting took a
     # tenth of the time.
@@ -20,7 +20,7 @@ class CompileTimer:
         self._collects = False  # garbage, as it did before
 
     def begin(self) -> None:
-        """A kernel starts to compile."""
+        """A kernel starts."""
         if not self._depth:
             self._began_s = time.monotonic()
             self._collects = gc.isenabled()
@@ -47,7 +47,7 @@ class CompileTimer:
 
     @property
     def seconds(self) -> float:
-        """Elapsed seconds so far."""
+        """Seconds so far."""
         return self._seconds + (time.monotonic() - self._began_s if self._depth else 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Paths from callers, settings in TOML, and digests of files."""
+"""Paths, settings in TOML, and digests."""
 
 import hashlib
 import os
@@ -13,12 +13,12 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a Path of s3://buc
 
 
 def is_remote(path: object) -> bool:
-    """Whether a text or Path names a place on another machine, such as ``s3://bucket/folder``."""
+    """Whether it names a place on another machine."""
     return _ADDRESS.match(str(path)) is not None
 
 
 def local_path(value: object, what: str) -> Path:
-    """The value as a path on this machine; raises MisuseError for an address or another type."""
+    """A path here; raises MisuseError for an address."""
     if not isinstance(value, (str, os.PathLike)) or not str(value):
         raise MisuseError(f"{what} is needed as a path, not as {value!r}")
     if is_remote(value):
@@ -46,7 +46,7 @@ def without_credentials(address: str) -> str:
 
 
 def not_local(what: str) -> str:
-    """The message for a place on another machine, without the address, which may hold a key."""
+    """The message for another machine, without the address, which may hold a key."""
     return (
         f"{what} must lie on this machine, not at an address; use a folder here, and copy a finished release "
         "with shoal publish --to"
@@ -54,7 +54,7 @@ def not_local(what: str) -> str:
 
 
 def read_settings(path: Path | str) -> dict[str, Any]:
-    """The entries of a TOML file; raises InputError, naming the file, when it cannot be read."""
+    """A TOML file's entries; InputError names the file."""
     path = local_path(path, "a file of settings")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

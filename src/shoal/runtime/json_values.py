@@ -1,15 +1,15 @@
-"""JSON without nan and without duplicate keys."""
+"""JSON without nan and duplicate keys."""
 
 import math
 from typing import Any
 
 
 class NotJsonError(ValueError):
-    """A text that lenient JSON readers accept and interpret differently."""
+    """A text that lenient readers accept and interpret differently."""
 
 
 def null_for_nan(value: Any) -> Any:
-    """The value with None for every nan, also inside dictionaries, lists and tuples."""
+    """None for every nan, also inside."""
     if isinstance(value, dict):
         return {name: null_for_nan(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -18,7 +18,7 @@ def null_for_nan(value: Any) -> Any:
 
 
 def require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of an object, as ``object_pairs_hook``; raises NotJsonError for a duplicate key."""
+    """As ``object_pairs_hook``; raises NotJsonError for a duplicate key."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         raise NotJsonError("a key stands there twice")

@@ -1,14 +1,14 @@
-"""Compiled kernels on disk, one file per kernel and argument types, shared by a user's installations.
+"""Compiled kernels on disk, shared by a user's installations.
 
-A kernel is found by what it computes: its code, that of all kernels it calls, their constants, the types of
-its arguments, the versions of compiler and Python, and the processor. Editing a kernel recompiles it and its
-callers, and nothing else.
+A kernel is found by what it computes: its code, that of all kernels it calls, their constants, argument
+types, the versions of compiler and Python, and the processor. Editing one recompiles it and its callers,
+and nothing else.
 
-A wheel may ship kernels, compiled for a level of processors with ``NUMBA_CPU_NAME`` set to the level. They
-have the same names and content, and are used where the user has none.
+A wheel may ship kernels, compiled with ``NUMBA_CPU_NAME`` set to a level of processors. They are used where
+the user has none.
 
-When several processes need the same kernel, one compiles it and the others wait. What cannot be read or
-written is compiled again.
+Of several processes, one compiles a kernel and the others wait. What cannot be read or written is compiled
+again.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class KernelCache:
-    """The stored forms of one kernel, in the interface of numba's dispatchers."""
+    """A kernel's stored forms, for numba's dispatchers."""
 
     def __init__(self, function: Callable[..., Any], flags: Mapping[str, bool]) -> None:
         self._function = function
@@ -85,7 +85,7 @@ class KernelCache:
         return str(folder())
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The form for these types, None when the caller has to compile it."""
+        """The form for these types; None: compile it."""
         rtsys.initialize(context)  # what kept code allocates with
         processor = context.codegen().magic_tuple()
         path = folder() / self._name(signature, processor)
@@ -105,7 +105,7 @@ class KernelCache:
         return kernel
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Store a form that was just compiled."""
+        """Store a compiled form."""
         path = folder() / self._name(signature, result.codegen.magic_tuple())
         COMPILING.end()
         if not result.lifted and not result.library.has_dynamic_globals:
@@ -124,7 +124,7 @@ class KernelCache:
         return (name, kind, (machine_code, code)), *parts, tuple(needed)
 
     def flush(self) -> None:
-        """Called by numba before it recompiles; files of other content stay."""
+        """Numba calls it before it recompiles; other files stay."""
 
     def _name(self, signature: Any, processor: tuple[str, str, str]) -> str:
         arguments, result = sigutils.normalize_signature(signature)
@@ -134,7 +134,7 @@ class KernelCache:
 
 
 def levels_of(processor: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]:
-    """Levels whose code runs on this processor, best first."""
+    """Levels that run on this processor, best first."""
     # as numba describes it: system, name, features such as "+avx2,-sse4a", without those switched off
     system, _, flags = processor
     features = {flag[1:] for flag in flags.split(",") if flag.startswith("+")}
@@ -145,7 +145,7 @@ def levels_of(processor: tuple[str, str, str]) -> Iterator[tuple[str, str, str]]
 
 @cache
 def folder() -> Path:
-    """The user's folder of kernels, or a temporary one of this process if that cannot be used."""
+    """The user's folder, or a temporary one."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         path = Path(named) / "shoal"
@@ -163,7 +163,7 @@ def folder() -> Path:
 
 @cache
 def digest_of(function: Callable[..., Any]) -> bytes:
-    """Digest of what a function's machine code depends on, except argument types; comments do not matter."""
+    """A digest of what machine code depends on, except argument types."""
     waiting, reached = [function], dict[Any, bytes]()
     while waiting:
         one = _python_function(waiting.pop())

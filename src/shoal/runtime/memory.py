@@ -1,4 +1,4 @@
-"""Free memory that the allocators of this process keep."""
+"""Free memory that allocators hold back."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ _SET_ELSEWHERE: Final = (
 
 
 def limit_idle_memory() -> None:
-    """Make glibc map arrays of 16 MiB or more separately, so that they return to the system when freed."""
+    """Make glibc map arrays of 16 MiB or more separately: they return to the system."""
     # Otherwise it keeps arrays of up to 32 MiB per thread, between pieces that still live. All threads share
     # one heap, so that freed memory serves the others. It affects the whole process: only the command line
     # and the workers of ``local`` call it. The user's own settings for glibc stay.
@@ -36,7 +36,7 @@ def limit_idle_memory() -> None:
 
 
 def release_idle_memory() -> None:
-    """Return freed memory to the system, where the allocators can (glibc's and Arrow's)."""
+    """Return freed memory to the system."""
     # only after large stages: the next stage must touch again what it needs
     trim = _malloc_trim()
     if trim is not None:

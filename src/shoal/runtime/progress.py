@@ -1,4 +1,4 @@
-"""Progress: pace and remaining time, bars, and the file ``SHOAL_PROGRESS_FILE``, complete at every moment."""
+"""Progress: pace, bars, and the file ``SHOAL_PROGRESS_FILE``."""
 
 import json
 import os
@@ -18,14 +18,14 @@ _ENOUGH: Final = 50  # and 1 / 50 of the parts: the first few say little
 
 
 class Pace:
-    """The pace of work of which ``done`` parts were done at a moment, in seconds."""
+    """How much was done at a moment, in seconds."""
 
     def __init__(self, done: int, now_s: float) -> None:
         self._first, self._done = done, done
         self.began_s = now_s
 
     def update(self, done: int, now_s: float) -> bool:
-        """Note how much is done; whether the work restarted, as the same work for another input does."""
+        """Note how much is done; whether the work restarted."""
         restarted = done < self._done
         if restarted:
             self._first, self.began_s = done, now_s
@@ -33,7 +33,7 @@ class Pace:
         return restarted
 
     def remaining_s(self, total: int, now_s: float) -> float | None:
-        """Seconds that the rest takes; None while too little is done."""
+        """Seconds for the rest; None while too little is done."""
         spent_s, parts = now_s - self.began_s, self._done - self._first
         if spent_s < _ENOUGH_S or parts <= 0 or parts * _ENOUGH < total - self._first:
             return None
@@ -42,7 +42,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgressReport:
-    """The current piece of work: parts done of a total; seconds left, None if unknown."""
+    """Parts done of a total; seconds left, None if unknown."""
 
     label: str
     done: int
@@ -51,7 +51,7 @@ class ProgressReport:
 
 
 class ProgressFile:
-    """Writes progress to a file a few times a second; the work continues where writing fails."""
+    """Writes progress a few times a second; work continues where writing fails."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -59,7 +59,7 @@ class ProgressFile:
         self._label, self._pace, self._last = "", Pace(0, 0.0), 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Write the progress, unless the file is recent."""
+        """Write the progress, unless it is recent."""
         now = time.monotonic()
         if label != self._label:
             self._label, self._pace = label, Pace(done, now)
@@ -75,13 +75,13 @@ class ProgressFile:
 
 
 def requested_progress_file() -> ProgressFile | None:
-    """The file named in the environment, or None."""
+    """The file in the environment, if any."""
     named = os.environ.get(ENVIRONMENT)
     return ProgressFile(Path(named)) if named else None
 
 
 def read_progress(path: Path) -> ProgressReport | None:
-    """The content of the file; None before it exists."""
+    """Its content; None before it exists."""
     try:
         return ProgressReport(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -89,7 +89,7 @@ def read_progress(path: Path) -> ProgressReport | None:
 
 
 class ProgressBars:
-    """A bar for each named piece of work, with the time left; removed when all work has ended."""
+    """A bar for each piece of work, with the time left."""
 
     def __init__(self) -> None:
         self._shown: Progress | None = None

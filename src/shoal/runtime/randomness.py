@@ -1,7 +1,7 @@
-"""Sources of randomness: the operating system for a release, a seed for research.
+"""Sources of randomness: the system's for a release, a seed for research.
 
-A method never draws from an ambient generator; it gets one of these. A seed would undo the shuffle, so a
-seeded stream marks its results as not for publication and never shows its seed.
+A method never draws from an ambient generator. A seed would undo the shuffle: a seeded stream marks its
+results as not for publication and never shows its seed.
 """
 
 import os
@@ -69,14 +69,14 @@ class Randomness:
         return self._generator
 
     def permutation(self, n: int) -> Integers:
-        """A uniformly random order of 0..n-1, by 64-bit keys; equal keys cause a new draw."""
+        """By 64-bit keys; equal keys cause a new draw."""
         while True:
             keys = np.frombuffer(self._bytes(8 * n), dtype=np.uint64)
             if len(distinct(keys)) == n:
                 return np.argsort(keys).astype(np.int64)
 
     def permutations(self, rows: int, n: int) -> Integers:
-        """int64 [rows, n]: independent uniformly random orders of 0..n-1."""
+        """int64 [rows, n]: independent uniform orders of 0..n-1."""
         orders = np.empty((rows, n), dtype=np.int64)
         waiting = np.arange(rows)
         while len(waiting):
@@ -87,7 +87,7 @@ class Randomness:
         return orders
 
     def below(self, limit: int, count: int) -> Integers:
-        """int64 [count]: independent whole numbers, each of 0..limit-1 equally likely.
+        """int64 [count]: independent, each of 0..limit-1 equally likely.
 
         Draws beyond the last full round are repeated.
         """
@@ -123,7 +123,7 @@ class Randomness:
 
 
 def require_randomness(value: object) -> None:
-    """Raise MisuseError unless the value is a Randomness; the message hides it, as it may be a seed."""
+    """Raise MisuseError unless it is a Randomness; the message hides it, as it may be a seed."""
     if not isinstance(value, Randomness):
         raise MisuseError(
             "chance is drawn from a shoal.Randomness: Randomness.from_system() for what is published, "

@@ -1,4 +1,4 @@
-"""Tables of rows by name, which a notebook or an installed package can extend."""
+"""Tables of rows by name, which notebooks and packages extend."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -12,7 +12,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def require_row_name(name: object, word: str) -> None:
-    """Raises MisuseError for a name that options, files and manifests could not hold."""
+    """Raise MisuseError for a name that options, files and manifests could not hold."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise MisuseError(
             f"the name {name!r} of a row must be small letters, digits, and hyphens between words: my-{word}"
@@ -21,7 +21,7 @@ def require_row_name(name: object, word: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RowKind(Generic[Row]):
-    """What rows of a table have in common."""
+    """What a table's rows have in common."""
 
     word: str  # for messages, and the group of entry points: ``method`` reads ``shoal.methods``
     name_of: Callable[[Row], str]  # the name of a row
@@ -29,7 +29,7 @@ class RowKind(Generic[Row]):
 
 
 class Registry(MutableMapping[str, Row]):
-    """Rows by name: shoal's, those registered, and those that installed packages offer as entry points."""
+    """Rows by name: shoal's, registered, and installed packages' (entry points)."""
 
     # Entry points are loaded once, when a name is unknown, or when all are listed. Shoal's ``rows`` are in
     # their order and cannot be replaced by ``register``.
@@ -41,7 +41,7 @@ class Registry(MutableMapping[str, Row]):
         self._is_loaded = False
 
     def register(self, row: Row, *, replace: bool = False) -> None:
-        """Add a row; raises MisuseError when it is incomplete, or its name is taken."""
+        """Add a row; raises MisuseError when it is incomplete or taken."""
         # replace: a row that was registered before, as when a cell of a notebook runs again
         self._kind.check(row)
         name, word = self._kind.name_of(row), self._kind.word

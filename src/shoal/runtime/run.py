@@ -1,4 +1,4 @@
-"""How long work runs: progress, threads, stored parts, and tasks for engines."""
+"""How long work runs: progress, threads, parts, tasks."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ class Progress(Protocol):
     """Receives how far a named piece of work is."""
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Called from one thread, with ``done`` rising from 0 to ``total``."""
+        """Called from one thread, with ``done`` rising to ``total``."""
 
 
 def silent(label: str, done: int, total: int) -> None:
@@ -29,7 +29,7 @@ def silent(label: str, done: int, total: int) -> None:
 
 
 def available_cores() -> int:
-    """Number of processors that this process may use."""
+    """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -74,17 +74,17 @@ class Run:
         return nullcontext() if self.timings is None else self.timings.stage(name)
 
     def load_or_make(self, part: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a part: from the checkpoint if it holds them, otherwise made and stored there."""
+        """A part's arrays: from the checkpoint, or made and stored there."""
         return make() if self.checkpoint is None else self.checkpoint.load_or_make(part, make)
 
     @contextmanager
     def alongside(
         self, piece: Callable[[], Result], *, stage: str | None = None
     ) -> Iterator[Callable[[], Result]]:
-        """Run a piece of work in parallel with the block; yields a function that waits for its result.
+        """Run work in parallel with the block; yields a function that waits for its result.
 
-        With one thread it runs when its result is requested. It has ended at the end of the block. stage: the
-        stage that it counts for, if not for the open ones; it must not open stages itself.
+        With one thread it runs when its result is requested. stage: the stage it counts for; it must not
+        open stages itself.
         """
         if self.threads == 1:
             yield cache(piece if stage is None else partial(self._in_stage, stage, piece))
@@ -101,10 +101,10 @@ class Run:
     def map(
         self, work: Callable[[Part], Result], parts: Iterable[Part], *, label: str | None = None
     ) -> Iterator[Result]:
-        """Results in the order of ``parts``, computed on all threads, with progress under ``label``.
+        """Results in the order of ``parts``, on all threads, with progress.
 
-        Kernels release the interpreter lock, so threads are enough. When the caller stops early, parts that
-        have not started are dropped. A single part runs in the caller's thread.
+        When the caller stops early, parts that have not started are dropped. A single part runs in the
+        caller's thread.
         """
         waiting = list(parts)
         report = silent if label is None else self.progress
@@ -125,20 +125,20 @@ class Run:
 
 
 class Engine(Protocol):
-    """Carries out tasks, as a Run does in this process."""
+    """Carries out tasks, as a Run does here."""
 
     # A task is a function that can be imported by name, and a small part that refers to data by location. It
     # must return the same result every time: an engine repeats it when a worker is lost.
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part], /) -> Iterator[Result]:
-        """Results in the order of ``parts``; a lost worker costs only its task."""
+        """Results in order; a lost worker costs only its task."""
         # raises what ``fn`` raises, EngineError when workers keep dying
 
 
 def run_tasks(
     fn: Callable[[Part], Result], parts: Sequence[Part], engine: Engine, run: Run, label: str
 ) -> Iterator[Result]:
-    """Results in the order of ``parts``, with progress. A single task runs in this process."""
+    """Results in order, with progress. A single task runs here."""
     run.progress(label, 0, len(parts))
     results = engine.map(fn, parts) if len(parts) > 1 else map(fn, parts)
     for done, result in enumerate(results, start=1):
@@ -147,6 +147,6 @@ def run_tasks(
 
 
 def split_evenly(n: int, at_most: int) -> list[tuple[int, int]]:
-    """(first, end) of the fewest runs of at most ``at_most`` of n things, of almost equal length."""
+    """(first, end) of the fewest almost equal runs of at most ``at_most``."""
     number = -(-n // at_most)
     return list(pairwise(n * run // number for run in range(number + 1))) if n else []

@@ -1,4 +1,4 @@
-"""Complete output or none: written under a hidden name and renamed last."""
+"""Complete output or none: a hidden name, renamed last."""
 
 import errno
 import glob
@@ -15,7 +15,7 @@ from shoal.errors import OutputError
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A new folder that becomes ``target`` if the block ends without an error, else nothing stays."""
+    """A new folder that becomes ``target`` if the block succeeds."""
     # raises OutputError when the target exists, its parent cannot be written, or the disk is full
     require_absent(target)
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
@@ -34,7 +34,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 def require_absent(target: Path) -> None:
-    """Raise OutputError when this name exists; long work asks before it starts."""
+    """Raise OutputError when this name exists."""
     with explain_write_errors(target):  # a name may be too long to ask for
         occupied = target.exists() or target.is_symlink()
     if occupied:
@@ -43,7 +43,7 @@ def require_absent(target: Path) -> None:
 
 @contextmanager
 def explain_write_errors(target: Path) -> Iterator[None]:
-    """Turn a refused write into an OutputError that says what to do."""
+    """Turn a refused write into an OutputError."""
     try:
         yield
     except OSError as error:
@@ -62,7 +62,7 @@ def explain_write_errors(target: Path) -> Iterator[None]:
 
 @contextmanager
 def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 0o600) -> Iterator[None]:
-    """A file that ``write`` fills at once, renamed when the block ends without an error, else removed."""
+    """A file, renamed when the block succeeds."""
     # mode: by default only its owner may read it; raises OutputError when it cannot be written
     partial = partial_name(path)
     with explain_write_errors(path):
@@ -81,12 +81,12 @@ def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 
 
 
 def partial_name(target: Path) -> Path:
-    """A fresh hidden name in the target's folder, for incomplete output."""
+    """A fresh hidden name in the target's folder."""
     return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
 
 
 def find_partials(target: Path) -> list[Path]:
-    """Hidden incomplete outputs of the target, of runs that were killed or still work."""
+    """Hidden incomplete outputs, of runs that were killed or still work."""
     try:
         return sorted(target.parent.glob(f".{glob.escape(target.name)}.partial-*"))
     except OSError:
@@ -105,7 +105,7 @@ def _umask() -> int:
 
 
 def write_private(path: Path, text: str) -> None:
-    """A file that its owner alone can read, whole at every moment; an earlier one is replaced."""
+    """A file for its owner, whole at every moment; replaces."""
     partial = partial_name(path)
     with explain_write_errors(path):
         try:

@@ -1,4 +1,4 @@
-"""Costs of stages: seconds, CPU seconds and peak memory."""
+"""Costs of stages: seconds, CPU seconds, peak memory."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ _RESET_THE_PEAK: Final = "5"  # proc(5): resets the peak of the resident memory
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The cost of one stage, or of several with the same name; nested stages count separately."""
+    """The cost of one stage, or of several of one name; nested stages apart."""
 
     stage: str
     seconds: float  # elapsed, without work alongside another stage
@@ -91,7 +91,7 @@ class Timings:
             self._restart_counters()
 
     def alongside(self, name: str, piece: Callable[[], Result]) -> Result:
-        """Run a piece of work on this thread, alongside the stages of another thread."""
+        """Run work on this thread, alongside another's stages."""
         # Its CPU time counts under ``name`` and not under the stages open meanwhile, whose peaks become its
         # own. Only Linux reports the time of another thread; elsewhere those stages count it.
         task = _SideTask(name)
@@ -105,7 +105,7 @@ class Timings:
                 task.ended = True
 
     def costs(self) -> list[Cost]:
-        """The cost of each stage so far, in order of their beginnings; time outside all stages is last."""
+        """Each stage's cost, in order; time outside stages is last."""
         self._close_stage()
         self._restart_counters()
         names = [*(name for name in self._spent if name != REST), REST]
@@ -143,7 +143,7 @@ class Timings:
 
 
 def format_costs(costs: list[Cost]) -> list[str]:
-    """A table for people: one line for each stage, and the total."""
+    """A table: a line for each stage, and the total."""
     rows = [
         (cost, "" if cost.peak_bytes is None else f"{cost.peak_bytes / 2**20:>9,.0f} MiB") for cost in costs
     ]
@@ -156,7 +156,7 @@ def format_costs(costs: list[Cost]) -> list[str]:
 
 
 def total_cost(costs: list[Cost]) -> Cost:
-    """The stages together; the peak is the largest of theirs."""
+    """All stages; the peak is the largest."""
     peaks = [cost.peak_bytes for cost in costs if cost.peak_bytes is not None]
     return Cost(
         stage="all",
@@ -167,7 +167,7 @@ def total_cost(costs: list[Cost]) -> Cost:
 
 
 def reset_peak() -> None:
-    """Restart the peak of resident memory, where the system allows it."""
+    """Restart the peak of resident memory, where possible."""
     try:
         _CLEAR_REFS.write_text(_RESET_THE_PEAK)
     except OSError:
@@ -175,7 +175,7 @@ def reset_peak() -> None:
 
 
 def peak_bytes() -> int | None:
-    """The largest resident memory since the last reset or, without resets, the start; None if unknown."""
+    """The largest resident memory since the last reset; None if unknown."""
     try:
         lines = _STATUS.read_text().splitlines()
     except OSError:

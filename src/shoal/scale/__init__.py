@@ -1,1 +1,1 @@
-"""Beyond memory and beyond one machine: blocks of people, and the engines that work on them."""
+"""Blocks of people, and the engines that work on them."""

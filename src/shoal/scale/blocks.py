@@ -1,9 +1,8 @@
-"""Who goes into which block: people who live near each other in place and time, blocks of almost equal size.
+"""Which people form a block: near each other, almost equally many.
 
-All people stand at the medians of their slots, x and y. The population is cut along its widest axis, counted
-in caps (20 km, 8 h), and each side again, into numbers of people that the number of blocks asks for: sizes
-differ by one at most, none is below half of the wanted size. Ties go by the other axes, then by ids. A task
-names folder and block, never data; its result is complete or absent, so it may run twice.
+All people stand at the medians of their slots, x and y. The population is cut along its widest axis,
+counted in caps (20 km, 8 h), and each side again: sizes differ by one at most, none is below half of the
+wanted size. Ties go by the other axes, then by ids.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ _EDGES: Final = (0.05, 0.95)  # quantiles of the spread, which outliers do not c
 
 
 def number_of_blocks(n: int, size: int, k: int) -> int:
-    """The number of blocks of at most ``size`` people for n people."""
+    """Blocks of at most ``size`` for n people."""
     if size < 2 * k:
         raise MisuseError(
             f"blocks of {size} people are too small for k = {k}; make them of {2 * k} people at least, "
@@ -44,7 +43,7 @@ def number_of_blocks(n: int, size: int, k: int) -> int:
 def split_into_blocks(
     middles: Integers, caps: tuple[float, float, float], size: int, k: int
 ) -> list[Integers]:
-    """Ascending positions of each block's people, from middles [n, 3]; caps: what counts as equally far."""
+    """Ascending positions by block, from middles [n, 3]; caps: what counts as equally far."""
     n = len(middles)
     parts = number_of_blocks(n, size, k)
     places: Floats = middles / np.array(caps)
@@ -68,7 +67,7 @@ BLOCKS: Final = "blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class BlockTask:
-    """One block of a job. stream: a research seed for the block's draws; None = the system's randomness."""
+    """One block. stream: a research seed; None = the system's."""
 
     folder: str  # of the job, under a path that every worker reaches
     block: int
@@ -77,21 +76,21 @@ class BlockTask:
 
 
 def name_of(block: int) -> str:
-    """The name of a finished block in its job's folder."""
+    """A finished block's name."""
     return f"block-{block:06d}"
 
 
 def anonymize_block(task: BlockTask) -> None:
-    """Write a finished block into its job's folder, unless it is there and undamaged."""
+    """Write a finished block, unless it is there and undamaged."""
     Checkpoint(Path(task.folder)).load_or_make(name_of(task.block), lambda: crowds_of(task), apart="boxes")
 
 
 def crowds_of(task: BlockTask) -> Arrays:
-    """Anonymize a block; return its crowds as arrays.
+    """A block's crowds as arrays.
 
-    subjects: [r] positions in the whole population, crowd by crowd; sizes: [c] members; lengths: [c] boxes of
-    one record; boxes: [b, 6] of each crowd once; suppressed: [1] raw samples that no record covers; raw,
-    published: [d, 3] extents in space and time, with counts.
+    subjects: [r] positions in the population, crowd by crowd; sizes: [c]; lengths: [c] boxes of a record;
+    boxes: [b, 6] of each crowd once; suppressed: [1] raw samples that no record covers; raw, published: [d,
+    3] extents in space and time, with counts.
     """
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)

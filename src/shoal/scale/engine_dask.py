@@ -1,4 +1,4 @@
-"""A dask.distributed cluster, or two workers on this machine; the only file that knows dask."""
+"""dask.distributed; the only file that knows dask."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ _ANSWERS_WITHIN_S: Final = 5
 
 
 class DaskCluster:
-    """Runs tasks on a cluster (None = two workers here), whose workers find files under the same paths."""
+    """Runs tasks on a cluster (None = two workers here), whose workers see the same paths."""
 
     def __init__(self, address: str | None = None) -> None:
         self._address = address
@@ -35,7 +35,7 @@ class DaskCluster:
             _require_scheduler(address)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map; results leave the cluster's memory as soon as they are used."""
+        """As Engine.map; results leave the cluster when used."""
         from distributed import Client, KilledWorker
 
         if not parts:
@@ -85,7 +85,7 @@ class DaskCluster:
 
 
 def _require_scheduler(address: str) -> None:
-    """Raise EngineError unless a scheduler answers; a client without one takes a minute to close."""
+    """A client without one takes a minute to close."""
     from distributed.comm import connect
     from distributed.security import Security
 

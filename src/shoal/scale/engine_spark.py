@@ -1,4 +1,4 @@
-"""Apache Spark, a cluster or workers here, repeats lost tasks; the only file that knows pyspark."""
+"""Apache Spark repeats lost tasks; the only file that knows pyspark."""
 
 import os
 import re
@@ -44,7 +44,7 @@ _QUESTION: Final = (21).to_bytes(8, "big") + b"\0" + bytes(8) + bytes(4)
 
 
 class SparkCluster:
-    """Runs tasks on the workers of a master (None = this process's session, or this machine)."""
+    """Runs tasks on a master's workers (None = this process's session, or here)."""
 
     def __init__(self, master: str | None = None) -> None:
         try:
@@ -60,7 +60,7 @@ class SparkCluster:
                 _require_master(master)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map; stops the Spark session at the end if this call started it."""
+        """As Engine.map; ends a session that it started."""
         if parts:
             with self._context() as context:
                 yield from _results(context, fn, parts)
@@ -68,9 +68,9 @@ class SparkCluster:
     def write_table(
         self, name: str, choose_columns: Callable[[pa.Schema], Sequence[str]], folder: Path
     ) -> None:
-        """Have Spark write columns of a table or view of its catalog as a new folder of Parquet.
+        """Have Spark write a table's columns as a new folder of Parquet.
 
-        choose_columns: picks columns by all names and which of them hold bytes. No row comes to this process.
+        choose_columns: picks columns by all names and which of them hold bytes.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
@@ -139,7 +139,7 @@ class SparkCluster:
 
 
 def start(master: str | None = None) -> "SparkContext":
-    """Start a session on a master, or on all cores of this machine."""
+    """A session on a master, or here."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -214,7 +214,7 @@ def _results(
 def _carry_out(
     fn: Callable[[Part], Result], done: "Accumulator[list[Outcome]]", numbered: tuple[int, Part]
 ) -> None:
-    """Run a task on a worker. Its error is a result: a second try would not help."""
+    """Its error is a result: a second try would not help."""
     number, part = numbered
     try:
         done.add([(number, True, fn(part))])
@@ -223,7 +223,7 @@ def _carry_out(
 
 
 def _outcomes() -> Any:
-    """How Spark accumulates outcomes; a class made here, as pyspark is imported on use only."""
+    """A class made here, as pyspark is imported on use."""
     from pyspark.accumulators import AccumulatorParam
 
     class Outcomes(AccumulatorParam):  # type: ignore[misc]  # pyspark is unknown where it is not installed
@@ -238,7 +238,7 @@ def _outcomes() -> Any:
 
 
 class _Apart(Thread):
-    """A call of Spark in a thread, so that nothing interrupts it amid a message to Java."""
+    """In a thread, so that nothing interrupts a message to Java."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -253,7 +253,6 @@ class _Apart(Thread):
             self.fault = error
 
     def wait(self) -> None:
-        """Wait for the end; raise the call's error."""
         while self.is_alive():
             self.join(_LOOKS_EVERY_S)
         if self.fault is not None:
@@ -262,7 +261,7 @@ class _Apart(Thread):
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Delay interrupts until the block ends. A Java process that is abandoned while it starts never ends."""
+    """A Java process that is abandoned while it starts never ends."""
     asked: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
     handlers = {number: signal.getsignal(number) for number in numbers}
@@ -347,7 +346,7 @@ def _require_java() -> None:
 
 
 def _require_master(master: str) -> None:
-    """Raise, before any work, unless a Spark master answers; Spark itself waits a minute for one."""
+    """Spark itself waits a minute for one."""
     if master == "yarn":
         if not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
             raise EngineError("Spark finds YARN by its settings; let HADOOP_CONF_DIR name their folder")
@@ -363,7 +362,7 @@ def _require_master(master: str) -> None:
 
 
 def _answers(address: str, *, asked: bool) -> bool:
-    """Whether a server replies or hangs up, as a master with a password does; others stay silent."""
+    """A master with a password hangs up; others stay silent."""
     try:
         place = urlsplit(address if "://" in address else f"//{address}")
         port = place.port or (443 if place.scheme == "https" else 80 if place.scheme == "http" else None)

@@ -1,4 +1,4 @@
-"""Engines carry out tasks; a worker process that dies costs only its task, where a standard pool breaks."""
+"""Engines carry out tasks; a dead worker costs only its task."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +20,7 @@ KNOWN: Final = "threads, local, local:N, dask, dask:ADDRESS, spark, spark:MASTER
 
 
 def engine_of(text: str) -> Engine:
-    """The engine of this name: threads, local, local:4, dask or spark, the last two also with an address.
-
-    Such as dask:tcp://host:8786, spark:spark://host:7077 or spark:yarn; without one they use this machine.
-    """
+    """The engine: threads, local, local:4, dask or spark, also dask:tcp://host:8786, spark:yarn."""
     workers = workers_here(text)
     name, _, detail = text.partition(":")
     if name == "dask":
@@ -40,7 +37,7 @@ def engine_of(text: str) -> Engine:
 
 
 def workers_here(text: str) -> int | None:
-    """The number of tasks an engine runs at the same time on this machine; None for a cluster."""
+    """Simultaneous tasks here; None for a cluster."""
     name, _, detail = text.partition(":")
     match name:
         case "threads" if not detail:
@@ -60,7 +57,7 @@ _MOST_TRIES: Final = 3
 
 
 class Processes:
-    """Worker processes with one task each, which stay (loading takes long) until this object is gone."""
+    """Worker processes with one task each, which stay until this object is gone."""
 
     def __init__(self, workers: int) -> None:
         self._n_workers = workers
@@ -68,7 +65,7 @@ class Processes:
         finalize(self, _stop, self._idle)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map. The workers are killed when the caller stops before the last result."""
+        """As Engine.map. Workers are killed when the caller stops early."""
         n_workers = min(self._n_workers, len(parts)) or 1
         workers = [self._idle.pop() for _ in range(min(n_workers, len(self._idle)))]
         workers += [_Worker(get_context("spawn")) for _ in range(n_workers - len(workers))]
@@ -108,7 +105,7 @@ class _Worker:
         self._changing = Lock()  # the process: different threads start and end it
 
     def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
-        """The task's result; a second or third process tries again when one dies."""
+        """A second or third process tries again when one dies."""
         for _ in range(_MOST_TRIES):
             process, pipe = self._living()
             try:
@@ -131,7 +128,6 @@ class _Worker:
         )
 
     def kill(self) -> None:
-        """End the process at once, and start no other."""
         with self._changing:
             self._killed = True
             if self._process is not None:
@@ -182,7 +178,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the parent: a later command may already use the folder that this process writes into."""
+    """A later command may already use its folder."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,8 +1,4 @@
-"""How much memory work takes (peaks of processes, `lab/measure_memory.py`, GLOVE), and blocks within a bound.
-
-Other libraries or systems can take more. A million boxes are written at a time, and boxes are no more than
-samples.
-"""
+"""How much memory work takes (`lab/measure_memory.py`, GLOVE), and blocks within a bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +20,7 @@ AROUND_BLOCKS: Final = "around the blocks"
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """Peak memory of a process: a fixed part, and a part for each person and each sample."""
+    """A fixed part, and a part for each person and sample."""
 
     always_bytes: int
     person_bytes: int
@@ -32,7 +28,7 @@ class Peak:
     samples_at_once: int | None = None  # the most samples in memory together; None: all
 
     def of(self, people: int, samples: int) -> int:
-        """Bytes for this number of people and samples."""
+        """Bytes for people and samples."""
         together = samples if self.samples_at_once is None else min(samples, self.samples_at_once)
         return self.always_bytes + self.person_bytes * people + self.sample_bytes * together
 
@@ -46,12 +42,12 @@ PEAKS: Final[Mapping[str, Peak]] = {
 
 
 def most_samples(samples: Integers) -> Integers:
-    """[n] samples of the one, two, three ... people with the most; samples: [n] of each person."""
+    """[n] samples of the one, two, three ... people with the most."""
     return np.cumsum(np.sort(samples)[::-1])
 
 
 def bytes_around(largest: Integers, measured_people: int) -> int:
-    """Memory of the process that hands out blocks; ``measured_people``: in the report's sample."""
+    """Memory of the process that hands out blocks; ``measured_people``: the report's sample."""
     n = len(largest)
     measured = int(largest[min(measured_people, n) - 1])
     return max(  # one after the other
@@ -61,7 +57,7 @@ def bytes_around(largest: Integers, measured_people: int) -> int:
 
 
 def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
-    """A worker's memory, for blocks of ``size`` and all tasks; ``only_blocks``: for the worst block alone."""
+    """A worker's memory, for all tasks; ``only_blocks``: for the worst block."""
     if only_blocks:
         return PEAKS[A_BLOCK].of(size, int(largest[min(size, len(largest)) - 1]))
     whole = int(largest[-1])
@@ -71,14 +67,14 @@ def bytes_of_worker(largest: Integers, size: int, *, only_blocks: bool) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryBound:
-    """The memory of all processes of a command together: one that hands out blocks, and the workers."""
+    """The memory of all processes together."""
 
     total_bytes: int
     workers: int
     measured_people: int  # people in the report's sample for attacks and uses, in memory together
 
     def people_in_a_block(self, samples: Integers, k: int) -> int:
-        """The most people in a block, whoever they are. samples: [n] of each person."""
+        """The most people in a block, whichever. samples: [n]."""
         n, least = len(samples), min(2 * k, len(samples))
         largest = most_samples(samples)
         whole, around = int(largest[-1]), bytes_around(largest, self.measured_people)

@@ -1,1 +1,1 @@
-"""Share one track without showing the places around its ends and stays."""
+"""Share one track without the places around its ends and stays."""

@@ -1,4 +1,4 @@
-"""Share one track: hide places, write the rest, and list what a stranger could still learn."""
+"""Hide places, write the rest, and list what a stranger could learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Shared:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``shoal share --json`` prints; it holds no place."""
+        """As ``shoal share --json``; it holds no place."""
         return {
             "points": self.points,
             "points_hidden": self.hidden,
@@ -50,7 +50,7 @@ class Shared:
 
 
 def place_of(text: str) -> tuple[float, float, float | None]:
-    """Latitude, longitude and the distance to hide of ``48.85,2.35:300m``; else MisuseError."""
+    """Latitude, longitude and distance of ``48.85,2.35:300m``."""
     where, _, distance = text.partition(":")
     try:
         lat, lon = (float(part) for part in where.split(","))
@@ -133,10 +133,10 @@ def share(
 
 
 def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Track], int, tuple[Zone, ...]]:
-    """The pieces outside all zones, the number of hidden points, and the zones that the track touched.
+    """The pieces outside all zones, the number of hidden points, and the zones touched.
 
-    A step whose line crosses a zone is cut, too. At each cut up to 100 m more are left out, drawn each time,
-    so that ends do not trace the circle.
+    A step whose line crosses a zone is cut, too. At each cut up to 100 m more are left out, drawn each
+    time, so that ends do not trace the circle.
     """
     inside: Flags = np.zeros(len(track), dtype=np.bool_)
     crossed: Flags = np.zeros(max(len(track) - 1, 0), dtype=np.bool_)
@@ -158,7 +158,7 @@ def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Trac
 
 
 def _crosses(track: Track, zone: Zone) -> Flags:
-    """[n - 1]: whether the straight line from each point to the next passes through the zone."""
+    """[n - 1]: straight from each point to the next."""
     if len(track) < _LEAST_POINTS:
         return np.zeros(0, dtype=np.bool_)
     x, y = offsets_m(zone.lat, zone.lon, track.lat, track.lon)
@@ -169,7 +169,7 @@ def _crosses(track: Track, zone: Zone) -> Flags:
 
 
 def _blurred(piece: Track, cut_before: bool, cut_after: bool, rng: Randomness) -> Track:
-    """The piece without up to 100 m at each end that was cut."""
+    """Without up to 100 m at each cut end."""
     first, last = 0, len(piece)
     if cut_before:
         away = distances_m(float(piece.lat[0]), float(piece.lon[0]), piece.lat, piece.lon)

@@ -1,4 +1,4 @@
-"""One track: read from any format, searched for stays, and written with nothing but places and times."""
+"""One track: read, searched for stays, and written."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ ENDINGS: Final = (".gpx", ".geojson", ".json")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Track:
-    """Points in the order of time, float64 [n]: seconds since 1970, degrees."""
+    """Points by time, float64 [n]: seconds since 1970, degrees."""
 
     t: Floats
     lat: Floats
@@ -33,15 +33,12 @@ class Track:
         return len(self.t)
 
     def take(self, rows: Any) -> "Track":
-        """Only these points."""
+        """Only these."""
         return Track(t=self.t[rows], lat=self.lat[rows], lon=self.lon[rows])
 
 
 def read_track(path: Path, run: Run, **settings: Any) -> tuple[Track, tuple[str, ...]]:
-    """The track in a file, and notes on its reading.
-
-    Raises InputError when it holds several people, no degrees, or nothing.
-    """
+    """The track in a file, and notes; InputError for several people, no degrees, or nothing."""
     trajectories = read(path, run=run, **{**settings, "snap": False})
     if trajectories.n_subjects > 1:
         raise InputError(
@@ -64,7 +61,7 @@ def read_track(path: Path, run: Run, **settings: Any) -> tuple[Track, tuple[str,
 
 
 def require_writable(path: Path) -> None:
-    """Raises MisuseError for a format that is not written, OutputError for a file that exists."""
+    """Raise MisuseError for a format that is not written, OutputError for a file that exists."""
     if not path.name.lower().endswith(ENDINGS):
         raise MisuseError(f"{path.name} must end in {' or '.join(ENDINGS)}; other formats are not written")
     if path.exists():
@@ -72,7 +69,7 @@ def require_writable(path: Path) -> None:
 
 
 def write_track(pieces: list[Track], path: Path, *, with_times: bool) -> None:
-    """Write the pieces of one track as GPX or GeoJSON: places rounded to a meter, times to the second."""
+    """Write pieces as GPX or GeoJSON, rounded to meters and seconds."""
     lines = _gpx(pieces, with_times) if path.name.lower().endswith(".gpx") else _geojson(pieces, with_times)
     text = "".join(lines)
     with staged_file(path, lambda file: file.write(text.encode()), mode=0o666):
@@ -120,7 +117,7 @@ _LEAST_S: Final = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Stay:
-    """A stay: the middle of its points in degrees, from when to when in seconds since 1970."""
+    """The middle in degrees, and from when to when."""
 
     lat: float
     lon: float
@@ -129,10 +126,7 @@ class Stay:
 
 
 def stays_of(track: Track) -> list[Stay]:
-    """The stays of a track in the order of time (Li et al. 2008).
-
-    A stay begins at a point and lasts as long as all later ones lie within 100 m of it, ten minutes at least.
-    """
+    """The stays of a track (Li et al. 2008): within 100 m of the first point, ten minutes at least."""
     stays = []
     first = 0
     while first < len(track):

@@ -1,8 +1,8 @@
-"""Zones around hidden places, and the secret state that repeats them for every track.
+"""Zones around hidden places, and the secret state that repeats them.
 
-A stranger with many tracks sees the circle where all of them break off. Its center must not be the place
-(Hassan et al. 2018), so a secret key puts it elsewhere, and always at the same spot: new centers would
-average out. The state is one private file; it reveals the places.
+A stranger with many tracks sees the circle where they break off. Its center must not be the place (Hassan
+et al. 2018), so a secret key puts it elsewhere, always at the same spot: new centers would average out. The
+state reveals the places.
 """
 
 import hmac
@@ -28,7 +28,7 @@ _ONE: Final = 1 << 64
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A place to hide, with everything within ``hidden_m`` of it. Degrees."""
+    """A place with everything within ``hidden_m``. Degrees."""
 
     lat: float
     lon: float
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Zone:
-    """A circle in which nothing is shown. Degrees and meters."""
+    """Nothing in it is shown. Degrees and meters."""
 
     lat: float
     lon: float
@@ -49,12 +49,12 @@ class Zone:
 
     @property
     def farthest_m(self) -> float:
-        """The greatest distance of the place from the center: all that the whole circle reveals."""
+        """The place's greatest distance from the center: all that the circle reveals."""
         return self.radius_m * SHIFT / REACH
 
 
 def zone_of(place: Place, key: bytes) -> Zone:
-    """The zone of a place: its center is drawn evenly from a disc around the place, by the key alone."""
+    """A place's zone: the key draws its center evenly from a disc around the place."""
     text = f"{place.lat:.6f} {place.lon:.6f} {place.hidden_m:.1f}"
     digest = hmac.digest(key, text.encode(), "sha256")
     turn, share = (int.from_bytes(part) / _ONE for part in (digest[:8], digest[8:16]))
@@ -68,19 +68,19 @@ def zone_of(place: Place, key: bytes) -> Zone:
 
 
 def distances_m(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
-    """[n]: distances of positions from one, on the plane that touches the earth there."""
+    """[n]: on the plane that touches the earth there."""
     distances: Floats = np.hypot(*offsets_m(lat, lon, lats, lons))
     return distances
 
 
 def offsets_m(lat: float, lon: float, lats: Floats, lons: Floats) -> tuple[Floats, Floats]:
-    """[n] twice: distances of positions to the east and to the north of one."""
+    """[n] twice: to the east and to the north."""
     east = ((lons - lon + 180) % 360 - 180) * _METERS_PER_DEGREE * _shrink(lat)
     return east, (lats - lat) * _METERS_PER_DEGREE
 
 
 def _shrink(lat: float) -> float:
-    """A degree of longitude, as a share of one of latitude."""
+    """As a share of one of latitude."""
     return max(math.cos(math.radians(lat)), 1e-6)
 
 
@@ -91,17 +91,17 @@ _KEY_BYTES: Final = 32
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class State:
-    """A key, and every place that was ever hidden by it."""
+    """A key, and every place that it hid."""
 
     key: bytes
     places: tuple[Place, ...] = ()
 
     def zones(self) -> tuple[Zone, ...]:
-        """The zones of all places, in the order in which they were added."""
+        """The zones, in order."""
         return tuple(zone_of(place, self.key) for place in self.places)
 
     def nearest(self, lat: float, lon: float) -> int | None:
-        """The number of the known place that hides this position; None = none."""
+        """The number of the place that hides this position, if any."""
         distances = [
             (float(distances_m(place.lat, place.lon, np.array([lat]), np.array([lon]))[0]), number)
             for number, place in enumerate(self.places)
@@ -112,8 +112,7 @@ class State:
     def with_place(self, lat: float, lon: float, hidden_m: float | None) -> "State":
         """The state that hides this place, too.
 
-        A known place keeps its zone. Raises InputError for another distance: two zones of one place would
-        reveal it.
+        Two zones of one place would reveal it: InputError for another distance.
         """
         number = self.nearest(lat, lon)
         if number is None:
@@ -130,13 +129,13 @@ class State:
 
 
 def state_file() -> Path:
-    """The default file of this user's state."""
+    """The user's default file."""
     home = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
     return Path(home) / "shoal" / "share.json"
 
 
 def load(path: Path) -> State:
-    """The state in a file, or a new one with a fresh key; raises InputError for other files."""
+    """The state in a file, or a new one with a fresh key."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         if entries["format"] != FORMAT:
@@ -159,7 +158,7 @@ def load(path: Path) -> State:
 
 
 def save(state: State, path: Path) -> None:
-    """Write the state, complete or not at all, for its owner alone."""
+    """Write the state for its owner alone."""
     entries = {"format": FORMAT, "key": state.key.hex(), "places": [asdict(place) for place in state.places]}
     text = json.dumps(entries, indent=2) + "\n"
     with staged_file(path, lambda file: file.write(text.encode())):

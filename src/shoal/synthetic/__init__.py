@@ -1,4 +1,4 @@
-"""Synthetic people with realistic habits, for demos, tests and benchmarks (docs/synthetic.md)."""
+"""Synthetic people with realistic habits (docs/synthetic.md)."""
 
 from shoal.synthetic.generator import Counts, synthesize, write_synthetic
 from shoal.synthetic.stations import Layout, Stations, read_stations

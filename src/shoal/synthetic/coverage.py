@@ -1,4 +1,4 @@
-"""The station that serves a point, neighboring stations, and destinations of jumps."""
+"""Stations that serve points, neighbors, and destinations of jumps."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,7 @@ _OUTSIDE: Final = 2.0  # a point farther from its station than this many spacing
 
 @dataclass(frozen=True, kw_only=True)
 class JumpLaw:
-    """Jump lengths r with density ~ (r + offset_m)^-alpha, finite at 0, as in Gonzalez et al. 2008."""
+    """Lengths r with density ~ (r + offset_m)^-alpha (Gonzalez et al. 2008)."""
 
     alpha: float
     offset_m: float
@@ -25,7 +25,7 @@ class JumpLaw:
     max_m: float
 
     def lengths_m(self, uniform: Floats) -> Floats:
-        """The jump length of each uniform draw in [0, 1)."""
+        """The length of each uniform draw in [0, 1)."""
         power = 1 - self.alpha
         top = max(self.max_m, self.min_m + 1.0)
         at_min, at_max = (self.min_m + self.offset_m) ** power, (top + self.offset_m) ** power
@@ -35,7 +35,7 @@ class JumpLaw:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Coverage:
-    """Stations on a plane with precomputed neighbors and raster."""
+    """Stations with neighbors and raster."""
 
     x_m: Floats
     y_m: Floats
@@ -71,7 +71,7 @@ class Coverage:
         )
 
     def serving(self, x: Floats, y: Floats) -> tuple[Integers, Floats]:
-        """The nearest station, in very uneven layouts perhaps the second nearest, and its distance (m)."""
+        """The nearest station (in very uneven layouts perhaps the second), and its distance."""
         rows, columns = self.raster.shape
         row = np.clip((y - self.south_m) / self.cell_m, 0, rows - 1).astype(np.int64)
         column = np.clip((x - self.west_m) / self.cell_m, 0, columns - 1).astype(np.int64)
@@ -84,7 +84,7 @@ class Coverage:
         return station, np.sqrt(np.take_along_axis(squared, best, axis=-1)[..., 0])
 
     def jump(self, origin: Integers, law: JumpLaw, rng: np.random.Generator, n_directions: int) -> Integers:
-        """The station at which a jump from each origin ends."""
+        """The station at which each jump ends."""
         # Its length follows the law, its direction the density of people. origin: int64 [n] stations. One of
         # n_directions random directions is chosen in proportion to the density at its end; a person who would
         # leave the area in all of them stays.

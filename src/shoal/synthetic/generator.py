@@ -1,7 +1,7 @@
-"""Synthetic call records from a seed, as a table or a Parquet file.
+"""Synthetic call records from a seed.
 
-People are recorded in whole minutes, with a heavy-tailed rate, daily rhythms, days that differ, and bursts.
-Blocks of people have random streams of their own. Ids are independent of homes, so an id reveals no place.
+Whole minutes, a heavy-tailed rate, daily rhythms, days that differ, and bursts. Ids are independent of
+homes.
 """
 
 import os
@@ -40,7 +40,7 @@ _WEEKEND: Final = (
 def event_minutes(
     clock_min: Integers, days: int, habits: Habits, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """(person, minute) of n people's events, since the first 00:00, unordered, with repeats."""
+    """(person, minute) of events since the first 00:00, unordered, with repeats."""
     # clock_min: [n], delay of each rhythm; every person has at least one event
     n = clock_min.size
     sigma = habits.rate_sigma
@@ -97,7 +97,7 @@ _LABEL: Final = "synthesizing people"
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Numbers of subjects, rows and stations written."""
+    """Subjects, rows and stations written."""
 
     subjects: int
     rows: int
@@ -106,7 +106,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """Shared parameters of all blocks of people; blocks are independent of order and thread."""
+    """Shared by all blocks of people, which are independent."""
 
     n_subjects: int
     days: int
@@ -149,16 +149,16 @@ class World:
 
     @property
     def block_size(self) -> int:
-        """People in a block; depends only on the number of days, so that the data never changes."""
+        """Depends only on the days, so that data never changes."""
         return max(_PERSON_DAYS_PER_BLOCK // self.days, 1)
 
     @property
     def n_blocks(self) -> int:
-        """Blocks that contain all people."""
+        """Blocks for all people."""
         return -(-self.n_subjects // self.block_size)
 
     def block(self, index: int) -> "pa.Table":
-        """The rows of one block of people: uid, t, lat, lon, sorted by uid and t."""
+        """The rows of a block: uid, t, lat, lon, sorted by uid and t."""
         import pyarrow as pa
 
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1, index)))
@@ -267,7 +267,7 @@ def write_synthetic(
     stations: Stations | None = None,
     run: Run | None = None,
 ) -> Counts:
-    """Write the rows of ``synthesize`` to a Parquet file, block by block, complete or absent."""
+    """Write the rows of ``synthesize`` as Parquet, complete or absent."""
     # OutputError when the file exists, cannot be written, or has the suffix of another format
     import pyarrow as pa
     import pyarrow.parquet as pq

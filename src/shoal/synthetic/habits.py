@@ -1,4 +1,4 @@
-"""Habits that differ between the layouts, after the data sets of the papers; all else is the same."""
+"""Habits of layouts, after the papers' data sets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

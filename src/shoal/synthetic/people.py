@@ -1,9 +1,9 @@
-"""Positions at every minute: home, work, journeys, outings by exploration and preferential return.
+"""Positions at every minute: home, work, journeys, outings.
 
-A person's day begins at a personal quiet hour (04:00 for most, later for shift workers) and consists of seven
-stays: base, work, outing, work, two outings, base; on a free day work is the base, and the base of a journey
-is its lodging. Outings follow Song et al. 2010: to a new place with probability rho S^-gamma, else back to an
-earlier one in proportion to past visits.
+A person's day begins at a personal quiet hour (04:00 for most, later for shift workers) and has seven
+stays: base, work, outing, work, two outings, base; on a free day work is the base, on a journey the
+lodging. Outings follow Song et al. 2010: to a new place with probability rho S^-gamma, else to an earlier
+one in proportion to past visits.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Stays:
     stride: int
 
     def place_of(self, person: Integers, minute: Integers) -> Integers:
-        """The station nearest to each person at each minute since the first day's 00:00."""
+        """The nearest station at each minute since the first 00:00."""
         return self.place[
             np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1
         ]
@@ -64,7 +64,7 @@ class Stays:
 def simulate_stays(
     n: int, days: int, stations: Stations, coverage: Coverage, habits: Habits, rng: np.random.Generator
 ) -> Stays:
-    """The stays of ``n`` people over ``days`` days, of which the first is a Monday."""
+    """The stays of ``n`` people; the first day is a Monday."""
     home = np.searchsorted(np.cumsum(stations.population)[:-1], rng.random(n), side="right").astype(np.int64)
     works = rng.random(n) < WORKING_SHARE
     staying = rng.random(n) < habits.staying if habits.staying else np.zeros(n, dtype=np.bool_)
@@ -176,7 +176,7 @@ def _outings(
     coverage: Coverage,
     rng: np.random.Generator,
 ) -> Integers:
-    """[n, d, 3] stations of outings, or of departure; on a journey always new places without return."""
+    """[n, d, 3]; on a journey always new places without return."""
     n, n_days, per_day = outings.shape
     visited = np.empty(outings.shape, dtype=np.int64)
     history = np.empty((n, n_days * per_day), dtype=np.int64)

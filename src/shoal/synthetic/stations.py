@@ -1,9 +1,7 @@
-"""Base stations: positions and population weights, laid out for a city or a nation, or read from a file.
+"""Base stations: positions and population weights.
 
-Layouts after a data set have its densities (Gramaglia et al. 2017, Table I): stations and people per area are
-kept, not the area. Fewer people live on less land with fewer stations, so that crowds are not thinner than in
-the data set. A nation is its capital with the capital's densities, and the rest: towns of Zipf size, and
-single stations in the country.
+Layouts after a data set have its densities (Gramaglia et al. 2017, Table I), not its area: crowds are as
+dense. A nation is its capital, towns of Zipf size, and single stations.
 """
 
 from collections.abc import Mapping
@@ -31,7 +29,7 @@ _FEWEST: Final = 4  # stations of a city
 
 @dataclass(frozen=True, kw_only=True)
 class Density:
-    """A data set of Table I. capital: the city in it that has its own row, None for a city."""
+    """A data set of Table I. capital: a nation's city in it."""
 
     surface_km2: float
     stations: int
@@ -51,7 +49,7 @@ DENSITIES: Final[Mapping[str, Density]] = {
 
 
 def place_by_density(density: Density, n_subjects: int, rng: np.random.Generator) -> Placed:
-    """Stations for ``n_subjects`` people, at the density of a data set."""
+    """Stations for ``n_subjects`` people, at a data set's density."""
     scale = n_subjects / density.people
     if density.capital is None:
         return _dense_city(density.stations * scale, density.surface_km2 * scale, 1.0, rng)
@@ -132,10 +130,9 @@ _LON_NAMES: Final = ("lon", "lng", "long", "longitude")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stations:
-    """At least two different positions, and the share of people who live at each.
+    """At least two positions, and the share of people at each.
 
-    lat, lon: float64 [n], degrees in WGS 84. population: float64 [n], positive, sums to 1. dropped: unused
-    rows of the file, by reason. Raises MisuseError when the arrays contradict each other.
+    lat, lon: float64 [n], WGS 84. population: float64 [n], positive, sums to 1. dropped: rows by reason.
     """
 
     lat: Floats
@@ -167,12 +164,12 @@ class Stations:
         return len(self.lat)
 
     def on_plane(self) -> tuple[Floats, Floats]:
-        """(x, y) in meters about the median position, on a plane good enough to choose destinations."""
+        """(x, y) in meters about the median position, good enough for destinations."""
         return _on_plane(self.lat, self.lon)
 
 
 def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) -> Stations:
-    """The stations of a synthetic city or nation; in proportion to the people, where the density is known."""
+    """The stations of a synthetic city or nation."""
     if layout in DENSITIES:
         x, y, population = place_by_density(DENSITIES[layout], n_subjects, rng)
     else:
@@ -183,10 +180,9 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) 
 
 
 def read_stations(path: Path | str) -> Stations:
-    """Stations from the latitude and longitude columns of a CSV or Parquet file, of equal population.
+    """Stations from a CSV or Parquet file's latitude and longitude.
 
-    Outliers, repeats and unusable positions are dropped and counted in ``dropped``. Raises InputError when
-    the file cannot be read, lacks a column, or has fewer than two usable positions.
+    Outliers, repeats and unusable positions are counted in ``dropped``.
     """
     path = local_path(path, "a file of stations")
     table = _read_table(path)

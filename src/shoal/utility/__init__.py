@@ -1,4 +1,4 @@
-"""What a release is still good for: METRICS, functions of a release's facts, and ``measure``."""
+"""What a release is still good for."""
 
 from shoal.utility.facts import Facts, Value
 from shoal.utility.measuring import Measurement, Measurements, Metric

@@ -1,4 +1,4 @@
-"""Accuracy: extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 do not say)."""
+"""Extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 do not say)."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Extents:
-    """The extents of some samples as distinct pairs with their counts, int64 [d] each."""
+    """Distinct pairs of extents with counts, int64 [d] each."""
 
     space_cells: Integers  # dx + dy; an untouched sample has 2
     time_slots: Integers  # an untouched sample has 1
@@ -25,7 +25,7 @@ class Extents:
 
     @classmethod
     def of(cls, space_cells: Integers, time_slots: Integers, grid: Grid) -> "Extents":
-        """Distinct pairs of these extents, one per sample."""
+        """Of these extents, one per sample."""
         beyond = int(time_slots.max(initial=0)) + 1
         pairs_end = (int(space_cells.max(initial=0)) + 1) * beyond
         if pairs_end > np.iinfo(np.int64).max:
@@ -41,7 +41,7 @@ class Extents:
 
     @classmethod
     def counted(cls, space_cells: Integers, time_slots: Integers, count: Integers, grid: Grid) -> "Extents":
-        """Distinct pairs of extents that come with counts, each pair any number of times."""
+        """Of pairs with counts, each any number of times."""
         beyond = int(time_slots.max(initial=0)) + 1
         if (int(space_cells.max(initial=0)) + 1) * beyond <= np.iinfo(np.int64).max:
             order = np.argsort(
@@ -62,7 +62,7 @@ class Extents:
         return int(self.count.sum())
 
     def share_within(self, *, space_m: float = math.inf, time_s: float = math.inf) -> float:
-        """Share of the samples whose extents are at most ``space_m`` and ``time_s``; nan of none."""
+        """Samples with extents of at most ``space_m`` and ``time_s``; nan of none."""
         within = (self.space_cells <= _whole(space_m / self.grid.cell_m)) & (
             self.time_slots <= _whole(time_s / self.grid.slot_s)
         )
@@ -70,46 +70,46 @@ class Extents:
 
     @property
     def share_position_kept(self) -> float:
-        """Share of the samples whose box is a single cell."""
+        """Samples whose box is one cell."""
         return self.share_within(space_m=2 * self.grid.cell_m)
 
     @property
     def share_time_kept(self) -> float:
-        """Share of the samples whose box is a single slot."""
+        """Samples whose box is one slot."""
         return self.share_within(time_s=self.grid.slot_s)
 
     def space_m(self, quantiles: npt.ArrayLike) -> Floats:
-        """Quantiles of the spatial extent, meters: the least extent that these shares do not exceed."""
+        """Quantiles in meters: the least extent that these shares do not exceed."""
         return _quantiles(self.space_cells, self.count, quantiles) * self.grid.cell_m
 
     def time_s(self, quantiles: npt.ArrayLike) -> Floats:
-        """Quantiles of the temporal extent, seconds: the least extent that these shares do not exceed."""
+        """Quantiles in seconds: the least extent that these shares do not exceed."""
         return _quantiles(self.time_slots, self.count, quantiles) * self.grid.slot_s
 
     @property
     def mean_space_m(self) -> float:
-        """Mean spatial extent, meters; nan of no samples."""
+        """In meters; nan of none."""
         return _mean(self.space_cells, self.count) * self.grid.cell_m
 
     @property
     def mean_time_s(self) -> float:
-        """Mean temporal extent, seconds; nan of no samples."""
+        """In seconds; nan of none."""
         return _mean(self.time_slots, self.count) * self.grid.slot_s
 
     @property
     def median_space_m(self) -> float:
-        """Median spatial extent, meters (the lower of two); nan of no samples."""
+        """In meters (the lower of two); nan of none."""
         return float(self.space_m(0.5))
 
     @property
     def median_time_s(self) -> float:
-        """Median temporal extent, seconds (the lower of two); nan of no samples."""
+        """In seconds (the lower of two); nan of none."""
         return float(self.time_s(0.5))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Accuracy:
-    """Both readings, and the number of raw samples that no box of their subject's record covers."""
+    """Both readings, and raw samples that no box covers."""
 
     raw: Extents  # every covered raw sample, by the box with the least extent in time, then in space
     published: Extents  # every box of every record, so a crowd of k counts its boxes k times
@@ -130,7 +130,7 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
 
 
 def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
-    """The accuracy of a release from the extents over each raw sample, of ``extents_of_samples``."""
+    """The accuracy of a release, from ``extents_of_samples``."""
     boxes, grid = release.boxes, release.snapped_grid()
     covered = time_slots > 0
     if not covered.all():
@@ -148,7 +148,7 @@ def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
-    """([m] cells, [m] slots) of the least box, in time, then space, over each raw sample; -1 = none."""
+    """([m] cells, [m] slots) of the least box, in time, then space, over each sample; -1 = none."""
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(
@@ -161,7 +161,7 @@ def extents_of_samples(
 def covering_extents_of(
     original: Trajectories, release: Release, records: Integers
 ) -> tuple[Integers, Integers]:
-    """The same from the record of each subject: int64 [n], -1 = none. In 32 bits where they fit."""
+    """The same from each subject's record: int64 [n], -1 = none."""
     columns = BoxColumns(*release.boxes.columns())
     widest = sum(
         int(high.max(initial=0)) - int(low.min(initial=0))
@@ -181,7 +181,7 @@ def covering_extents_of(
 
 
 def _whole(number: float) -> float:
-    """The number of whole cells or slots, forgiving what a division of decimal fractions loses."""
+    """Forgiving what a division of decimal fractions loses."""
     return math.floor(number * (1 + 1e-12)) if math.isfinite(number) else number
 
 

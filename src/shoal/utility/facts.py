@@ -1,4 +1,4 @@
-"""The facts of a release, each computed once, on demand; the verifier derives all of them again."""
+"""The facts of a release, each computed once; the verifier derives all of them again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +30,9 @@ _ZONES_ACROSS: Final = 16
 class Value:
     """The result of one metric.
 
-    low, high: the least and the greatest value that the boxes allow; None where the value is certain. raw,
-    minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be estimated,
-    where it is one number. drawn_low, drawn_high: the 95 % interval of the value, where only people drawn at
-    random were asked; else None.
+    low, high: what the boxes allow; None where certain. raw, minimum, expected, maximum: the quantity, in
+    the raw data and as estimated, where it is one number. drawn_low, drawn_high: the 95 % interval, where
+    only people drawn at random were asked.
     """
 
     value: float  # in the metric's unit; nan where it is unknown
@@ -49,7 +48,7 @@ class Value:
 
 
 class Facts:
-    """Raw data (on the grid for boxes, as given for points) and a release of it, with cached results."""
+    """Raw data (on the grid for boxes) and a release, with cached results."""
 
     def __init__(
         self,
@@ -71,12 +70,12 @@ class Facts:
 
     @property
     def both(self) -> tuple[Trajectories | Release, ...]:
-        """Raw data and release, to ask both the same, on two threads where there are two."""
+        """Raw data and release, on two threads where there are two."""
         return self.original, self.release
 
     @cached_property
     def on_grid(self) -> "Facts":
-        """The same release on cells and slots: of 100 m and 60 s where it holds points as given."""
+        """On cells and slots: of 100 m and 60 s for points."""
         if self.release.payload.on_grid:
             return self
         snapped = self.original.snapped_to(Grid())
@@ -84,12 +83,12 @@ class Facts:
         return Facts(snapped, boxes, self.linkage, run=self.run, exact=self.exact)
 
     def drop_on_grid(self) -> None:
-        """Forget the points on a grid, which take twice the memory; they are computed again on demand."""
+        """Forget the points on a grid, which take twice the memory."""
         self.__dict__.pop("on_grid", None)
 
     @cached_property
     def gaps(self) -> tuple[KGap, ...]:
-        """K-gaps at k = 2, 5 and the claim's k; of many people drawn ones stand for all, unless exact."""
+        """At k = 2, 5 and the claim's k; of many people drawn ones stand for all, unless exact."""
         raw = self.on_grid.original
         ks = [k for k in sorted({*KS, self.release.claim.k}) if 2 <= k <= raw.n_subjects]
         people = None if self.exact else sample_for_k_gap(raw.n_subjects)
@@ -97,14 +96,14 @@ class Facts:
             return tuple(k_gaps(raw, ks, run=self.run, subjects=people))
 
     def extents_of(self, subjects: Integers | None = None) -> tuple[Integers, Integers]:
-        """([m] cells, [m] slots) of the box over each raw sample, in 32 bits if they fit; -1 = none."""
+        """([m] cells, [m] slots) of the box over each sample; -1 = none."""
         if subjects is None:
             return covering_extents_of(self.original, self.release, self.records)
         return covering_extents_of(self.original.keep(subjects), self.release, self.records[subjects])
 
     @cached_property
     def _kept_and_lost(self) -> tuple[Accuracy, Flags]:
-        """The results of one pass over all extents, which are as large as the data and not cached."""
+        """One pass over all extents, which are too large to cache."""
         with self.run.stage("accuracy"):
             cells, slots = self.extents_of()
             return accuracy_of(self.release, cells, slots), slots < 0
@@ -116,43 +115,42 @@ class Facts:
 
     @cached_property
     def lost(self) -> Flags | None:
-        """[m] booleans: the raw samples that the release does not hold; None where the linkage cannot tell.
+        """[m]: samples that the release lacks; None where the linkage cannot tell.
 
-        Of boxes: those that no box of their person's record covers. Of points: those that no published point
-        stands for.
+        Of boxes: no box of the person's record covers them. Of points: no point stands for them.
         """
         return _LOST[self.release.kind](self)
 
     @cached_property
     def distortion(self) -> PointUtility:
-        """Distance of raw samples from their person's published line; of points alone."""
+        """From raw samples to the person's published line; points alone."""
         return space_distortion(self.original, self.release, self.records)
 
     @cached_property
     def zones(self) -> Zones:
-        """Square zones of whole cells over the raw data, about 16 on its longer side."""
+        """Square zones over the raw data, about 16 on its longer side."""
         x, y, cell_m = self.original.x, self.original.y, self.original.snapped_grid().cell_m
         side_cells = max(int(x.max() - x.min()) + 1, int(y.max() - y.min()) + 1)
         return Zones.over(self.original, max(1, -(-side_cells // _ZONES_ACROSS)) * cell_m)
 
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:
-        """[zones] people seen in each zone, in the raw data and as estimated from the release."""
+        """[zones] people, raw and as estimated."""
         true = people_in_zones(self.original, self.zones, self.run).expected
         return true, people_in_zones(self.release, self.zones, self.run)
 
     @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
-        """People in 200 random areas and intervals, in the raw data and as estimated from the release."""
+        """People in 200 random areas and intervals, raw and as estimated."""
         return ask(self.original, self.release, self.run)
 
     @cached_property
     def n_published(self) -> int:
-        """The number of people with a record."""
+        """People with a record."""
         return int(np.count_nonzero(self.records >= 0))
 
     def linked(self) -> list[tuple[int, Boxes]]:
-        """(subject, boxes of the record) of all people in the release."""
+        """(subject, boxes of the record) of all."""
         return [
             (subject, self.release.record(record))
             for subject, record in enumerate(self.records.tolist())
@@ -165,7 +163,7 @@ def _not_covered(facts: Facts) -> Flags | None:
 
 
 def _without_a_point(facts: Facts) -> Flags | None:
-    """Swapping lists them in its trace, so files suffice; other methods know them while they run."""
+    """Swapping lists them in its trace; other methods know them while they run."""
     rows = facts.linkage.stands_for
     if rows is None and facts.linkage.trace is not None:
         rows = facts.linkage.trace.time_from

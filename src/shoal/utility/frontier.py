@@ -1,4 +1,4 @@
-"""Releases as points of measured risk and utility: the best trade-offs, and a recommendation for a budget."""
+"""Measured risk against utility: the best trade-offs, and a recommendation."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release: its measured risk with the 95 % interval, and its utility, nan where unknown.
+    """One release: risk with the 95 % interval, and utility, nan where unknown.
 
-    worst: the rate of the strongest adversary, independent of the budget, and worst_by: its name.
+    worst: the strongest adversary's rate, and worst_by: its name.
     """
 
     label: str
@@ -35,8 +35,7 @@ class Point:
 class Budget:
     """The accepted risk, at most ``at_most``.
 
-    attack: "strongest" = the adversary with the largest advantage over guessing; or one rate by its name,
-    with this knowledge, which is evaluated in any case.
+    attack: "strongest" = the largest advantage over guessing; or one rate by name, with this knowledge.
     """
 
     attack: str = STRONGEST
@@ -60,27 +59,27 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """The release to take, None where none fits, and why, in sentences."""
+    """The release to take, if any, and why."""
 
     label: str | None
     reasons: tuple[str, ...]
 
 
 def frontier(points: Sequence[Point], better: Better) -> list[Point]:
-    """The points that no other beats, by rising risk: none is as good in both and better in one."""
+    """The points that no other beats, by rising risk."""
     rated = [point for point in points if not math.isnan(point.utility)]
     unbeaten = [point for point in rated if not any(_beats(other, point, better) for other in rated)]
     return sorted(unbeaten, key=lambda point: (point.risk, point.label))
 
 
 def best_within(points: Iterable[Point], risk: float, better: Better) -> Point | None:
-    """The best utility with a risk of at most ``risk``; of equals the least risk, then the label."""
+    """The best utility up to this risk; of equals the least risk, then the label."""
     fitting = [point for point in points if point.risk <= risk and not math.isnan(point.utility)]
     return min(fitting, key=lambda point: (_cost(point, better), point.risk, point.label), default=None)
 
 
 def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recommendation:
-    """The best utility among the releases whose risk stays within the budget with its whole interval."""
+    """The best utility among releases whose whole interval stays within the budget."""
     limit = f"{100 * budget.at_most:g} %"
     asked = budget.words
     sure = [point for point in points if point.risk_high <= budget.at_most]
@@ -121,7 +120,7 @@ def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recomm
 def at_equal_risk(
     points: Sequence[Point], levels: Iterable[float], better: Better
 ) -> list[tuple[float, dict[str, Point | None]]]:
-    """The best release of each method at each level of risk, None for none; empty levels are omitted."""
+    """The best release of each method at each level of risk; empty levels are omitted."""
     methods = sorted({point.method for point in points})
     rows = [
         (

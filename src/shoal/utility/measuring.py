@@ -1,4 +1,4 @@
-"""Metrics and measurements, and their JSON."""
+"""Metrics and measurements."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ class Metric:
 
 
 def require_complete(row: Metric) -> None:
-    """Raises MisuseError for a row that ``measure`` or a report could not use."""
+    """Raise MisuseError for a row that ``measure`` or a report could not use."""
     if not isinstance(row, Metric):
         raise MisuseError("a metric is a Metric; write register_metric(shoal.Metric(name=...))")
     require_row_name(row.name, "metric")
@@ -95,7 +95,7 @@ class Measurement:
         return self.metric.name
 
     def to_json(self) -> dict[str, Any]:
-        """Name, value, unit, better direction and other known numbers; nan becomes null."""
+        """Name, value, unit, better direction and other numbers; nan becomes null."""
         entries = {
             key: number for key, number in vars(self.result).items() if key == "value" or number is not None
         }
@@ -110,10 +110,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The result of ``measure``: one measurement for each metric, in the order of the table.
-
-    Iterating over it gives the measurements.
-    """
+    """The result of ``measure``, in the order of the table."""
 
     measurements: tuple[Measurement, ...]
 
@@ -131,7 +128,7 @@ class Measurements:
         return html_table("Measurements", rows, header=("metric", "value", "better", "question"))
 
     def to_json(self) -> dict[str, Any]:
-        """As ``shoal measure --json`` prints it; only a release of points has ``points``."""
+        """As ``shoal measure --json``; only points have ``points``."""
         as_given = {
             one.metric.key: _null_for_nan(one.result.value if one.result.count is None else one.result.count)
             for one in self

@@ -1,4 +1,4 @@
-"""METRICS, the one table of metrics, and ``measure``, which computes them for a release."""
+"""METRICS, and ``measure``, which computes them."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -305,7 +305,7 @@ def register_metric(row: Metric, *, replace: bool = False) -> Metric:
 
 
 def metrics_of_every_release() -> tuple[str, ...]:
-    """The metrics by which releases of boxes and of points can be compared."""
+    """Metrics that compare releases of boxes and of points."""
     return tuple(name for name, metric in METRICS.items() if set(metric.takes) == set(_BOTH))
 
 
@@ -364,7 +364,7 @@ def measure(
 
 
 def measure_facts(facts: Facts, names: Iterable[str] | None = None) -> Measurements:
-    """The same from existing facts; raises MisuseError as ``measure`` does."""
+    """The same from facts."""
     kind = facts.release.kind
     suited = [name for name, metric in METRICS.items() if kind in metric.takes]
     chosen = suited if names is None else list(names)

@@ -1,4 +1,4 @@
-"""Mobility: radius of gyration, trips, hours of the day, homes, and visitors of zones and areas."""
+"""Mobility: gyration, trips, hours, homes, visitors."""
 
 import math
 from typing import Final
@@ -46,7 +46,7 @@ def gyration_error(facts: Facts) -> Value:
 
 
 def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
-    """[records] meters: root mean square distance of samples from their mean; a cell counts as its center."""
+    """[records]: root mean square distance of samples from their mean, meters."""
     parts = [
         _gyration_in(
             boxes.take(slice(offsets[span.start], offsets[span.stop])),
@@ -78,10 +78,10 @@ def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats
 
 
 def trip_length_error(facts: Facts) -> Value:
-    """1-Wasserstein distance of the lengths of moves from one sample to the next, meters; nan without moves.
+    """1-Wasserstein distance of the lengths of moves, meters; nan without moves.
 
-    Between two boxes a length is from their gap to their farthest cells, and expected between their centers.
-    A release with fewer, wider boxes has fewer and longer moves, which is part of the error.
+    Between two boxes a length is from their gap to their farthest cells, expected between their centers.
+    Fewer, wider boxes have fewer and longer moves.
     """
     original, release = facts.original, facts.release
     true = _middle_lengths(
@@ -106,7 +106,7 @@ def _mean_and_quantiles(lengths: Floats) -> tuple[float, Floats]:
 
 
 def trip_lengths(release: Release) -> Estimates:
-    """[moves] meters, from each box of a record to the next."""
+    """[moves] meters, from box to next box."""
     boxes, offsets, cell_m = release.boxes, release.offsets, float(release.snapped_grid().cell_m)
     minimum, expected, maximum = (np.empty(_n_moves(offsets)) for _ in range(3))
     begin = 0
@@ -132,7 +132,7 @@ def _middle_lengths(areas: Areas, offsets: Integers, grid: Grid) -> Floats:
 
 
 def time_profile_error(facts: Facts) -> Value:
-    """Total variation distance of the shares of samples by hour of day; each box is spread evenly in time."""
+    """Total variation distance of samples by hour of day; boxes are spread evenly."""
     clock = clock_of(facts.original)
     raw, seen = facts.run.map(lambda data: time_profile(data, clock), facts.both)
     true = raw.expected
@@ -144,9 +144,9 @@ def time_profile_error(facts: Facts) -> Value:
 
 
 def home_kept(facts: Facts) -> Value:
-    """Share of people whose most visited cell at night lies in their record's likeliest area at night.
+    """People whose most visited cell at night lies in their record's likeliest area at night.
 
-    Night: 20 to 6 o'clock, by the clock of the data. People without a sample then, or a record, do not count.
+    Night: 20 to 6 o'clock, by the data's clock. People without a sample then, or a record, do not count.
     """
     original, release = facts.original, facts.release
     slot_s, people = original.snapped_grid().slot_s, np.flatnonzero(facts.records >= 0)
@@ -165,7 +165,7 @@ def home_kept(facts: Facts) -> Value:
 
 
 def _at_night(boxes: Boxes, offsets: Integers, slot_s: float, clock: Clock) -> WeightedAreas:
-    """Boxes, each with the share of it that lies at night; in parts, which keeps memory small."""
+    """In parts, which keeps memory small."""
     shares = np.empty(len(boxes))
     for begin in range(0, len(boxes), _ROWS_AT_ONCE):
         part = slice(begin, begin + _ROWS_AT_ONCE)
@@ -202,7 +202,7 @@ def od_similarity(facts: Facts) -> Value:
 
 
 def visits_correlation(facts: Facts) -> Value:
-    """Spearman's rank correlation of true and expected visitors of zones; nan when either is constant."""
+    """Spearman's correlation of true and expected visitors; nan when either is constant."""
     true, seen = facts.visitors
     return Value(value=rank_correlation(true, seen.expected))
 
@@ -225,7 +225,7 @@ def visits_error(facts: Facts) -> Value:
 
 
 def range_error(facts: Facts) -> Value:
-    """Mean of |expected - true| / true people over the 200 range queries of ``Facts.range_counts``."""
+    """Mean of |expected - true| / true over ``Facts.range_counts``."""
     true, seen = facts.range_counts
     value = np.array(
         [abs(estimate.expected - count) / count for count, estimate in zip(true, seen, strict=True)]
@@ -238,13 +238,13 @@ def range_error(facts: Facts) -> Value:
 
 
 def range_bounded(facts: Facts) -> Value:
-    """Share of the same queries whose minimum and maximum hold the truth; suppression may break it."""
+    """Share of queries whose bounds hold the truth; suppression may break it."""
     true, seen = facts.range_counts
     return Value(value=float(np.mean([e.minimum <= c <= e.maximum for c, e in zip(true, seen, strict=True)])))
 
 
 def rank_correlation(a: Floats, b: Floats) -> float:
-    """Spearman's correlation, ties with their mean rank; nan when either is constant."""
+    """Spearman's correlation, ties with their mean rank."""
     ranks = [_mean_ranks(np.round(values, 9)) for values in (a, b)]
     spread = [float(np.std(rank)) for rank in ranks]
     if min(spread) == 0:

@@ -1,4 +1,4 @@
-"""Distortion, removals and range queries of points (Domingo-Ferrer and Trujillo-Rasua 2012)."""
+"""Distortion, removals and range queries (Domingo-Ferrer and Trujillo-Rasua 2012)."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,13 +21,12 @@ _QUERIES_PER_PART = 500
 
 @dataclass(frozen=True, kw_only=True)
 class PointUtility:
-    """Space distortion and removals of a release of points.
+    """Space distortion and removals.
 
     total_distortion_m, mean_distortion_m: distance of raw points from their person's record at their time
-    (TotalSD): sum and mean. total_at_same_times_m, at_same_times: the sum as Def. 3 has it, over the raw
-    points whose exact time stamp stands in their person's record, and their number. Of several published
-    points with that stamp, the mean counts. removed_trajectories, removed_locations: shares of all records
-    and of all points; below 0 where there are more points than before.
+    (TotalSD). total_at_same_times_m, at_same_times: the sum as in Def. 3, over raw points whose exact time
+    stamp stands in the record (of several, the mean), and their number. removed_trajectories,
+    removed_locations: shares; below 0 where there are more points than before.
     """
 
     total_distortion_m: float
@@ -46,10 +45,10 @@ class PointUtility:
 def measure_points(
     original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """Space distortion and removals (Domingo-Ferrer and Trujillo-Rasua 2012, Def. 3, Sec. 4.1 and 7.1.4).
+    """Space distortion and removals (Def. 3, Sec. 4.1 and 7.1.4).
 
-    A record moves straight between its points. omega_m: the distance, in meters, of a raw point at whose time
-    its record has no place (Omega of Def. 3).
+    A record moves straight between its points. omega_m: the distance of a raw point at whose time its
+    record has no place (Omega of Def. 3).
     """
     return space_distortion(original, release, match_records(original, release, linkage), omega_m=omega_m)
 
@@ -57,7 +56,7 @@ def measure_points(
 def space_distortion(
     original: Trajectories, release: Release, records: Integers, *, omega_m: float = 0.0
 ) -> PointUtility:
-    """The same from the record of each subject: int64 [n], -1 = none."""
+    """The same from each subject's record: int64 [n], -1 = none."""
     if not (np.isfinite(omega_m) and omega_m >= 0):
         raise MisuseError(
             f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there"
@@ -102,7 +101,7 @@ def _away_at_same_times(original: Trajectories, release: Release, records: Integ
 def calibrated_threshold(
     distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16
 ) -> float:
-    """The threshold in [least, most] whose TotalSD is nearest the wished one (Sec. 7.1.3), by halving."""
+    """The threshold in [least, most] whose TotalSD is nearest the wished one (Sec. 7.1.3)."""
     if not 0 < least < most:
         raise MisuseError(
             f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most"
@@ -119,7 +118,7 @@ def calibrated_threshold(
 
 @dataclass(frozen=True, kw_only=True)
 class RangeDistortion:
-    """Errors of range queries: mean relative differences of counts, where 0 / 0 counts as 0."""
+    """Mean relative differences of counts; 0 / 0 counts as 0."""
 
     sid: float
     aid: float
@@ -130,10 +129,9 @@ class RangeDistortion:
 def draw_queries(
     original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
 ) -> Queries:
-    """Random queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
+    """Queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
 
-    The paper does not place the interval: here it begins and ends within the trajectory, as else nothing is
-    asked.
+    The paper does not place the interval: here it lies within the trajectory.
     """
     if count < 1 or not (longest_s >= 0 and widest_m >= 0):
         raise MisuseError(
@@ -151,7 +149,7 @@ def draw_queries(
 def range_distortion(
     original: Trajectories, release: Release, queries: Queries, run: Run | None = None
 ) -> RangeDistortion:
-    """SID and AID of a release for these queries, whose regions are trajectories of the original."""
+    """SID and AID for these queries around original trajectories."""
     run, regions = run or Run(), lines_of(original.offsets, original)
     counts = []
     for source in (regions, lines_of(release.offsets, release.points)):
@@ -172,7 +170,7 @@ def range_distortion(
 
 
 def lines_of(offsets: Integers, points: Trajectories | Points) -> Lines:
-    """The arrays of raw or published points, as kernels take them."""
+    """Points for kernels."""
     return Lines(offsets, points.t, points.x, points.y)
 
 

@@ -1,4 +1,4 @@
-"""Metrics of single samples: covered, untouched, lost, created, moved; and the extents of their boxes."""
+"""Metrics of single samples."""
 
 import math
 
@@ -65,8 +65,8 @@ def within(facts: Facts) -> Value:
 def above_least(facts: Facts) -> Value:
     """The extents as a multiple of the least that any classes of k could have, place and time weighed alike.
 
-    Of 100 people drawn at random, unless exact, with the interval of resampling. nan where samples are left
-    out or boxes need not hold a sample of each member of a class, for then the bound says nothing.
+    Of 100 people drawn at random, unless exact. nan where samples are left out or boxes need not hold a
+    sample of each member, for then the bound says nothing.
     """
     original, release, accuracy = facts.original, facts.release, facts.accuracy
     claim = release.claim
@@ -92,7 +92,7 @@ def above_least(facts: Facts) -> Value:
 
 
 def total_distortion(facts: Facts) -> Value:
-    """The sum of all distances, meters."""
+    """The sum of distances, meters."""
     return Value(value=facts.distortion.total_distortion_m)
 
 
@@ -102,18 +102,18 @@ def mean_distortion(facts: Facts) -> Value:
 
 
 def times_defined(facts: Facts) -> Value:
-    """Share of the raw samples at whose time their person's record has a place."""
+    """Raw samples at whose time the person's record has a place."""
     defined = facts.distortion.defined
     return Value(value=defined / facts.original.n_samples, count=defined)
 
 
 def same_time_distortion(facts: Facts) -> Value:
-    """The sum of the distances at equal time stamps, meters."""
+    """The sum at equal time stamps, meters."""
     return Value(value=facts.distortion.total_at_same_times_m)
 
 
 def same_times(facts: Facts) -> Value:
-    """Share of the raw samples at whose exact time their person's record has a point."""
+    """Raw samples at whose exact time the record has a point."""
     stamped = facts.distortion.at_same_times
     return Value(value=stamped / facts.original.n_samples, count=stamped)
 
@@ -124,5 +124,5 @@ def removed_trajectories(facts: Facts) -> Value:
 
 
 def removed_locations(facts: Facts) -> Value:
-    """The number of points fewer than raw samples, as a share of these."""
+    """Points fewer than raw samples, as a share of these."""
     return Value(value=facts.distortion.removed_locations)

@@ -1,4 +1,4 @@
-"""Lost samples: places and hours of the raw samples that a release does not hold."""
+"""Places and hours of the samples that a release lacks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _AT_ONCE: Final = 1 << 18  # samples
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Presence:
-    """For each place or hour: raw samples, lost samples, people, and people who lost a sample."""
+    """By place or hour: samples, lost ones, people, and people who lost some."""
 
     samples: Integers
     lost: Integers
@@ -27,7 +27,7 @@ class Presence:
 
     @classmethod
     def of_nobody(cls, n: int) -> "Presence":
-        """Zeros for n places or hours."""
+        """Zeros."""
         none = np.zeros(n, dtype=np.int64)
         return cls(samples=none, lost=none, people=none, losers=none)
 
@@ -47,7 +47,7 @@ class Vanished:
 
 
 def vanished_of(facts: Facts) -> Vanished | None:
-    """Lost raw samples by square zone and hour of the day; None where the linkage cannot tell which."""
+    """By zone and hour; None where the linkage cannot tell."""
     lost = facts.lost
     if lost is None:
         return None
@@ -60,12 +60,12 @@ def vanished_of(facts: Facts) -> Vanished | None:
 
 
 def side_of_zones(longer: int) -> int:
-    """The width of a zone in cells. longer: cells on the longer side of the data."""
+    """A zone's width. longer: cells on the data's longer side."""
     return max(1, -(-longer // _ACROSS))
 
 
 def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:
-    """Count the lost samples of these people in these zones. lost: [m] of their samples."""
+    """Count the lost samples in zones. lost: [m]."""
     t, x, y = cells_and_slots(original, grid)
     by_zone, by_hour = Presence.of_nobody(len(zones)), Presence.of_nobody(24)
     for people in batches_of_records(original.offsets, _AT_ONCE):
@@ -82,7 +82,7 @@ def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock,
 
 
 def vanished_together(parts: Sequence[Vanished]) -> Vanished:
-    """The sum over different people, in the same zones and by the same clock."""
+    """The sum over different people."""
     whole = parts[0]
     for part in parts[1:]:
         whole = replace(
@@ -92,7 +92,7 @@ def vanished_together(parts: Sequence[Vanished]) -> Vanished:
 
 
 def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integers, Integers]:
-    """(t, x, y) of every sample on this grid; snapped samples are on it already."""
+    """(t, x, y) of every sample on this grid."""
     if original.grid is not None:
         return original.t, original.x, original.y
     steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))

@@ -1,4 +1,4 @@
-"""Shared by NWA and W4M: greedy clusters with limited trash, the cylinder of a cluster, the release."""
+"""Shared by NWA and W4M: greedy clusters with limited trash, cylinders, the release."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -56,7 +56,7 @@ def trash_parameter() -> float:
 
 
 def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
-    """The pivot of each person's cluster, -1 for people left out: at most the share ``trash``."""
+    """The pivot of each person's cluster, -1 for at most the share ``trash``."""
     # distances: [n, n] with n >= k. The largest radius starts at half the median distance to the (k - 1)-th
     # nearest neighbor and grows by half until few enough people remain (Abul, Bonchi and Nanni 2008; both
     # figures are ours).
@@ -71,7 +71,7 @@ def greedy_clusters(distances: Floats, k: int, trash: float) -> Integers:
 
 
 def rms_distances(points: Floats) -> Floats:
-    """[n, n] distances between rows of ``points`` [n, s, d]: the root of the mean squared distance over s."""
+    """[n, n]: root of the mean squared distance between rows of ``points`` [n, s, d]."""
     n, steps, _ = points.shape
     flat = (points - points.reshape(-1, points.shape[2]).mean(axis=0)).reshape(n, -1)
     squared_norms = np.einsum("ij,ij->i", flat, flat)
@@ -81,14 +81,14 @@ def rms_distances(points: Floats) -> Floats:
 
 
 def interpolate_places(t: Floats, samples: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
-    """Places at the times t, on straight lines between samples (t, x, y), the first of each time."""
+    """Places at times t, on straight lines between samples, the first of each time."""
     own_t, x, y = samples
     moments, first = np.unique(own_t, return_index=True)
     return np.interp(t, moments, x[first]), np.interp(t, moments, y[first])
 
 
 def move_into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Floats]:
-    """Move each point of a cluster [n, s] the shortest way to within delta_m / 2 of the middle."""
+    """Move points [n, s] the shortest way to within delta_m / 2 of the middle."""
     middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)
     rounding = np.spacing(max(np.abs(x).max(), np.abs(y).max(), 1.0))
     radius = max(delta_m / 2 - _ROUNDINGS * float(rounding), 0.0)
@@ -104,7 +104,7 @@ def move_into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Fl
 def publish_clusters(
     method: Method, original: Trajectories, clusters: list[Cluster], delta_m: float, rng: Randomness
 ) -> tuple[Release, Linkage]:
-    """Publish everybody in a cluster, suppress others; empties ``clusters`` to have each point once."""
+    """Publish clusters, suppress others; empties ``clusters`` to have each point once."""
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
     members = np.concatenate([cluster.members for cluster in clusters] or [np.empty(0, dtype=np.int64)])

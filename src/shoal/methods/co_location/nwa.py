@@ -1,4 +1,4 @@
-"""Never Walk Alone: people with the same time span, moved into cylinders of k (Abul, Bonchi, Nanni 2008)."""
+"""Never Walk Alone (Abul, Bonchi, Nanni 2008)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,8 +121,7 @@ class Nwa:
     ) -> tuple[Release, Linkage]:
         """The release and its linkage.
 
-        Raises MisuseError for fewer than k people or snapped samples, NothingLeftError when every class is
-        below k.
+        NothingLeftError when every class is below k.
         """
         require_method_inputs(original, rng)
         clusters = list(self.clusters(original, run or Run()))
@@ -135,7 +134,7 @@ class Nwa:
         return publish_clusters(self, original, clusters, self.delta_m, rng)
 
     def classes(self, original: Trajectories) -> dict[tuple[int, int], list[int]]:
-        """Subjects by begin and end in multiples of pi_s; those without a multiple in between are missing."""
+        """Subjects by begin and end in multiples of pi_s."""
         spans: dict[tuple[int, int], list[int]] = {}
         for subject, (t, _, _) in enumerate(original):
             begin, end = ceil(float(t[0]) / self.pi_s), floor(float(t[-1]) / self.pi_s)
@@ -144,10 +143,7 @@ class Nwa:
         return spans
 
     def clusters(self, original: Trajectories, run: Run) -> Iterator[Cluster]:
-        """Clusters of every class of at least k people, before they are moved.
-
-        Raises MisuseError for fewer than k people.
-        """
+        """Clusters of every class of at least k people, before they are moved."""
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
         large = [

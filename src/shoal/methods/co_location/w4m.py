@@ -1,4 +1,4 @@
-"""Wait For Me: trajectories edited onto one time line, moved into cylinders (Abul, Bonchi, Nanni 2010)."""
+"""Wait For Me (Abul, Bonchi, Nanni 2010)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -135,19 +135,13 @@ class W4m:
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and its linkage.
-
-        Raises MisuseError for fewer than k people or snapped samples.
-        """
+        """The release and its linkage."""
         require_method_inputs(original, rng)
         clusters = self.clusters(original, run or Run())
         return publish_clusters(self, original, clusters, self.delta_m, rng)
 
     def clusters(self, original: Trajectories, run: Run) -> list[Cluster]:
-        """Clusters on their common time lines, before they are moved.
-
-        Raises MisuseError for fewer than k people.
-        """
+        """Clusters on their common time lines, before they are moved."""
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
         middles = np.stack(
@@ -170,7 +164,7 @@ class W4m:
         return list(run.map(lambda group: self._align_to_pivot(original, *group), groups, label="editing"))
 
     def distances(self, people: Trajectories, run: Run) -> Floats:
-        """[n, n] distances between people: meters for LST, edits for EDR."""
+        """[n, n]: meters for LST, edits for EDR."""
         if self.distance == "lst":
             return rms_distances(_sample_lives(people, self.speed_m_s))
         counts = np.zeros((people.n_subjects, people.n_subjects), dtype=np.int64)

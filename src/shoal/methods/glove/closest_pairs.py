@@ -1,13 +1,14 @@
-"""Find the two closest classes without comparing every pair. docs/bounds.md proves that nothing is missed.
+"""Find the two closest classes without comparing every pair (docs/bounds.md: nothing is missed).
 
-Bands of a growing threshold: in each, every class gets a list of its nearest below the threshold, and classes
-are matched in order of effort. A list has limited length and holds all pairs of its owner up to its last
-entry. The end of a full list waits in the queue like a pair: when it comes up and its owner still exists, all
-people with full lists are searched for again. A class has the slot of its first member, so slots settle ties.
+Bands of a growing threshold: in each, every class gets a list of its nearest below the threshold, and
+classes are matched in order of effort. A list has limited length and holds all pairs of its owner up to its
+last entry. The end of a full list waits in the queue like a pair: when it comes up and its owner still
+exists, all people with full lists are searched for again. A class has the slot of its first member, so
+slots settle ties.
 
-Searching for a merged class seldom changes which pair comes next. With several threads, the next pairs in the
-queue are therefore merged and searched for ahead, on all threads. A foreseen pair is only compared with
-classes that entered since; it is dropped when it loses a member first.
+A merged class seldom changes which pair comes next. With several threads, the next pairs are merged and
+searched for ahead. A foreseen pair is only compared with classes that entered since; it is dropped when it
+loses a member first.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ Entry = tuple[float, int, int, int, int, int]
 
 
 class BandedPairs:
-    """The closest pairs among all unfinished classes, one slot each."""
+    """The closest pairs among unfinished classes."""
 
     def __init__(self, original: Trajectories, caps: Caps, run: Run) -> None:
         self._original, self._run = original, run
@@ -61,7 +62,7 @@ class BandedPairs:
         self._retired = (0, 0)
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest of equals, to be retired next; None below two."""
+        """The two slots with the least effort, the smallest of equals; None below two."""
         while self._n_living > 1:
             while self._queue:
                 _, a, b, kind, first, second = heappop(self._queue)
@@ -76,7 +77,7 @@ class BandedPairs:
 
     @property
     def tally(self) -> Integers:
-        """[2] pairs of single people whose evaluation was started, and completed; repeats count again."""
+        """[2] pairs of single people whose evaluation was started, and completed."""
         return self._near.tally
 
     def retire(self, a: int, b: int) -> None:
@@ -94,7 +95,7 @@ class BandedPairs:
             self._foreseen.pop(pair).done.cancel()
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
-        """Put a merged class into an empty slot and search for its nearest."""
+        """Put a merged class into a slot and search for its nearest."""
         if self._merged is None:
             self._merged = MergedCrowds(self._original, self._near, self._run.threads, _LIST)
         crowds, threshold = self._merged, self._threshold

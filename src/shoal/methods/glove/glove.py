@@ -1,4 +1,4 @@
-"""GLOVE: merge the two most similar trajectories until every class has k (Gramaglia, Fiore 2015, Alg. 1)."""
+"""GLOVE: merge the most similar until every class has k (Gramaglia, Fiore 2015, Alg. 1)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -303,7 +303,7 @@ class Glove:
     ) -> tuple[Release, Linkage]:
         """The release and its linkage.
 
-        Raises MisuseError for fewer than k people, NothingLeftError when suppression leaves no one.
+        NothingLeftError when suppression leaves no one.
         """
         require_method_inputs(original, rng)
         classes = self.classes(original, run or Run())
@@ -321,7 +321,7 @@ class Glove:
         return parameter_values(self)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """Classes of at least k people with their published boxes."""
+        """Classes of at least k people with their boxes."""
         require_people(original.n_subjects, self.k)
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)

@@ -1,4 +1,4 @@
-"""The greedy loop: merge the closest classes until at most one is below k (Gramaglia, Fiore 2015, Alg. 1)."""
+"""The greedy loop: merge the closest classes until at most one is below k."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -24,16 +24,16 @@ class Singles(Protocol):
 
 
 class ClosestPairs(Protocol):
-    """Knows the two closest unfinished classes; the slot of a class is the position of its first member."""
+    """Knows the two closest unfinished classes; a class has its first member's slot."""
 
     def closest(self) -> tuple[int, int] | None:
-        """The two slots with the least effort, the smallest (a, b) of equals; None below two."""
+        """The slots with the least effort, the smallest (a, b) of equals; None below two."""
 
     def retire(self, a: int, b: int) -> None:
         """Remove two classes."""
 
     def enter(self, slot: int, merged: EquivalenceClass, ahead: Ahead) -> None:
-        """Put a merged class, still below k, into its slot."""
+        """Put a merged class, below k, into its slot."""
         # ahead: the class that two slots would form if they came next, or None if it would not enter
 
 
@@ -47,7 +47,7 @@ class Merging:
     short: list[EquivalenceClass] = field(default_factory=list)  # the class left below k, if any
 
     def ended(self, merged: EquivalenceClass, k: int) -> bool:
-        """Store a class that merges no more; whether it is one."""
+        """Store a class that merges no more."""
         if not len(merged.boxes):
             self.discarded.append(merged)
         elif len(merged.members) >= k:
@@ -65,7 +65,7 @@ def merge_greedily(
     run: Run,
     finish: Finish | None = None,
 ) -> Merging:
-    """Merge until at most one class has fewer than k members."""
+    """Merge until at most one class is below k."""
     # singles: a class of one for each subject, in canonical order. join: merges two classes, perhaps to no
     # box at all. finish: makes all classes that reached k at the end, since no merge needs them; None =
     # ``join`` makes each in its turn.

@@ -1,4 +1,4 @@
-"""Boxes of merged classes and the search for their nearest, for ``closest_pairs``."""
+"""Boxes of merged classes and the search for their nearest."""
 
 import math
 from collections import deque
@@ -33,7 +33,7 @@ _NOT_YET: Final = (1 << 63) - 1  # the turn of crowds that have not entered
 
 
 class StartedSearch(NamedTuple):
-    """A search for a crowd's nearest that is submitted to a thread."""
+    """A search that a thread may run."""
 
     row: int  # of the crowd, whose list it fills
     until: int  # how many crowds had entered; it sees those that live
@@ -42,11 +42,11 @@ class StartedSearch(NamedTuple):
 
 
 class MergedCrowds:
-    """The boxes of all classes; those of merged ones come after those of single people.
+    """The boxes of all classes; merged ones come last.
 
-    Outside, a class is known by its slot; here by a row that never changes: a person's row is their slot,
-    each merged crowd gets the next. A running search therefore reads nothing that is written meanwhile,
-    except the turn of its own crowd, which comes after the turns of all others that it sees.
+    Here a class is a row that never changes: a person's row is their slot, each merged crowd gets the next.
+    So a running search reads nothing that is written meanwhile, except the turn of its own crowd, which
+    comes after the turns of all that it sees.
     """
 
     def __init__(self, original: Trajectories, near: NearPairs, threads: int, length: int) -> None:
@@ -117,26 +117,26 @@ class MergedCrowds:
         self._since = len(self.entered)
 
     def sizes(self, slots: Integers) -> Integers:
-        """Number of people in the class of each slot."""
+        """People in the class of each slot."""
         return self.crowds.sizes[self._rows[slots]]
 
     def spare_rows(self, n_living: int) -> int:
-        """Number of crowds that may be stored besides those that this many classes can still become."""
+        """How many crowds may be stored besides those that these classes can become."""
         return len(self.crowds.sizes) - self._used_rows - n_living
 
     def enter(self, row: int) -> None:
-        """Put the crowd of this row into its slot."""
+        """Put this row's crowd into its slot."""
         slot = int(self.crowds.slots[row])
         self._rows[slot] = row
         self.entered.append(slot)
         self.crowds.turns[row] = len(self.entered)
 
     def entered_by(self, slots: Integers, until: int) -> Numbers:
-        """Whether the class of each slot was there after this many crowds had entered."""
+        """Whether each slot's class was among the first crowds to enter."""
         return self.crowds.turns[self._rows[slots]] <= until
 
     def store(self, slot: int, merged: EquivalenceClass) -> int:
-        """Append the boxes of a class that has not entered yet; its row."""
+        """Append the boxes of a class that has not entered; its row."""
         row = self._used_rows
         self._used_rows += 1
         ordered = samples_in_order(columns_in_order(merged.boxes.columns()))
@@ -164,13 +164,13 @@ class MergedCrowds:
         return row
 
     def begin(self, row: int, living: Integers, threshold: float) -> StartedSearch:
-        """Start to search for a crowd's nearest among the living slots, below the threshold."""
+        """Start to search for a crowd's nearest below the threshold."""
         self._refresh_index(living)
         task = self._arguments(np.array([row]), self._rows[living], threshold, self._index)
         return StartedSearch(row, len(self.entered), self._pool.submit(self._search, *task), task)
 
     def end(self, search: StartedSearch) -> list[tuple[float, int]]:
-        """Effort and slot of each neighbor found; runs the search itself if no thread has started it."""
+        """Effort and slot of each neighbor; runs a search that no thread has started."""
         if search.done.cancel():
             self._search(*search.task)
         else:
@@ -178,7 +178,7 @@ class MergedCrowds:
         return self._list_of(search.row)
 
     def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
-        """The same among a few slots, at once."""
+        """The same among a few slots."""
         self._search(*self._arguments(np.array([row]), self._rows[slots], threshold, self._nobody))
         return self._list_of(row)
 
@@ -189,7 +189,7 @@ class MergedCrowds:
         )
 
     def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
-        """The nearest living others of the crowds in these slots, in the order of ``slots``."""
+        """The nearest living others, in the order of ``slots``."""
         single = living[self.sizes(living) == 1]
         rows, others = self._rows[slots], self._rows[living]
         self._refresh_index(living)

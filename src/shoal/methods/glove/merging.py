@@ -1,4 +1,4 @@
-"""Merge two classes sample by sample, and resolve overlaps in time (Gramaglia and Fiore 2015, Sec. 6.2)."""
+"""Merge two classes, and resolve overlaps in time (Gramaglia and Fiore 2015, Sec. 6.2)."""
 
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -15,7 +15,7 @@ GENERALIZE: Final[tuple[Generalize, ...]] = get_args(Generalize)
 
 
 class Bounds(NamedTuple):
-    """Largest hull of a box and its partner in a merge: dx + dy in cells, and slots."""
+    """Largest hull in a merge: dx + dy in cells, and slots."""
 
     cells: float
     slots: float
@@ -27,7 +27,7 @@ _UNBOUNDED: Final = Bounds(np.inf, np.inf)
 def merge(
     first: EquivalenceClass, second: EquivalenceClass, scale: Scale, bounds: Bounds | None = None
 ) -> EquivalenceClass:
-    """The class of all members of both; each of its boxes is the hull of at least one box of each class."""
+    """The class of both; each box is the hull of at least one box of each class."""
     # ``first`` precedes ``second`` in canonical order. Of boxes that stretch another equally, the first is
     # chosen.
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
@@ -56,7 +56,7 @@ def _second_is_longer(first: EquivalenceClass, second: EquivalenceClass, scale: 
 
 
 def unite_overlaps(boxes: Boxes) -> Boxes:
-    """Replace boxes that overlap in time, transitively, by their hull; touching is no overlap."""
+    """Replace boxes that overlap in time, transitively, by their hull; touching is none."""
     ordered = boxes.sorted()
     if not len(ordered):
         return ordered
@@ -65,7 +65,7 @@ def unite_overlaps(boxes: Boxes) -> Boxes:
 
 
 def split_at_overlaps(boxes: Boxes) -> Boxes:
-    """Cut time wherever a box begins or ends; each piece covers the area of all boxes that span it."""
+    """Cut time wherever a box begins or ends; each piece covers all boxes that span it."""
     # A piece may hold no raw sample of a member, so this reading is not truthful. Neighboring pieces with the
     # same area become one.
     ordered = boxes.sorted()

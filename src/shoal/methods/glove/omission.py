@@ -1,8 +1,7 @@
-"""Leave out samples so that the boxes of the others shrink: spend a budget where it lowers extents most.
+"""Spend a budget of omitted samples where it lowers extents most.
 
-One price per sample applies to all classes. Each leaves out the samples whose absence saves more than the
-price, by the costs of the refinement without their ramp; the price is as low as the budget allows.
-Deterministic.
+One price per sample applies to all classes. Each leaves out the samples whose absence saves more, by the
+costs of the refinement without their ramp; the price is as low as the budget allows. Deterministic.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,20 +34,20 @@ _LABEL: Final = "leaving out samples"
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """Shares that may be missing: of all samples and all people, and of each remaining person's samples."""
+    """Shares that may be missing: of all samples and people, and of a person's samples."""
 
     of_all: float
     of_one: float
 
     @classmethod
     def of(cls, share: float, of_one: float | None) -> "Budget":
-        """A budget; ``of_one`` defaults to 4 times ``share``, at most half."""
+        """``of_one`` defaults to 4 times ``share``, at most half."""
         return cls(of_all=share, of_one=of_one or min(_HALF, float(_OF_ONE * Fraction(repr(share)))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Crowd:
-    """Samples of one class. columns: [3, m] x, y, t; owner: [m] in 0..k-1; lengths: [k]."""
+    """columns: [3, m] x, y, t; owner: [m] in 0..k-1; lengths: [k]."""
 
     members: Integers
     columns: Integers
@@ -58,7 +57,7 @@ class _Crowd:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _ClassAtPrice:
-    """One class at a price. box_of: [m] box of each sample, NONE = left out; cost: of boxes and those."""
+    """box_of: [m], NONE = left out; cost: of boxes and those."""
 
     box_of: Integers
     cost: int
@@ -71,7 +70,7 @@ class _ClassAtPrice:
 def omit_samples(
     original: Trajectories, start: Sequence[EquivalenceClass], budget: Budget, run: Run
 ) -> list[EquivalenceClass]:
-    """Classes with smaller boxes and some samples in none; whole classes may be missing."""
+    """Classes with smaller boxes and some samples in none; classes may be missing."""
     # start: boxes disjoint in time; classes stay unchanged where no price meets the budget
     return _PriceSearch.on(original, start, run).spend(budget)
 
@@ -79,7 +78,7 @@ def omit_samples(
 def omit_for_budgets(
     original: Trajectories, start: Sequence[EquivalenceClass], budgets: Sequence[Budget], run: Run
 ) -> Iterator[list[EquivalenceClass]]:
-    """The same for each budget; reuses a class's answer to a price unless a person would lose too much."""
+    """The same for each budget; reuses answers to a price unless a person would lose too much."""
     search = _PriceSearch.on(original, start, run, answers_by_price={})
     for budget in budgets:
         yield search.spend(budget) if budget.of_all else list(start)
@@ -87,7 +86,7 @@ def omit_for_budgets(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _PriceSearch:
-    """Search for the price that spends a budget. answers_by_price: if each person may lose everything."""
+    """answers_by_price: if each person may lose everything."""
 
     start: Sequence[EquivalenceClass]
     crowds: Sequence[_Crowd]
@@ -186,7 +185,7 @@ class _PriceSearch:
 def fit_boxes(
     original: Trajectories, start: Sequence[EquivalenceClass], most: LargestExtents, run: Run
 ) -> list[EquivalenceClass]:
-    """Classes with boxes of at most these extents, which hold the samples that fit; others are left out."""
+    """Classes with boxes of at most these extents and the samples that fit."""
     grid = original.snapped_grid()
     widest = widest_cells(original)
     slots = int(np.ptp(original.t)) + 1

@@ -1,8 +1,8 @@
-"""Improve classes by a local search that starts where the greedy loop ends.
+"""Improve classes by a local search after the greedy loop.
 
-It lowers the extents of raw samples' boxes in place and in time, each in units of its mean before the
-refinement; the same costs cut a class's samples into boxes. Neighborhoods, others in each round, are searched
-on all threads. Deterministic: classes follow from raw data and parameters alone.
+It lowers the extents of samples' boxes in place and in time, each in units of its mean before; the same
+costs cut samples into boxes. Neighborhoods, others in each round, are searched on all threads.
+Deterministic.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def refine_classes(
     *,
     weights: Weights | None = None,
 ) -> list[EquivalenceClass]:
-    """Classes of at least k of the same people, whose samples have smaller extents."""
+    """Classes of at least k, whose samples have smaller extents."""
     # start: boxes disjoint in time. weights: default to those of ``start``, with a ramp. The run's checkpoint
     # stores the state after each round.
     if weights is None:
@@ -58,7 +58,7 @@ def refine_classes(
 
 
 def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceClass]:
-    """Classes of k or a few more people, split repeatedly by place and activity, with k-merge's boxes."""
+    """Classes of about k people, split by place and activity, with k-merge's boxes."""
     everybody = np.arange(original.n_subjects)
     around = _class_positions(original, np.split(everybody, everybody[1:]), 0)
     parts = bisect_rows(everybody, order_by_longest_axis(around), parts=len(everybody) // k)
@@ -72,7 +72,7 @@ def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceCl
 
 
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
-    """Costs of extents: the root of dx + dy, and the duration, in units of the means of these boxes."""
+    """Costs of extents: the root of dx + dy, and the duration, in units of their means."""
     # ramp: wider boxes also cost more up to 2.5 km, the more so the fewer samples these boxes hold within it.
     # Means and shares are over raw samples. docs/decisions/0106 gives the reason.
     close = _CLOSE_M / original.snapped_grid().cell_m
@@ -96,7 +96,7 @@ def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, r
 
 
 def merge_by_weights(original: Trajectories, members: Integers, weights: Weights) -> tuple[Boxes, int]:
-    """The boxes of the cheapest partition of these subjects' samples, and its cost."""
+    """The boxes of the cheapest partition, and its cost."""
     t, x, y, owner = samples_by_time(original, members)
     first, cost = weighed_partition(t, x, y, owner, len(members), weights)
     return Boxes.of_samples(t, x, y).hulls(first), int(cost)
@@ -152,7 +152,7 @@ def _search_part(
 def search_neighborhood(
     original: Trajectories, members: Sequence[Integers], k: int, weights: Weights, allowance: int
 ) -> list[Integers]:
-    """Classes after a search among themselves; allowance: most class costs that may be computed."""
+    """Classes after a search; allowance: class costs that may be computed."""
     people = np.sort(np.concatenate(members))
     lengths = original.lengths[people]
     offsets = np.concatenate([[0], np.cumsum(lengths)])

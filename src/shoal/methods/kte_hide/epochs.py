@@ -1,4 +1,4 @@
-"""Cut time into epochs; a piece is what one subject did in one epoch (Gramaglia et al. 2017, Sec. III-E)."""
+"""Cut time into epochs; a piece is what a subject did in one (Gramaglia et al. 2017, Sec. III-E)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from shoal.runtime.arrays import Integers
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Epochs:
-    """``count`` epochs in windows of ``width`` epochs; piece p is what subject[p] did in epoch[p]."""
+    """``count`` epochs in windows of ``width``; piece p is what subject[p] did in epoch[p]."""
 
     count: int
     width: int
@@ -23,20 +23,20 @@ class Epochs:
 
     @property
     def samples(self) -> Integers:
-        """int64 [p]: number of samples of each piece."""
+        """int64 [p]: samples of each piece."""
         return self.pieces.end - self.pieces.first
 
     @property
     def n_windows(self) -> int:
-        """Number of windows: one starts at every epoch with enough epochs after it."""
+        """One starts at every epoch with enough after it."""
         return self.count - self.width + 1
 
     def is_empty(self, window: int) -> bool:
-        """Whether a window has no samples, as most have in data of few days within years."""
+        """Whether a window has no samples."""
         return bool(self.starts[window] == self.starts[window + self.width])
 
     def pieces_in(self, window: int) -> tuple[Integers, Integers]:
-        """Subjects with samples in a window [n], ascending, and their pieces [n, width], -1 for none."""
+        """Subjects with samples [n], ascending, and their pieces [n, width], -1 for none."""
         inside = self.by_epoch[self.starts[window] : self.starts[window + self.width]]
         subjects, row = np.unique(self.subject[inside], return_inverse=True)
         table = np.full((len(subjects), self.width), -1, dtype=np.int64)
@@ -45,7 +45,7 @@ class Epochs:
 
 
 def cut_into_epochs(original: Trajectories, epoch_slots: int, width: int) -> Epochs:
-    """Epochs of ``epoch_slots`` from the first slot on; data no longer than one window is a single epoch."""
+    """Epochs of ``epoch_slots``; data no longer than a window is a single one."""
     slot = original.t - original.t.min()
     if int(slot.max()) < epoch_slots * width:
         epoch_slots, width = int(slot.max()) + 1, 1

@@ -1,9 +1,8 @@
-"""Choose who hides each subject in each window, and suppress who cannot be hidden.
+"""Choose who hides each subject, and suppress who cannot be hidden.
 
-Gramaglia et al. 2017, Alg. 2. Windows are processed in time order. When a subject has no hider, its samples
-of one epoch, or of all epochs of the window, become unpublished, and every window with a changed epoch is
-repeated. So nobody covers, or is covered by, an unpublished record. Each step unpublishes something, so the
-loop ends.
+Gramaglia et al. 2017, Alg. 2. Windows go in time order. Without a hider, a subject's samples of one epoch,
+or of all epochs of the window, become unpublished, and every window with a changed epoch is repeated. So
+nobody covers, or is covered by, an unpublished record. Each step unpublishes something, so the loop ends.
 """
 
 from collections.abc import Collection, Iterator
@@ -71,7 +70,7 @@ _Solutions = dict[bytes, tuple[Integers, int]]
 
 @dataclass(eq=False, repr=False)
 class _HiderStack:
-    """Hiders of each subject so far, as a stack, since windows are undone in reverse order."""
+    """A stack, since windows are undone in reverse order."""
 
     hiders: Integers
     count: Integers
@@ -136,7 +135,7 @@ class _WindowLoop:
     done: list[Window] = field(default_factory=list)
 
     def advance(self, goal: int, run: Run) -> Arrays:
-        """Continue until ``goal`` windows are done; returns the change, for ``replay``."""
+        """Returns the change, for ``replay``."""
         before = self.states.copy()
         n_kept = len(self.done)
         none = np.empty(0, dtype=np.int64)
@@ -165,7 +164,7 @@ class _WindowLoop:
         }
 
     def replay(self, change: Arrays) -> None:
-        """Apply the change of an earlier ``advance`` from this state."""
+        """From this state."""
         self._undo_to(int(change["kept"]))
         self.states[change["unpublished"]] = UNPUBLISHED
         for hiders in (

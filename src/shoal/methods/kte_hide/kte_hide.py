@@ -1,4 +1,4 @@
-"""kte-hide: hiding sets that change with every window (Gramaglia et al. 2017, Alg. 2)."""
+"""The method kte-hide: hiding sets that change with every window (Gramaglia et al. 2017, Alg. 2)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -49,9 +49,9 @@ _NEIGHBORHOOD: Final = 64
 class KteHide:
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
-    Windows of tau + epsilon start at every epoch. In each window k - 1 others with samples in the same epochs
-    hide each subject: the cheapest nearby, none of them twice. Data no longer than one window is a single
-    epoch, the special case of k-anonymity.
+    Windows of tau + epsilon start at every epoch. In each, k - 1 others with samples in the same epochs
+    hide each subject: the cheapest nearby, none twice. Data no longer than one window is a single epoch,
+    the special case of k-anonymity.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class KteHide:
 
     @property
     def neighborhood_size(self) -> int:
-        """People among whom hiders are searched for at first."""
+        """People searched for hiders at first."""
         return max(_NEIGHBORHOOD, 2 * self.k) if self.neighborhood is None else self.neighborhood
 
     def claim(self) -> KteAnonymity:
@@ -205,7 +205,7 @@ class KteHide:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest, with the neighborhood used."""
+        """All parameters, with the neighborhood used."""
         return {**parameter_values(self), "neighborhood": self.neighborhood_size}
 
     def anonymize(
@@ -213,7 +213,6 @@ class KteHide:
     ) -> tuple[Release, Linkage]:
         """The release and its linkage.
 
-        Raises MisuseError for fewer than k people or an epsilon that is no multiple of the slot,
         NothingLeftError when no one can be hidden.
         """
         require_method_inputs(original, rng)
@@ -256,7 +255,7 @@ class KteHide:
         return cut_into_epochs(original, slots, round(self.tau_s / self.epsilon_s) + 1)
 
     def require_steps(self, grid: Grid) -> None:
-        """Raise MisuseError when an epoch is no whole number of slots."""
+        """Raise MisuseError unless an epoch is whole slots."""
         slots = self.epsilon_s / grid.slot_s
         if slots != int(slots):
             valid = [show_s(grid.slot_s * count) for count in (int(slots), int(slots) + 1) if count]
@@ -269,7 +268,7 @@ class KteHide:
 def generalize(
     epochs: Epochs, states: Integers, windows: list[Window], run: Run
 ) -> Iterator[EquivalenceClass]:
-    """Each published subject in a class of one: per epoch the k-merge of its piece and its hiders' pieces."""
+    """Each subject in a class of one: per epoch the k-merge of its piece and its hiders'."""
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
         return
@@ -304,7 +303,7 @@ def generalize(
 def draw_owners(
     classes: list[EquivalenceClass], windows: list[Window], rng: Randomness
 ) -> list[EquivalenceClass]:
-    """The same records, each assigned at random to one of the k people whom it holds; each person has one."""
+    """Each record at random to one of the k people whom it holds; each person has one."""
     # A subject and its hiders of each turn make k assignments of people to records, and no person has the
     # same record in two of them. One assignment is drawn for all people who hide each other, directly or
     # through others: so each of the k records that hold a person is theirs with a chance of 1 in k, whatever

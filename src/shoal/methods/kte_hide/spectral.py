@@ -1,8 +1,8 @@
-"""Spectral clusters of each epoch's subjects by k-merge costs (Gramaglia et al. 2017, Alg. 2, lines 2-5).
+"""Spectral clusters by k-merge costs (Gramaglia et al. 2017, Alg. 2, lines 2-5).
 
-The paper leaves the number of clusters open. Here, if everybody stayed in one cluster, twice as many of its
-people as hide one person would be active in all epochs of a window. Costs and clusters are computed within
-blocks of a few hundred neighbors, so that no matrix grows with the square of the data.
+The paper leaves their number open. Here, if everybody stayed in one cluster, twice as many of its people as
+hide one person would be active in all epochs of a window. Blocks of a few hundred neighbors bound the
+matrix.
 """
 
 import math
@@ -26,7 +26,7 @@ _LABEL: Final = "clustering epochs"
 
 
 def cluster_size(epochs: Epochs, k: int) -> int:
-    """Target size of a cluster: 2 (1 + w (k - 1)) over the share of people active all through a window."""
+    """2 (1 + w (k - 1)) over the share of people active all through a window."""
     follows = (np.diff(epochs.subject) == 0) & (np.diff(epochs.epoch) == 1)
     stays = max(float(follows.mean()), 0.05) if len(follows) else 1.0
     return math.ceil(2 * (1 + epochs.width * (k - 1)) / stays ** (epochs.width - 1))
@@ -35,7 +35,7 @@ def cluster_size(epochs: Epochs, k: int) -> int:
 def spectral_states(
     epochs: Epochs, k: int, run: Run, *, size: int | None = None, kasp: bool = False
 ) -> Integers:
-    """int64 [pieces]: the cluster of each piece, counted from 1 in every epoch; needs scikit-learn."""
+    """int64 [pieces]: clusters, counted from 1 in every epoch; needs scikit-learn."""
     # size: people per cluster, None = ``cluster_size``. kasp: k-means first, then the spectral step on one
     # piece near each mean (Yan, Huang and Jordan 2009, cited by the paper).
     try:

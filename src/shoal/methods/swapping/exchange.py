@@ -1,4 +1,4 @@
-"""Publish swapped points: true times and places in other people's records, with a trace of their sources."""
+"""Publish swapped points, with a trace of their sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from shoal.runtime.randomness import Randomness
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exchange:
-    """The outcome of swapping; set s is set_rows[set_offsets[s] : set_offsets[s + 1]], the leader first."""
+    """Set s is set_rows[set_offsets[s] : set_offsets[s + 1]], the leader first."""
 
     record_of: Integers  # [p] ascending, the subject whose record holds each point
     time_from: Integers  # [p], raw sample of its time
@@ -34,7 +34,7 @@ class Exchange:
 def publish_exchange(
     method: Method, original: Trajectories, exchange: Exchange, rng: Randomness
 ) -> tuple[Release, Linkage]:
-    """The release, and its linkage with the trace; other suppressed subjects had no swapped point."""
+    """The release, and its linkage with the trace."""
     members, counts = np.unique(exchange.record_of, return_counts=True)
     release, linkage, rows = assemble_points(
         original,

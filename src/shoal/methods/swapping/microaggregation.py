@@ -1,8 +1,7 @@
-"""Group trajectories by distance: MDAV with medoids, and the greedy clustering of Sec. 7.1.1.
+"""Group trajectories: MDAV with medoids, and the greedy clustering of Sec. 7.1.1.
 
-Distances between trajectories have no centroid, so the middle is the medoid: the trajectory with the least
-sum of distances. Both ways leave up to k - 1 trajectories, which join the group to which they add least. Ties
-go to the first position.
+Distances have no centroid, so the middle is the medoid, with the least sum of distances. Up to k - 1
+trajectories remain and join the group to which they add least. Ties go to the first.
 """
 
 from collections.abc import Callable
@@ -28,7 +27,7 @@ def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[In
 
 
 def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
-    """``microaggregate`` with "greedy", without a matrix, for ascending members joined by paths, >= k."""
+    """As ``microaggregate`` with "greedy", without a matrix, for ascending members joined by paths, >= k."""
     ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
     ungrouped[members] = True
     groups = list(form_groups(distances, k, ungrouped))
@@ -50,7 +49,7 @@ def _add_leftovers(
 
 
 def distances_within_graph(distances: Distances, groups: list[Integers]) -> float:
-    """``distances_within`` without a matrix."""
+    """As ``distances_within``, without a matrix."""
     return float(sum(distances_among(distances, group).sum() for group in groups) / 2)
 
 
@@ -60,7 +59,7 @@ def distances_within(distances: Floats, groups: list[Integers]) -> float:
 
 
 def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The closest two left, then whichever adds least distance, to k. Updates ``ungrouped``."""
+    """The closest two, then whichever adds least, to k. Updates ``ungrouped``."""
     apart, own_distances = distances, distances.diagonal().copy()
     np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
     nearest = np.argmin(apart, axis=1)

@@ -1,4 +1,4 @@
-"""ReachLocations: exchange places on streets, keep times (Domingo-Ferrer, Trujillo-Rasua 2012, Alg. 4)."""
+"""ReachLocations: exchange places on streets, keep times."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -144,16 +144,15 @@ class ReachLocations:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest; of the streets only their size."""
+        """All parameters; of the streets only their size."""
         return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
-        """The release and its linkage with a trace; a record has the times of its subject.
+        """The release and its linkage with a trace.
 
-        Raises MisuseError without streets or for fewer than k trajectories, NothingLeftError when nothing is
-        swapped.
+        MisuseError without streets, NothingLeftError when nothing is swapped.
         """
         require_method_inputs(original, rng)
         original.require_points_as_given()
@@ -210,7 +209,7 @@ class ReachLocations:
         rng: Randomness,
         run: Run,
     ) -> tuple[Integers, Integers]:
-        """Alg. 4 over all trajectories in random order: leaders [s] and members [s, k - 1] of the sets."""
+        """Alg. 4 in random order: leaders [s] and members [s, k - 1]."""
         # ``state`` receives the exchanges.
         m, n = original.n_samples, streets.n_nodes
         slots = int(np.clip(_CACHE_BYTES // (8 * n), _FEWEST_ROWS, max(n, _FEWEST_ROWS)))
@@ -274,7 +273,7 @@ class PointsOnStreets:
 
 
 def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> PointsOnStreets:
-    """The nearest point on an edge for each of [m] points. streets: on the plane of the points."""
+    """The nearest point on an edge for each. streets: on the points' plane."""
     inner = np.ones(len(streets.shape_x) - 1, dtype=np.bool_)
     inner[streets.shape_offsets[1:-1] - 1] = False
     at = np.flatnonzero(inner)
@@ -312,7 +311,7 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
 
 
 def roads_of(streets: StreetGraph) -> Roads:
-    """The graph as rows of neighbors for kernels."""
+    """The graph for kernels."""
     ends = np.concatenate([streets.u, streets.v])
     order = np.argsort(ends, kind="stable")
     edges = np.tile(np.arange(streets.n_edges), 2)

@@ -1,4 +1,4 @@
-"""SwapLocations: shuffle triples within clusters (Domingo-Ferrer and Trujillo-Rasua 2012, Alg. 2 and 3)."""
+"""SwapLocations: shuffle triples within clusters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -152,8 +152,7 @@ class SwapLocations:
     ) -> tuple[Release, Linkage]:
         """The release and its linkage with a trace; a record is the subject's whose place it took.
 
-        Raises MisuseError when fewer than k trajectories overlap, directly or through others,
-        NothingLeftError when nothing is swapped.
+        MisuseError when fewer than k overlap, NothingLeftError when nothing is swapped.
         """
         require_method_inputs(original, rng)
         clusters, left_out, facts = self.clusters(original, run or Run())
@@ -162,7 +161,7 @@ class SwapLocations:
     def clusters(
         self, original: Trajectories, run: Run
     ) -> tuple[list[Integers], dict[str, int], dict[str, float]]:
-        """Clusters of positions, trajectories in none by reason, and figures."""
+        """Clusters, trajectories in none by reason, and figures."""
         original.require_points_as_given()
         require_people(original.n_subjects, self.k)
         stored = run.load_or_make("clusters", lambda: self._cluster(original, run))
@@ -211,9 +210,9 @@ class SwapLocations:
         facts: Mapping[str, float],
         rng: Randomness,
     ) -> tuple[Release, Linkage]:
-        """Alg. 3 in each cluster: a random member leads, the others are asked in random order.
+        """Alg. 3 in each cluster: a random member leads, others in random order.
 
-        Every set is shuffled uniformly, so a triple may also stay where it was.
+        Every set is shuffled uniformly, so a triple may stay.
         """
         used = np.zeros(original.n_samples, dtype=np.bool_)
         owner_after = np.full(original.n_samples, -1, dtype=np.int64)  # whose triple it is now, -1 = removed

@@ -1,9 +1,8 @@
 """Claims of releases: frozen data, one type and one file each.
 
-A claim declares everything that follows from its type: ``payload``, ``in_classes`` (records come in classes
-of identical ones), ``name``, ``promise``, ``cautions``, ``limits``, when a raw sample has ``vanished``, and
-its ``privacy_model`` in the terms of ISO/IEC 20889. Its check is one row of ``verification/checks.py``. A
-missing declaration is an error, never a default.
+A claim declares everything that follows from its type, ``in_classes`` (records come in classes of identical
+ones) and its ``privacy_model`` (ISO/IEC 20889) included. Its check is one row of
+``verification/checks.py``. A missing declaration is an error, never a default.
 """
 
 from collections.abc import Mapping
@@ -40,7 +39,7 @@ CLAIMS: Final[dict[str, type[Claim]]] = {claim.type: claim for claim in get_args
 
 
 def claim_to_json(claim: Claim) -> dict[str, Any]:
-    """The claim as in the manifest: its type and its numbers."""
+    """The claim as in the manifest."""
     return {"type": claim.type, **asdict(claim)}
 
 

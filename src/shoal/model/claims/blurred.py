@@ -1,4 +1,4 @@
-"""Blurred at the source: each person's device published areas and intervals of a least size."""
+"""Blurred at the source: devices published areas and intervals of a least size."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -50,12 +50,12 @@ class Blurred:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers: none beyond the limits."""
+        """None beyond the limits."""
         return ()
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         return (
             "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
             "decided, and what it was told stays there. Whoever knows some points of a person often finds "

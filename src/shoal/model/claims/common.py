@@ -33,7 +33,7 @@ UNTANGLING: Final = (
 
 
 def for_pairs(k: int, learned: str) -> tuple[str, ...]:
-    """The caution for sets of two people; none for a larger k. learned: what they learn of each other."""
+    """The caution for sets of two people. learned: what they learn of each other."""
     caution = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
     return (caution,) if k == 2 else ()
 
@@ -63,6 +63,6 @@ def require_positive(what: str, value: float, unit: str, example: str) -> None:
 
 
 def require_thresholds(time_threshold_s: float, space_threshold_m: float) -> None:
-    """Raise MisuseError unless both thresholds of a swap set are finite and above 0."""
+    """Raise MisuseError unless both thresholds are finite and above 0."""
     require_positive("the time threshold", time_threshold_s, "s", "100 s")
     require_positive("the space threshold", space_threshold_m, "m", "5 km")

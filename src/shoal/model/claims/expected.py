@@ -1,6 +1,6 @@
 """Expected claims, and how a claim falls short of one.
 
-Each number of a claim declares which way it is stronger, ``MORE`` or ``LESS``; its field gives the text form.
+Each number of a claim declares which way it is stronger, ``MORE`` or ``LESS``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedClaim:
-    """A type of claim and the least that some of its numbers must promise."""
+    """A type of claim, and the least that its numbers must promise."""
 
     type: str
     numbers: Mapping[str, Any]
@@ -30,7 +30,7 @@ class ExpectedClaim:
 
     @classmethod
     def parse(cls, text: str) -> "ExpectedClaim":
-        """An expectation from TYPE[:K][,NAME[=VALUE]...]; MisuseError for what cannot be read."""
+        """An expectation from TYPE[:K][,NAME[=VALUE]...]."""
         # ``k-anonymity:5,truthful`` or ``kte-anonymity:2,tau=30min,epsilon=30min``: names of the claim's
         # numbers, with dashes and without unit; a name alone means yes
         kind, _, rest = text.strip().partition(":")
@@ -51,7 +51,7 @@ class ExpectedClaim:
         return cls(type=kind, numbers=numbers)
 
     def shortfalls(self, claim: Claim) -> Iterator[str]:
-        """A sentence for each number that promises less than expected."""
+        """A sentence for each number that promises less."""
         if claim.type != self.type:
             yield f"it claims {claim.type}, expected {self.type}"
             return
@@ -71,7 +71,7 @@ class ExpectedClaim:
 
 
 def numbers_in_words(claim: Claim) -> str:
-    """Every number of a claim, including those that its name and promise omit."""
+    """Every number of a claim, including those omitted in its promise."""
     texts = (f"{_shown_name(name)} = {show_number(name, value)}" for name, value in asdict(claim).items())
     return ", ".join(texts)
 

@@ -1,4 +1,4 @@
-"""How far a box may extend beyond the hull of its samples, in space only: times are those of the samples."""
+"""How far a box may extend beyond its samples, in space only."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -25,7 +25,7 @@ class HullRule:
 
 
 def parse_hull(text: str) -> HullRule:
-    """The rule for ``tight``, ``outward:CELLS`` (1 to 10,000), or ``grid:LENGTH``; else MisuseError."""
+    """The rule for ``tight``, ``outward:CELLS`` (1 to 10,000), or ``grid:LENGTH``."""
     kind, _, amount = str(text).partition(":")
     if text == TIGHT:
         return HullRule()
@@ -40,7 +40,7 @@ def parse_hull(text: str) -> HullRule:
 
 
 def hull_in_words(text: str) -> str:
-    """A sentence after a space for a rule that is not tight; otherwise empty."""
+    """A sentence after a space; empty for a tight rule."""
     rule = parse_hull(text)
     if rule.grid_m is not None:
         return f" In space, boxes are rounded outward to a grid of {show_m(rule.grid_m)}."

@@ -88,7 +88,7 @@ class KAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers, also among the limits."""
+        """Warnings for these numbers."""
         return for_pairs(
             self.k,
             "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away the "
@@ -97,5 +97,5 @@ class KAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         return (SHARED_IN_A_CLASS, *self.cautions)

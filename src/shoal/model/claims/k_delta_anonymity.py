@@ -21,8 +21,8 @@ _NAMED: Final = (
 class KDeltaAnonymity:
     """Every record is in a set of k records within delta_m of each other at every published time.
 
-    The records of a set have points at the same times; with delta_m = 0 they are equal. With delta_m > 0 this
-    is not k-anonymity of trajectories (Trujillo-Rasua and Domingo-Ferrer 2013).
+    With delta_m = 0 they are equal; else this is not k-anonymity of trajectories (Trujillo-Rasua and
+    Domingo-Ferrer 2013).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class KDeltaAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers, also among the limits."""
+        """Warnings for these numbers."""
         return (_NAMED, *self._between_two)
 
     @property
@@ -104,7 +104,7 @@ class KDeltaAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         return (
             _NAMED,
             "Points were moved, created and deleted: what is published did not happen so.",

@@ -112,7 +112,7 @@ class KteAnonymity:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers, also among the limits."""
+        """Warnings for these numbers."""
         if self.hiders_stay:
             return for_pairs(
                 self.k,
@@ -126,7 +126,7 @@ class KteAnonymity:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         if self.hiders_stay:
             return (
                 f"What all {self.k} records say together. The person was in a box of each of them at a time, "

@@ -93,7 +93,7 @@ class LocationPrivacy:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers, also among the limits."""
+        """Warnings for these numbers."""
         return for_pairs(
             self.k,
             "Whoever finds a strange place in the own record knows that it is the place of the one other "
@@ -102,7 +102,7 @@ class LocationPrivacy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         return (
             "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever "
             "knows some of them finds it.",

@@ -19,8 +19,8 @@ from shoal.model.claims.common import (
 class TrajectoryPrivacy:
     """An observer who knows some triples of a person links their record with probability at most 1 / k.
 
-    Each triple (time and place) is a true one of somebody, shuffled with those of at least k - 1 other
-    trajectories within both thresholds of the leader of its set.
+    Each triple is a true one of somebody, shuffled with those of at least k - 1 other trajectories within
+    both thresholds of its set's leader.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class TrajectoryPrivacy:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for this choice of numbers, also among the limits."""
+        """Warnings for these numbers."""
         return for_pairs(
             self.k,
             "Whoever exchanged points with one other person takes away the own ones: all others in the two "
@@ -93,7 +93,7 @@ class TrajectoryPrivacy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What is not promised, in paragraphs."""
+        """What is not promised."""
         return (
             UNTANGLING,
             "Every point is a true one of somebody, time and place together. Whoever was seen there is "

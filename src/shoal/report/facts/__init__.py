@@ -1,1 +1,1 @@
-"""The numbers of the pages, computed before drawing and wording."""
+"""The numbers of the pages."""

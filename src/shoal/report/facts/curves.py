@@ -1,4 +1,4 @@
-"""Distributions reduced to what a public page may show: at most 200 steps, none the value of one person."""
+"""Distributions for a public page: at most 200 steps, none the value of one person."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -24,9 +24,9 @@ class Curve:
 
 
 def curve_of_people(values: Floats) -> Curve:
-    """The distribution of one value per person, each point the mean of at least ten neighbors in order.
+    """One value per person, each point the mean of at least ten neighbors in order.
 
-    The extremes are not shown, as each belongs to one person. Nan is left out. Empty below twenty people.
+    The extremes are not shown, as each belongs to one person. Empty below twenty people.
     """
     finite = np.sort(values[np.isfinite(values)])
     blocks = min(STEPS, len(finite) // LEAST_PEOPLE)
@@ -38,7 +38,7 @@ def curve_of_people(values: Floats) -> Curve:
 
 
 def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
-    """The distribution of dx + dy in meters, or of durations in seconds, in 200 quantiles."""
+    """Of dx + dy in meters, or durations in seconds, in 200 quantiles."""
     if not extents.n_samples:
         return Curve()
     shares = np.arange(1, STEPS + 1) / STEPS
@@ -47,7 +47,7 @@ def curve_of_extents(extents: Extents, *, spatial: bool) -> Curve:
 
 
 def quantile_of_people(values: Floats, share: float) -> float | None:
-    """A quantile over people; None when fewer than ten lie on either side, as it would show one of them."""
+    """A quantile over people; None when fewer than ten lie on either side."""
     finite = values[np.isfinite(values)]
     if len(finite) * min(share, 1 - share) < LEAST_PEOPLE:
         return None

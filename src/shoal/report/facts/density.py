@@ -1,4 +1,4 @@
-"""The density on the map of a record: the expected number of boxes per pixel, each spread over its area."""
+"""The map's density: expected boxes per pixel, each spread over its area."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _FAR_OUT: Final = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """A part of the plane in square pixels. x, y: lower corner in cells; side: of a pixel, in cells."""
+    """Square pixels. x, y: lower corner in cells; side: in cells."""
 
     x: float
     y: float
@@ -35,7 +35,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Density:
-    """expected: [rows, columns] boxes per pixel; share_outside: the share of boxes beyond the window."""
+    """Expected boxes per pixel, and the share beyond the window."""
 
     window: Window
     expected: Floats
@@ -43,7 +43,7 @@ class Density:
 
 
 def density_map(boxes: Boxes) -> Density:
-    """The expected density over a window that shows nearly all boxes."""
+    """The density over a window with nearly all boxes."""
     window = window_around(boxes)
     return density_in(window, expected_density(boxes, window), len(boxes))
 
@@ -57,7 +57,7 @@ def comparable_densities(of: Mapping[str, Boxes], pixels: int) -> dict[str, Dens
 
 
 def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
-    """The density of ``n_boxes`` boxes, some of which may lie outside the window."""
+    """``n_boxes`` boxes, some perhaps outside the window."""
     return Density(
         window=window, expected=expected, share_outside=max(0.0, 1 - float(expected.sum()) / n_boxes)
     )
@@ -79,7 +79,7 @@ def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
 def expected_density(boxes: Boxes, window: Window) -> Floats:
     """float64 [rows, columns]: the sum over boxes of the share of their area in the pixel.
 
-    Each box is 4 x 4 changes at its edges, all summed once, so the cost does not depend on the areas.
+    Each box is 4 x 4 changes at its edges, all summed once.
     """
     corners = np.zeros((16, window.rows + 2, window.columns + 2))
     add_density_changes(
@@ -94,7 +94,7 @@ def expected_density(boxes: Boxes, window: Window) -> Floats:
 
 
 def some_boxes(boxes: Boxes) -> Boxes:
-    """At most eighty different areas, evenly spaced in order of size."""
+    """At most eighty different areas, spaced by size."""
     areas = _first_of_each((boxes.x_min, boxes.y_min, boxes.x_max, boxes.y_max))
     size = (boxes.x_max - boxes.x_min)[areas] * (boxes.y_max - boxes.y_min)[areas]
     chosen = np.unique(np.linspace(0, len(areas) - 1, min(_MOST_EXAMPLES, len(areas))).astype(np.int64))
@@ -102,7 +102,6 @@ def some_boxes(boxes: Boxes) -> Boxes:
 
 
 def _first_of_each(columns: Sequence[Integers]) -> Integers:
-    """The first row of each distinct combination, in the order of the columns."""
     least = [int(column.min()) for column in columns]
     spans = [int(column.max()) - low + 1 for column, low in zip(columns, least, strict=True)]
     keys = list(columns)

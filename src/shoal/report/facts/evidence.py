@@ -1,8 +1,8 @@
-"""Measurements for the record of a release, and the part that a public page may show.
+"""Measurements for a record, and the part that a public page may show.
 
 A public figure can be computed from the release folder alone, or speaks of at least ten people. Where few
-people may account for a figure (by area, by hour), it is a share in steps of 5 %, so that subtraction reveals
-no count of single people. The counts themselves are for the private page.
+people may account for a figure (by area, by hour), it is a share in steps of 5 %, so that subtraction
+reveals no count of single people. Counts are for the private page.
 """
 
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ _PLACES_SHOWN: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """The number of people measured, in whole crowds, and the number they were drawn from."""
+    """People measured, in whole crowds, and all."""
 
     people: int
     of: int
 
 
 class Evidence:
-    """All measurements of a record, each computed once, at first use.
+    """All measurements of a record, at first use.
 
-    tries: victims of each attack; 0 = no attacks. sampled: set when the facts are those of a sample.
+    tries: victims of each attack; 0 = no attacks. sampled: the facts are those of a sample.
     """
 
     def __init__(self, facts: Facts, *, tries: int = TRIES, sampled: Sampled | None = None) -> None:
@@ -46,12 +46,12 @@ class Evidence:
         self._tries = tries
 
     def measure_exposure(self) -> None:
-        """Measure the k-gaps, which need the most memory after the attacks, and free that memory."""
+        """Measure the k-gaps, and free their memory."""
         _ = self.facts.gaps
         release_idle_memory()
 
     def measure(self) -> None:
-        """Measure everything but the attacks, which need the most memory."""
+        """Measure everything but the attacks."""
         _ = self.release_facts, self.vanished, self.omission, self.utility
         self.facts.drop_on_grid()
 
@@ -74,7 +74,7 @@ class Evidence:
 
     @cached_property
     def utility(self) -> tuple[Measurement, ...]:
-        """The metrics for this payload that speak of at least ten people."""
+        """The metrics that speak of at least ten people."""
         kind = self.facts.release.kind
         names = [name for name, metric in METRICS.items() if kind in metric.in_record_of]
         return tuple(
@@ -85,13 +85,13 @@ class Evidence:
 
     @cached_property
     def vanished(self) -> Vanished | None:
-        """Where and when raw samples were lost; None if the linkage does not say."""
+        """Where and when samples were lost; None if the linkage does not say."""
         with self.facts.run.stage("who vanished"):
             return vanished_of(self.facts)
 
     @cached_property
     def omission(self) -> OmissionFrontier | None:
-        """The gain from omitting samples, if any were omitted; None below ten people."""
+        """The gain from omission, if any; None below ten people."""
         if not made_with_omission(self.facts.release):
             return None
         with self.facts.run.stage("omission"):
@@ -105,7 +105,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class VanishedPlace:
-    """A zone: its center in meters of the plane, the share lost in steps of 5 %, and the counts."""
+    """A zone: its center in meters, the share lost in steps of 5 %, and the counts."""
 
     east_m: float
     north_m: float
@@ -134,7 +134,7 @@ def publishable_rate(assessment: Assessment | None) -> Rate | None:
 
 
 def publishable_shares(presence: Presence) -> Floats:
-    """The share of raw samples lost in each place or hour, in steps of 5 %; nan below ten people."""
+    """The share lost in each place or hour, in steps of 5 %; nan below ten people."""
     shares = np.full(len(presence.samples), np.nan)
     enough = presence.people >= LEAST_PEOPLE
     shares[enough] = np.rint(STEPS * presence.lost[enough] / presence.samples[enough]) / STEPS
@@ -142,7 +142,7 @@ def publishable_shares(presence: Presence) -> Floats:
 
 
 def hidden_places(vanished: Vanished) -> int:
-    """The number of zones with some people, but fewer than ten."""
+    """Zones with some people, but fewer than ten."""
     return int(
         np.count_nonzero((vanished.by_zone.people > 0) & np.isnan(publishable_shares(vanished.by_zone)))
     )
@@ -172,17 +172,14 @@ _MOST_BOXES: Final = 60
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Example:
-    """One crowd, for the holder of the raw data alone: (t, x, y) in slots and cells by member, and boxes."""
+    """One crowd, for the holder of the raw data alone: (t, x, y) in slots and cells by member."""
 
     members: tuple[tuple[Integers, Integers, Integers], ...]
     boxes: Boxes
 
 
 def typical_crowd(facts: Facts) -> Example | None:
-    """The crowd of the most frequent size with the median number of boxes, up to sixty.
-
-    None without linkage.
-    """
+    """A crowd of the most frequent size with the median number of boxes, up to sixty."""
     original, release, records = facts.original, facts.release, facts.records
     linked = np.flatnonzero(records >= 0)
     if not len(linked):

@@ -1,4 +1,4 @@
-"""The cost of hiding at each k and the traits of the tail, as numbers."""
+"""The cost of hiding at each k and the traits of the tail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NOTICEABLE: Final = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A median over the tail against the median over everybody."""
+    """A median over the tail against everybody's."""
 
     name: str
     what: str
@@ -36,7 +36,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ExposureFacts:
-    """All numbers of the page of an assessment.
+    """The numbers of an assessment.
 
     tail_*: of the 5 % with the largest gap at the smallest k; empty below 200 people. time_shares,
     tail_weights: of the smallest k. mostly_time: share of people for whom time costs more than place.
@@ -59,7 +59,7 @@ class ExposureFacts:
 
 
 def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFacts:
-    """The numbers of an assessment; raises MisuseError without a k-gap or with one of other people."""
+    """The numbers of an assessment; raises MisuseError without a k-gap of these people."""
     if not gaps:
         raise MisuseError("there is no k-gap to show; assess at least one k, for example k = 2")
     first = min(gaps, key=lambda gap: gap.k)
@@ -90,13 +90,13 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
 
 
 def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
-    """Which people are above the 95th percentile of the gap; none if fewer than ten."""
+    """People above the gap's 95th percentile; none if fewer than ten."""
     above = gap.gap > np.quantile(gap.gap, 1 - _TAIL)
     return above if np.count_nonzero(above) >= LEAST_PEOPLE else np.zeros_like(above)
 
 
 def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_]) -> tuple[Comparison, ...]:
-    """The tail against everybody: activity, radius of gyration, distance to others, and unusual hours."""
+    """Activity, radius of gyration, distance to others, and unusual hours."""
     rows = [
         (
             "samples",
@@ -157,7 +157,7 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
 
 
 def gyration_m(original: Trajectories) -> Floats:
-    """float64 [n] meters: the radius of gyration, root mean square distance of samples from their mean."""
+    """float64 [n]: the root mean square distance of samples from their mean."""
     starts = original.offsets[:-1]
     variance = np.zeros(original.n_subjects)
     for axis in (original.x, original.y):
@@ -169,7 +169,7 @@ def gyration_m(original: Trajectories) -> Floats:
 
 
 def share_in_quiet_hours(original: Trajectories) -> Floats:
-    """float64 [n]: the share of samples in the eight hours of the day with the fewest samples in the data."""
+    """float64 [n]: the share of samples in the data's eight quietest hours."""
     hour = (original.t * original.snapped_grid().slot_s // 3600 % 24).astype(np.int64)
     quiet = np.argsort(np.bincount(hour, minlength=24), kind="stable")[:_QUIET_HOURS]
     return np.asarray(

@@ -23,11 +23,11 @@ _UPPER: Final = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class GapFacts:
-    """One k-gap in a few numbers.
+    """One k-gap.
 
     people: measured. of: in the data. cost_space_m, cost_time_s: mean stretch per sample of the tenth of
     people around the median gap. hidden: people whose gap is 0. upper: the 95th percentile, None below 200
-    people. ranges: 95 % intervals for everybody; empty if everybody was measured.
+    people. ranges: 95 % intervals; empty if everybody was measured.
     """
 
     k: int
@@ -44,7 +44,7 @@ class GapFacts:
 
 
 def gap_facts(n_people: int, gap: KGap) -> GapFacts:
-    """Summarize a k-gap; raises MisuseError when it is of another number of people."""
+    """Summarize a k-gap; raises MisuseError for other people."""
     n = len(gap.gap)
     of_others = n != n_people if gap.subjects is None else bool((gap.subjects >= n_people).any())
     if of_others:
@@ -68,7 +68,7 @@ def gap_facts(n_people: int, gap: KGap) -> GapFacts:
 
 
 def _ranges(gap: KGap) -> dict[str, Range]:
-    """95 % intervals by resampling people; Wilson's for the share hidden, which is right for 0, too."""
+    """By resampling people; Wilson's for the share hidden, which is right for 0, too."""
     rng, n = np.random.default_rng(_RESAMPLING_SEED), len(gap.gap)
     draws = np.sort([rng.integers(0, n, n) for _ in range(_RESAMPLES)], axis=1)
     quantiles = {name: np.quantile(drawn, _MIDDLE_95) for name, drawn in _figures(gap, draws).items()}
@@ -79,10 +79,7 @@ def _ranges(gap: KGap) -> dict[str, Range]:
 
 
 def _figures(gap: KGap, draws: Integers) -> dict[str, Floats]:
-    """[d]: each figure for draws of people [d, n].
-
-    Costs of the tenth (at least ten) around the median gap.
-    """
+    """For draws of people [d, n]. Costs of the tenth (at least ten) around the median gap."""
     gaps = gap.gap[draws]
     n = gaps.shape[1]
     size = min(n, max(10, round(n * _NEAR_THE_MIDDLE)))

@@ -1,6 +1,6 @@
-"""The ground of a map: the user's own tiles and streets, on the plane of the data.
+"""The ground of a map: the user's tiles and streets.
 
-The selection depends on the window of the map alone, never on the people in it.
+It depends on the window alone, never on the people in it.
 """
 
 import base64
@@ -34,13 +34,13 @@ Bounds = tuple[float, float, float, float]  # west, south, east, north in meters
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapGround:
-    """The publisher's street graph and file of tiles, either may be None."""
+    """The publisher's street graph and tiles; either may be None."""
 
     streets: StreetGraph | None = None
     tiles: TileFile | None = None
 
     def require_over(self, bounds_m: Bounds, crs: str | None) -> None:
-        """Raise InputError if a map of this part of the plane would show none of it."""
+        """Raise InputError if a map of this part would show none of it."""
         if self.streets is not None and not len(_streets_in(self.streets.on_plane(crs), bounds_m)):
             raise InputError("no street of the graph lies where the data is; leave it out or give another")
         if self.tiles is not None:
@@ -54,7 +54,7 @@ NO_GROUND: Final = MapGround()
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """A picture: its north-west corner, and the vectors of its north and its west side, in meters."""
+    """A picture: its north-west corner, and the vectors of two sides, in meters."""
 
     address: str
     corner: tuple[float, float]
@@ -64,7 +64,7 @@ class Tile:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Tiles of a map, or why there are none. heavy: they exist, but exceed what a page may hold."""
+    """Tiles, or why there are none. heavy: they exceed what a page may hold."""
 
     tiles: tuple[Tile, ...] = ()
     note: str = ""
@@ -75,17 +75,14 @@ NO_TILES: Final = Placed()
 
 
 def bounds_around(x_m: Floats, y_m: Floats) -> Bounds:
-    """The part of the plane that holds nearly all of these places, with a margin."""
+    """The part of the plane with nearly all places, and a margin."""
     (west, east), (south, north) = (np.quantile(coordinates, [0.01, 0.99]) for coordinates in (x_m, y_m))
     room = 0.25 * max(east - west, north - south) + 50.0
     return float(west - room), float(south - room), float(east + room), float(north + room)
 
 
 def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -> Floats:
-    """float64 [n, 4]: streets as lines x, y, x, y in meters, few enough for a page.
-
-    None if they have no known system.
-    """
+    """float64 [n, 4]: streets as lines in meters, few enough for a page."""
     if streets is None:
         return np.empty((0, 4))
     try:
@@ -95,7 +92,7 @@ def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -
 
 
 def _streets_in(graph: StreetGraph, bounds_m: Bounds) -> Floats:
-    """Ends are rounded to ever coarser steps until few enough lines remain."""
+    """Rounded to ever coarser steps."""
     west_m, south_m, east_m, north_m = bounds_m
     inside = (graph.x >= west_m) & (graph.x <= east_m) & (graph.y >= south_m) & (graph.y <= north_m)
     touching = inside[graph.u] | inside[graph.v]
@@ -115,7 +112,7 @@ def _streets_in(graph: StreetGraph, bounds_m: Bounds) -> Floats:
 
 
 def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed:
-    """The tiles over a part of a plane, at the best zoom that a page can hold."""
+    """The tiles over a part of a plane, at the best zoom for a page."""
     if file is None:
         return NO_TILES
     if crs is None:
@@ -178,12 +175,12 @@ def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: 
 
 
 def _mercator(lon_deg: Floats, lat_deg: Floats) -> tuple[Floats, Floats]:
-    """Shares of the square of all tiles, from the west and from the north."""
+    """Shares of the square of all tiles, from west and north."""
     return (lon_deg + 180) / 360, (1 - np.arcsinh(np.tan(np.radians(lat_deg))) / np.pi) / 2
 
 
 def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats]:
-    """[4, 2] per square: north-west, north-east, south-west, south-east, in meters."""
+    """[4, 2]: north-west, north-east, south-west, south-east, in meters."""
     steps = np.array([(0, 0), (1, 0), (0, 1), (1, 1)])
     places = (np.array(list(squares))[:, None, :] + steps) / 2**zoom
     lon = places[..., 0] * 360 - 180
@@ -193,7 +190,7 @@ def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats
 
 
 def _misfit(corners: Floats) -> float:
-    """The distance in meters of the corners from those of the best parallelogram."""
+    """In meters, from the best parallelogram."""
     return float(np.abs(corners[0] - corners[1] - corners[2] + corners[3]).max()) / 4
 
 

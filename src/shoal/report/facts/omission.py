@@ -1,6 +1,6 @@
-"""The gain from omitting samples: extents of a release's crowds for several shares of omitted samples.
+"""Extents of a release's crowds for several shares of omitted samples.
 
-The crowds stay those of the release; only their boxes are chosen again.
+The crowds stay; only their boxes are chosen again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _DRAW_SEED: Final = 1  # of who is drawn
 
 @dataclass(frozen=True, kw_only=True)
 class OmissionRow:
-    """The precision at one share that may be missing; the extents are those of raw samples."""
+    """The precision at one share; extents are those of raw samples."""
 
     may_be_missing: float
     samples_missing: float
@@ -41,7 +41,7 @@ class OmissionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class OmissionFrontier:
-    """One row per share, from 0 up. people: the members of the crowds measured."""
+    """One row per share, from 0 up. people: in the crowds measured."""
 
     rows: tuple[OmissionRow, ...]
     people: int
@@ -103,7 +103,7 @@ def _crowds(facts: Facts) -> list[Integers]:
 
 
 def _draw_crowds(crowds: list[Integers]) -> list[Integers]:
-    """All crowds, or a random part that holds MOST_PEOPLE."""
+    """Or a random part that holds MOST_PEOPLE."""
     sizes = np.array([len(members) for members in crowds])
     if sizes.sum() <= MOST_PEOPLE:
         return crowds
@@ -115,7 +115,7 @@ def _draw_crowds(crowds: list[Integers]) -> list[Integers]:
 def _covering_all(
     original: Trajectories, crowds: Sequence[Integers], *, refined: bool
 ) -> list[EquivalenceClass]:
-    """The crowds with boxes over every sample, as GLOVE chooses them before it omits any."""
+    """As GLOVE chooses them before it omits any."""
     plain = [
         EquivalenceClass(members=members, boxes=merge_members(original, members)[0]) for members in crowds
     ]
@@ -129,7 +129,7 @@ def _covering_all(
 
 
 def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClass]) -> Extents:
-    """The extents of the box that holds each raw sample of these classes."""
+    """The extents of each raw sample's box."""
     columns = [samples_by_time(original, group.members)[:3] for group in classes]
     t, x, y = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     owned = Ownership(

@@ -1,4 +1,4 @@
-"""The numbers of a record: aggregates only, nothing of a single person."""
+"""The numbers of a record: aggregates only."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ _A_DATE_S: Final = 315_532_800  # 1980; smaller times are steps counted from zer
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """The time span of samples: its length in seconds, and the dates when the times are dates."""
+    """Length in seconds, and dates when times are dates."""
 
     seconds: float
     first_day: str | None
@@ -36,10 +36,10 @@ class Span:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxFacts:
-    """Facts of boxes alone.
+    """Facts of boxes.
 
-    median_samples: per person, None below twenty people. samples_per_day: mean per person over the days of
-    the data. crowds: their number by size; empty when the claim promises no equal records.
+    median_samples: per person, None below twenty people. samples_per_day: mean per person. crowds: by size;
+    empty when the claim promises no equal records.
     """
 
     median_samples: float | None
@@ -57,7 +57,7 @@ class BoxFacts:
 class ReleaseFacts:
     """Facts of release and raw data.
 
-    grid: of the map and of the k-gaps. example_boxes: drawn as rectangles on the map. boxes: None for points.
+    grid: of the map and of the k-gaps. example_boxes: drawn on the map. boxes: None for points.
     """
 
     subjects: int
@@ -72,18 +72,18 @@ class ReleaseFacts:
 
     @property
     def width_m(self) -> float:
-        """Of the map, from west to east."""
+        """From west to east."""
         return self.density.window.columns * self.density.window.side * self.grid.cell_m
 
     @property
     def height_m(self) -> float:
-        """Of the map, from south to north."""
+        """From south to north."""
         return self.density.window.rows * self.density.window.side * self.grid.cell_m
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRow:
-    """One line of the table of accuracy: a number per reading, and its format."""
+    """A line of the table of accuracy: a number per reading."""
 
     name: str
     words: str
@@ -93,7 +93,7 @@ class AccuracyRow:
 
 
 def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
-    """The figures that the paper quotes (Sec. 7), for both readings."""
+    """The paper's figures (Sec. 7), for both readings."""
     lines: list[tuple[str, str, Callable[[Extents], float], Callable[[float], str]]] = [
         (
             "position-kept",
@@ -124,7 +124,7 @@ def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
 
 
 def release_facts(facts: Facts) -> ReleaseFacts:
-    """The numbers of a release and its original; raises MisuseError when a k-gap is of other people."""
+    """The numbers of a release; raises MisuseError for a k-gap of other people."""
     on_grid = facts.on_grid
     boxes, grid = on_grid.release.boxes, on_grid.release.snapped_grid()
     boxes_alone, example_boxes = _OF_PAYLOAD[facts.release.kind](facts)
@@ -168,12 +168,12 @@ _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None,
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
-    """The number of UTC days from the first to the last slot, both counted."""
+    """UTC days from the first to the last slot, both counted."""
     return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 
 def crowds_of(release: Release) -> Integers:
-    """int64 [records]: the number of each record's crowd; records with the same boxes are one crowd."""
+    """int64 [records]: each record's crowd: those with the same boxes."""
     columns = release.boxes.columns()
     numbers: dict[bytes, int] = {}
     crowds = [
@@ -184,7 +184,7 @@ def crowds_of(release: Release) -> Integers:
 
 
 def _digest_of(columns: Iterable[Integers]) -> bytes:
-    """A digest of a record: the boxes themselves would fill the memory once more."""
+    """The boxes themselves would fill the memory once more."""
     digest = blake2b(digest_size=32)
     for column in columns:
         digest.update(np.ascontiguousarray(column).data)
@@ -192,7 +192,7 @@ def _digest_of(columns: Iterable[Integers]) -> bytes:
 
 
 def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:
-    """From the first of these slots to the end of the last."""
+    """From the first slot to the end of the last."""
     if not len(first_slots):
         return Span(seconds=0.0, first_day=None, last_day=None)
     first_s, end_s = float(first_slots.min()) * slot_s, float(end_slots.max()) * slot_s

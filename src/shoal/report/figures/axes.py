@@ -1,4 +1,4 @@
-"""Axes: their range, and round labels that fit."""
+"""Axes: their range and labels."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _DURATIONS_S: Final = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Axis:
-    """One side of a figure: its range, ticks with labels, and the format of a value."""
+    """One side of a figure: range, ticks, and format."""
 
     title: str
     low: float
@@ -38,7 +38,7 @@ class Axis:
     lines: bool = True
 
     def share(self, value: float) -> float:
-        """The position of a value: 0 at the low end, 1 at the high one."""
+        """0 at the low end, 1 at the high one."""
         low, high = self.low, self.high
         if self.log:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -46,15 +46,12 @@ class Axis:
 
 
 def text_width(text: str) -> float:
-    """The approximate width of a text."""
+    """Approximate width."""
     return _LETTER * FONT * len(text)
 
 
 def linear(title: str, low: float, high: float, *, unit: str = "", whole: bool = False) -> Axis:
-    """An axis of equal steps. unit: as metrics have it ("share", "m", "s" or none).
-
-    whole: label whole numbers only.
-    """
+    """An axis of equal steps. unit: as metrics have it. whole: whole labels only."""
     if not high > low:
         high = low + 1.0
     factor, after = _unit_for(high, unit)
@@ -75,7 +72,7 @@ def from_zero(title: str, values: Sequence[float | None], *, unit: str = "", who
 
 
 def around(title: str, values: Sequence[float | None]) -> Axis:
-    """An axis from a little below the smallest value to a little beyond the largest."""
+    """From a little below the smallest value to a little beyond the largest."""
     low, high = range_with_margin(values)
     return linear(title, low, high) if high > low else linear(title, low - 0.5, high + 0.5)
 
@@ -87,13 +84,13 @@ def of_shares(title: str) -> Axis:
 
 
 def of_hours(title: str) -> Axis:
-    """The hours of a day, with room for a bar at each."""
+    """The hours of a day."""
     ticks = tuple((float(hour), str(hour)) for hour in (0, 6, 12, 18, 23))
     return Axis(title=title, low=-0.6, high=23.6, ticks=ticks, show=lambda hour: f"{hour:.0f}", lines=False)
 
 
 def of_names(title: str, names: Sequence[str], *, upright: bool = False) -> Axis:
-    """Names at 0, 1, 2, ...; if there is no room, every second, third, ... upright: names are stacked."""
+    """Names at 0, 1, 2, ..., as many as fit. upright: stacked."""
     needed = sum(FONT if upright else text_width(name) + _APART for name in names)
     ticks = tuple((float(at), names[at]) for at in range(0, len(names), max(1, math.ceil(needed / _ROOM))))
     return Axis(
@@ -107,7 +104,7 @@ def of_names(title: str, names: Sequence[str], *, upright: bool = False) -> Axis
 
 
 def of_extents(title: str, low: float, high: float, reference: float, *, spatial: bool) -> Axis:
-    """Lengths in meters or durations in seconds, logarithmic, labeled outwards from a reference."""
+    """Lengths or durations, logarithmic, labeled outwards from a reference."""
     words = show_m if spatial else show_s
     apart = math.log10(high / low) / 5.5
     ticks = [reference] if low <= reference <= high else []
@@ -121,7 +118,7 @@ def of_extents(title: str, low: float, high: float, reference: float, *, spatial
 
 
 def range_with_margin(*values: Sequence[float | None]) -> tuple[float, float]:
-    """From a little below the smallest of all values to a little beyond the largest."""
+    """From a little below the smallest to a little beyond the largest."""
     numbers = [value for series in values for value in series if value is not None] or [0.0]
     room = 0.05 * (max(numbers) - min(numbers))
     return min(numbers) - room, max(numbers) + room
@@ -130,7 +127,7 @@ def range_with_margin(*values: Sequence[float | None]) -> tuple[float, float]:
 def of_a_map(
     x_title: str, y_title: str, x: tuple[float, float], y: tuple[float, float]
 ) -> tuple[Axis, Axis, float]:
-    """East and north to one scale, and height over width; a strip gets a margin at its sides."""
+    """East and north to one scale, and height over width; a strip gets a margin."""
     across, up = (max(high - low, 0.1) for low, high in (x, y))
     height = min(max(up / across, _FLATTEST), _STEEPEST)
     across, up = max(across, up / height), max(up, across * height)
@@ -142,7 +139,7 @@ def of_a_map(
 
 
 def round_length(at_most_m: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, ... meters that is not longer."""
+    """The largest of 1, 2, 5, 10, ... meters that is not longer."""
     if not at_most_m >= 1:
         return 1.0
     power = 10.0 ** math.floor(math.log10(at_most_m))
@@ -150,7 +147,7 @@ def round_length(at_most_m: float) -> float:
 
 
 def _round_step(least: float, at_least: float) -> float:
-    """The smallest of 1, 2, 5, 10, ... times a power of ten that is not smaller."""
+    """1, 2, 5, 10, ... times a power of ten."""
     least = max(least, at_least)
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
@@ -162,7 +159,7 @@ def _multiples(low: float, high: float, step: float) -> list[float]:
 
 
 def _unit_for(high: float, unit: str) -> tuple[float, str]:
-    """The unit of labels: its size in the unit of the values, and its suffix."""
+    """Its size, and its suffix."""
     if unit == "share":
         return 0.01, " %"
     sizes = METERS if unit == "m" else SECONDS if unit == "s" else {}

@@ -1,4 +1,4 @@
-"""Cumulative distributions: of people by k-gap and other values, of samples by the extents of their boxes."""
+"""Cumulative distributions of people and of samples."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,14 +19,14 @@ _OMISSION_LINES: Final = {
 
 
 def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
-    """CDF of the k-gap, one line per k (Fig. 3)."""
+    """One line per k (Fig. 3)."""
     return cdfs([(f"k = {gap.k}", gap.curve) for gap in gaps], "k-gap", "share of people", unit_range=True)
 
 
 def cdfs(
     curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False
 ) -> Drawing:
-    """Cumulative distributions over people on a linear axis from 0. unit_range: the axis ends at 1."""
+    """Over people, from 0. unit_range: the axis ends at 1."""
     end = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
     return Drawing(
         x=axes.linear(x_title, 0.0, min(end, 1.0) if unit_range else end),
@@ -41,10 +41,7 @@ def cdfs(
 
 
 def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
-    """CDF of dx + dy, or of the durations, over raw and published samples (Gramaglia and Fiore 2015, Fig.
-
-    7).
-    """
+    """Extents or durations over raw and published samples (Gramaglia, Fiore 2015, Fig. 7)."""
     grid = accuracy.raw.grid
     curves = [
         ("the box of each raw sample", curve_of_extents(accuracy.raw, spatial=spatial)),
@@ -68,7 +65,7 @@ def extents(accuracy: Accuracy, *, spatial: bool) -> Drawing:
 
 
 def omission(frontier: OmissionFrontier) -> Drawing:
-    """Extents relative to full coverage, by the share of missing samples."""
+    """Extents relative to full coverage, by missing samples."""
     whole = frontier.rows[0]
     missing = [row.samples_missing for row in frontier.rows]
     lines = [

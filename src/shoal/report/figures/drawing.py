@@ -1,4 +1,4 @@
-"""A figure in plain values: two axes and layers. ``svg`` draws it.
+"""A figure in plain values: two axes and layers.
 
 Colors are numbers of the palette of Okabe and Ito, which suits all kinds of color vision. Lines differ in
 dashes as well, and marks in shape.
@@ -18,9 +18,9 @@ SYMBOLS: Final = ("circle", "diamond", "square", "plus", "triangle", "cross", "s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Line:
-    """Joined points, with color and dashes by number.
+    """Joined points, color and dashes by number.
 
-    steps: across first, then up. marked: a mark at each point. margins: reach of an interval on both sides.
+    steps: across first, then up. marked: a mark at each point. margins: an interval on both sides.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Marks:
-    """A mark at each point. words: a tooltip for each. ranges: start and end of an interval along x."""
+    """Points. words: tooltips. ranges: intervals along x."""
 
     name: str
     x: Values
@@ -48,7 +48,7 @@ class Marks:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars:
-    """A bar from zero at each x; none if the height is None."""
+    """Bars from zero; none for None."""
 
     name: str
     x: Sequence[float]
@@ -59,7 +59,7 @@ class Bars:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Areas:
-    """Closed outlines, None between them. filled: with a shade of their color."""
+    """Closed outlines, None between them."""
 
     name: str
     x: Values
@@ -71,11 +71,10 @@ class Areas:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
-    """A raster of shades over a rectangle; south first, west first; None = blank.
+    """A raster of shades; south first, west first; None = blank.
 
-    shades: 0 the palest, ``MOST_SHADES`` the darkest. palette: "blues" or "reds". words: a tooltip for each
-    cell. scale: the shades in the key from left to right, with labels at (edges between them, counted from
-    0).
+    shades: 0 the palest, ``MOST_SHADES`` the darkest. palette: "blues" or "reds". words: tooltips. scale:
+    the shades in the key, with labels at (edges between them, counted from 0).
     """
 
     x: tuple[float, float]
@@ -99,10 +98,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pictures:
-    """Pictures over parallelograms. addresses: data in the page.
-
-    frames: [n, 6] corner (x, y) and both sides.
-    """
+    """Pictures over parallelograms: [n, 6] corner (x, y) and both sides. addresses: data in the page."""
 
     addresses: Sequence[str]
     frames: Sequence[tuple[float, float, float, float, float, float]]
@@ -124,9 +120,9 @@ MOST_SHADES: Final = 8
 class Drawing:
     """Layers between two axes, the first at the bottom.
 
-    height: of the plot area, over its width. legend: whether layers are named. at: a vertical line. in_km: a
-    map, with a scale bar. numbers: the table below: "" = none, "each" = a row per x, "levels" = where each
-    line first reaches some heights. credit: the source of the names of places.
+    height: of the plot area, over its width. at: a vertical line. in_km: a map, with a scale bar. numbers:
+    the table below: "" = none, "each" = a row per x, "levels" = where each line first reaches some heights.
+    credit: the source of names.
     """
 
     x: Axis

@@ -1,4 +1,4 @@
-"""Maps: the density of a release, losses by place, and boxes as rectangles."""
+"""Maps."""
 
 import math
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ def release_map(
     tiles: Placed = NO_TILES,
     streets: Floats | None = None,
 ) -> Drawing:
-    """Boxes or points per square kilometer in shades, with rectangles of some boxes and names of towns.
+    """Boxes or points per square kilometer, with some boxes and towns.
 
-    of: the name of the payload. tiles, streets: the publisher's ground; streets are [n, 4] lines in meters.
+    of: the payload. tiles, streets: the publisher's ground; streets are [n, 4] lines in meters.
     """
     plane = "km (projected)" if projected else "km (local)"
     west_m, south_m, east_m, north_m = density.window.bounds_m(grid.cell_m)
@@ -73,7 +73,7 @@ def _pictures(placed: Placed) -> Pictures:
 
 
 def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float], of: str) -> Cells:
-    """Shades of half a power of ten, four powers at most; the palest also holds everything less."""
+    """Shades of half a power of ten, four powers at most; the palest holds everything less."""
     seen = per_km2[per_km2 > 0]
     top = math.floor(2 * math.log10(seen.max())) + 1 if len(seen) else 0
     low = math.floor(2 * math.log10(seen.min())) if len(seen) else 0
@@ -101,7 +101,7 @@ def _power(of_ten: int) -> str:
 
 
 def _spaced_apart(towns: Sequence[Town], least_m: float) -> list[Town]:
-    """Some towns, the largest first, at clearly different heights, so that names do not collide."""
+    """The largest first, at different heights, so that names do not collide."""
     chosen: list[Town] = []
     for town in towns:
         if len(chosen) < _MOST_NAMES and all(abs(town.y_m - other.y_m) >= least_m for other in chosen):
@@ -110,7 +110,7 @@ def _spaced_apart(towns: Sequence[Town], least_m: float) -> list[Town]:
 
 
 def vanished_by_place(vanished: Vanished) -> Drawing:
-    """The share of raw samples lost in each zone, in steps of 5 %; blank below ten people."""
+    """The share lost in each zone, in steps of 5 %; blank below ten people."""
     zones = vanished.zones
     x, y = ((float(edges[0]) / 1000, float(edges[-1]) / 1000) for edges in (zones.x_m, zones.y_m))
     shares = publishable_shares(vanished.by_zone).reshape(len(zones.y_m) - 1, len(zones.x_m) - 1).tolist()

@@ -1,7 +1,4 @@
-"""The figures of a record: a table of names and functions; templates place them by name.
-
-To add a figure: a function and a row here, and a line in the template that places it.
-"""
+"""The figures of a record, by name; templates place them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ _LOW: Final = 0.45  # the height of a drawing beside a table, to its width
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FigureInputs:
-    """The data for the figures of a record.
+    """The data for figures.
 
     vanished: None if unknown. example: None on a public page. omission: None unless samples were omitted.
     """
@@ -94,7 +91,7 @@ def _vanished_by_place(inputs: FigureInputs) -> Drawing | None:
 
 
 def _vanished_by_hour(inputs: FigureInputs) -> Drawing | None:
-    """Bars in steps of 5 %; none below ten people."""
+    """In steps of 5 %; none below ten people."""
     if inputs.vanished is None:
         return None
     shares = [
@@ -128,7 +125,7 @@ _ROW: Final = 0.06  # how high the row of a member is, to the width of the drawi
 
 
 def example_in_space(example: Example, grid: Grid) -> Drawing:
-    """The raw cells of the members and the published boxes."""
+    """The members' raw cells and the boxes."""
     km = grid.cell_m / 1000
     x, y = rectangles(example.boxes.edges_km(grid))
     published = Areas(name="published", x=x, y=y, number=GRAY)
@@ -152,7 +149,7 @@ def example_in_space(example: Example, grid: Grid) -> Drawing:
 
 
 def example_in_time(example: Example, grid: Grid) -> Drawing:
-    """A row per member with the times of raw samples, and the published intervals, in hours."""
+    """A row per member: times of samples, and intervals, in hours."""
     start = min([int(t[0]) for t, _, _ in example.members] + example.boxes.t_start.tolist()[:1])
     hours = grid.slot_s / 3600
     top = len(example.members)

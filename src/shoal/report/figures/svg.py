@@ -1,7 +1,7 @@
-"""A figure as SVG with its legend, and its values as a table, readable without sight or a pointer.
+"""A figure as SVG with its legend, and its values as a table.
 
-No script and no inline style: classes name the marks, and the page's style colors them for light, dark and
-paper. A letter of a path and its numbers are separated, so that no coordinate reads as a name.
+No script and no inline style: the page's style colors the marks for light, dark and paper. A path's letters
+and numbers are separated, so that no coordinate reads as a name.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -59,7 +59,7 @@ _OUTLINES: Final = dict(
 
 
 class _Frame(NamedTuple):
-    """The plot area: its corner, its size, both axes. one_in: one of this many marks is drawn."""
+    """Corner, size, axes. one_in: one of this many marks is drawn."""
 
     x_left: float
     top: float
@@ -70,16 +70,14 @@ class _Frame(NamedTuple):
     one_in: int = 1
 
     def across(self, value: float) -> float:
-        """The distance of a value to the right of the corner."""
         return self.x.share(value) * self.width
 
     def down(self, value: float) -> float:
-        """The distance of a value below the corner."""
         return (1 - self.y.share(value)) * self.height
 
 
 def draw_svg(drawing: Drawing, label: str) -> Markup:
-    """The figure of a page: legend, SVG, and a table of values if it has lines or bars."""
+    """Legend, SVG, and a table of values."""
     frame = _frame(drawing)
     height = frame.top + frame.height + _BELOW
     # only what lies over a raster may reach beyond it; elsewhere a mark on an axis is shown whole
@@ -227,7 +225,7 @@ def _marks(marks: Marks, frame: _Frame) -> str:
 
 
 def _distinct(points: Iterable[tuple[float, float] | None]) -> list[tuple[float, float]]:
-    """Points that differ by half a unit."""
+    """By half a unit."""
     defined = (point for point in points if point is not None)
     return list(dict.fromkeys((round(2 * x) / 2, round(2 * y) / 2) for x, y in defined))
 
@@ -268,10 +266,7 @@ def _outline(areas: Areas) -> str:
 
 
 def _cells(cells: Cells, frame: _Frame) -> str:
-    """In units of cells, north first.
-
-    Without tooltips, neighbors of one shade are one line along their row.
-    """
+    """North first. Without tooltips, neighbors of one shade are one line."""
     rows = list(reversed(cells.shades))
     x_left, x_right = (frame.across(edge) for edge in cells.x)
     low, high = (frame.down(edge) for edge in cells.y)
@@ -300,7 +295,7 @@ def _cells(cells: Cells, frame: _Frame) -> str:
 
 
 def _runs(line: Sequence[int | None]) -> Iterable[tuple[int, int, int]]:
-    """(start, end, shade) of neighbors with one shade."""
+    """(start, end, shade)."""
     start = 0
     for end in range(1, len(line) + 1):
         if end == len(line) or line[end] != line[start]:
@@ -338,10 +333,7 @@ def _pictures(pictures: Pictures, frame: _Frame) -> str:
 def picture(
     address: str, at: tuple[float, float], right: tuple[float, float], down: tuple[float, float]
 ) -> str:
-    """A picture over the parallelogram at a corner.
-
-    Slightly larger, so that no gap shows between neighbors.
-    """
+    """A picture over a parallelogram, slightly larger so that no gap shows."""
     numbers = " ".join(f"{value:.5g}" for value in (*right, *down, *at))
     return (
         f'<image width="1.004" height="1.004" preserveAspectRatio="none" transform="matrix({numbers})" '
@@ -437,7 +429,7 @@ _NOTHING: Final = "\N{EN DASH}"
 
 
 def table(drawing: Drawing, label: str) -> str:
-    """The values of lines and bars as HTML; empty if the figure asks for none."""
+    """Values of lines and bars as HTML, if asked for."""
     if not drawing.numbers:
         return ""
     series = [
@@ -485,7 +477,7 @@ def _rows_by_x(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
 
 
 def _levels(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
-    """A row for some heights: the first x at which each line is as high."""
+    """The first x at which each line is as high."""
     rows = []
     for level in _LEVELS:
         reached = [

@@ -1,1 +1,1 @@
-"""One file per page: results in, the text of one self-contained HTML file out."""
+"""One file per page, to self-contained HTML."""

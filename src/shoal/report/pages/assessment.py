@@ -1,4 +1,4 @@
-"""The page of an assessment: the k-gap for each k, its parts, its tail, and an explanation."""
+"""The page of an assessment."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from shoal.report.words.numbers import rows_by_reason
 
 
 def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
-    """The page of an assessment; raises MisuseError without a k-gap, or with one of other people."""
+    """The page of an assessment; raises MisuseError without a k-gap of these people."""
     facts, intake = exposure_facts(original, gaps), original.intake
     drawings: dict[str, Drawing] = {}
     if any(gap.curve.value for gap in facts.gaps):

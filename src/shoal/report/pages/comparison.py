@@ -1,4 +1,4 @@
-"""The page of a comparison: recommendation, frontier, equal measured risk, and every figure."""
+"""The page of a comparison."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,8 @@ def comparison_page(
 ) -> str:
     """The page of a comparison.
 
-    document: the comparison as its JSON. metric: of the budget. people: in the releases, and held out as
-    control. maps: of the raw data (`RAW_DATA`) and of some releases, all over one window of the plane `crs`,
-    in cells of `grid`.
+    document: as JSON. metric: of the budget. people: in the releases, and held out. maps: of the raw data
+    (`RAW_DATA`) and of some releases, over one window of the plane `crs`, in cells of `grid`.
     """
     releases = document["releases"]
     drawings = (
@@ -114,7 +113,7 @@ def _metric_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def frontier_figure(points: Sequence[Point], better: Better, y_title: str, unit: str) -> Drawing:
-    """Measured risk with its interval against utility, and the line of releases that no other beats."""
+    """Measured risk with its interval against utility, and the line of the best."""
     best = frontier(points, better)
     layers: list[Layer] = [
         Line(
@@ -181,7 +180,7 @@ def _entries(releases: Sequence[Mapping[str, Any]], knowledge: str, name: str) -
 def _rates_of(
     releases: Sequence[Mapping[str, Any]], knowledge: str, name: str, target: str
 ) -> list[tuple[str, str]]:
-    """(rate, its interval) for each release, a dash if not measured."""
+    """(rate, its interval), a dash if not measured."""
     rates: list[tuple[str, str]] = []
     for result in releases:
         matching = [

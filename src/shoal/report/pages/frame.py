@@ -1,7 +1,6 @@
-"""The frame of every page: a template, its figures as SVG, and a policy that allows no request.
+"""The frame of every page: one HTML file without date, path, seed, raw identifier, pseudonym or script.
 
-A page is one self-contained HTML file without date, path, seed, raw identifier or pseudonym. It has no
-script, and its content security policy allows none.
+Its content security policy allows no request.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ _POLICY: Final = (
 
 
 def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False, **content: Any) -> str:
-    """Fill a template, which places the drawings by name.
+    """Fill a template, which places drawings by name.
 
     public: whether it may lie in a release folder; the check of a folder refuses every other page there.
     """
@@ -34,7 +33,7 @@ def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False
 
 
 def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
-    """The templates of a package: every value is escaped, and a missing one is an error."""
+    """A package's templates: every value is escaped, a missing one is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(

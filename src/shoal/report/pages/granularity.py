@@ -1,4 +1,4 @@
-"""The page on the precision of kte-hide for several tau: the paper's Fig. 6, 8 and 9 for the user's data."""
+"""The precision of kte-hide for several tau: Fig. 6, 8 and 9 for the user's data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _SPREADS = (
 
 
 def granularity_page(study: Mapping[str, Any]) -> str:
-    """The page of a study, given as its JSON."""
+    """The page of a study (JSON)."""
     settings = study["settings"]
     drawings = {
         "space": _against_tau(settings, "space_m", "dx + dy", "m"),
@@ -32,7 +32,7 @@ def granularity_page(study: Mapping[str, Any]) -> str:
 
 
 def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: str) -> Drawing:
-    """Mean, median and quartiles over the raw samples for each tau (Fig. 6)."""
+    """Mean, median and quartiles (Fig. 6)."""
     lines = [
         Line(
             name=words,
@@ -47,14 +47,14 @@ def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, u
 
 
 def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
-    """The share of raw samples that is suppressed (Fig. 8)."""
+    """Fig. 8."""
     shares = [setting["suppressed"] for setting in settings]
     lines = [Line(name="suppressed", x=range(len(settings)), y=shares, number=0, marked=True)]
     return _drawing(axes.of_names("tau = epsilon", _taus(settings)), "samples suppressed", "share", lines)
 
 
 def _by_hour(study: Mapping[str, Any], name: str, title: str, unit: str) -> Drawing:
-    """One line for each tau over the hours of the day (Fig. 9)."""
+    """Fig. 9."""
     lines = [
         Line(
             name=show_s(setting["tau_s"]),

@@ -1,7 +1,4 @@
-"""The record of a release, of boxes or of points, public or private.
-
-The templates ``record_boxes`` and ``record_points`` fill the blocks of ``record`` that differ by payload.
-"""
+"""The record of a release, public or private."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +28,7 @@ from shoal.utility.vanished import Vanished
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrivateParts:
-    """Only for the holder of the raw data: one crowd before and after, and notes that may name a file."""
+    """For the holder of the raw data: one crowd before and after, and notes that may name a file."""
 
     example: Example | None
     notes: Sequence[str]
@@ -45,11 +42,10 @@ def record_page(
     private: bool = False,
     ground: MapGround = NO_GROUND,
 ) -> str:
-    """The record of a release as one self-contained HTML file.
+    """The record of a release.
 
-    private: also show one crowd before and after, and the counts of shares, for the holder of the raw data
-    alone. Raises MisuseError when a k-gap is of other people, or the linkage has other losses than the
-    release.
+    private: also one crowd before and after, and the counts of shares, for the holder of the raw data
+    alone.
     """
     facts = evidence.release_facts
     crowds = facts.boxes is not None and facts.boxes.crowds
@@ -81,10 +77,9 @@ def page_of_facts(
     private: PrivateParts | None = None,
     ground: MapGround = NO_GROUND,
 ) -> str:
-    """The record from the facts alone, without the payload of the release.
+    """The record from facts alone.
 
-    evidence: None if no attack was played on a release made block by block. vanished: None if unknown, or
-    without loss.
+    evidence: None if no attack was played in blocks. vanished: None if unknown, or without loss.
     """
     omission = None if evidence is None else evidence.omission
     strongest = None if evidence is None else strongest_publishable(evidence.assessment)

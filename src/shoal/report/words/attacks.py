@@ -1,4 +1,4 @@
-"""The result of an attack in words for readers without the terms of the field."""
+"""The result of an attack in plain words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,7 @@ from shoal.report.words.numbers import percent
 
 @dataclass(frozen=True, kw_only=True)
 class PlainWords:
-    """A sentence on the attacker and their knowledge.
-
-    And the words before and after the figure in the next one.
-    """
+    """A sentence on the attacker. And the words around the figure in the next one."""
 
     somebody: str
     before: str
@@ -21,7 +18,7 @@ class PlainWords:
 
 
 def attack_in_words(name: str, asked: str) -> PlainWords:
-    """The words of a rate from the table of attacks, by its name and its knowledge."""
+    """The words of a rate, by its name and its knowledge."""
     row = ATTACKS[asked.partition(":")[0]]
     before, _, after = row.wins[name].partition("{rate}")
     return PlainWords(
@@ -32,7 +29,7 @@ def attack_in_words(name: str, asked: str) -> PlainWords:
 
 
 def strongest_in_words(entry: Mapping[str, Any] | None, otherwise: str) -> str:
-    """The result of the strongest attack, an entry of ``shoal attack --json``, with its terms in brackets."""
+    """The strongest attack (``shoal attack --json``), with its terms in brackets."""
     if entry is None:
         return f"strongest attack: {otherwise}"
     words = attack_in_words(entry["name"], entry["asked"])

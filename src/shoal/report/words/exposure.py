@@ -1,4 +1,4 @@
-"""The result of an assessment, as sentences and as one JSON document."""
+"""The result of an assessment, in sentences and as JSON."""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ _IN_JSON: Final = {
 
 
 def gaps_in_words(original: Trajectories, gaps: Sequence[KGap]) -> list[str]:
-    """The cost of each k and the traits of the tail, in sentences; raises as ``exposure_facts``."""
+    """The cost of each k and the traits of the tail."""
     return exposure_in_words(exposure_facts(original, gaps))
 
 
 def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, Any]:
-    """The same for JSON: fractions, meters and seconds; null for unknown values.
+    """The same for JSON; null for unknown values.
 
-    ranges: 95 % intervals of the figures of everybody; null if everybody was measured.
+    ranges: 95 % intervals; null if everybody was measured.
     """
     facts = exposure_facts(original, gaps)
     return {
@@ -61,7 +61,7 @@ def gaps_in_numbers(original: Trajectories, gaps: Sequence[KGap]) -> dict[str, A
 
 
 def exposure_in_words(facts: ExposureFacts) -> list[str]:
-    """The cost of each k and the traits of the tail, in sentences that speak of at least ten people."""
+    """The cost of each k and the traits of the tail, of at least ten people."""
     first = facts.gaps[0]
     sentences = [
         *_how_many(first),
@@ -109,7 +109,7 @@ def _hidden_in_words(gap: GapFacts) -> str:
 
 
 def cost_in_words(gap: GapFacts) -> str:
-    """The cost of hiding at one k, in a sentence."""
+    """The cost of hiding at one k."""
     return (
         f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
         f"position and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "

@@ -1,4 +1,4 @@
-"""Numbers as the reports write them: with units and thousands separators."""
+"""Numbers in reports."""
 
 import math
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ _NONE: Final = "\N{EN DASH}"
 
 
 def count(number: float) -> str:
-    """A whole number with thousands separators."""
+    """With thousands separators."""
     return f"{number:,.0f}"
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with one digit; 0 and 100 only when exact."""
+    """One digit; 0 and 100 only when exact."""
     if math.isnan(share):
         return _NONE
     if 0 < share < 0.0005:
@@ -26,12 +26,12 @@ def percent(share: float) -> str:
 
 
 def meters(value: float) -> str:
-    """A measured length to three digits."""
+    """A length to three digits."""
     return _NONE if math.isnan(value) else show_m(float(f"{value:.3g}"))
 
 
 def seconds(value: float) -> str:
-    """A measured duration to three digits, in the largest unit that gives at least 2 or a whole number."""
+    """A duration to three digits, in the largest unit that gives at least 2 or a whole number."""
     if math.isnan(value):
         return _NONE
     fitting = [
@@ -44,12 +44,12 @@ def seconds(value: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """A plain number to three digits; a dash for None and nan."""
+    """Three digits; a dash for None and nan."""
     return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
 
 
 def show(value: float | None, unit: str) -> str:
-    """A value of a metric with its unit; a dash if unknown."""
+    """A value with its unit; a dash if unknown."""
     as_float = math.nan if value is None else value
     if unit in {"share", "m", "s"}:
         return {"share": percent, "m": meters, "s": seconds}[unit](as_float)
@@ -57,11 +57,11 @@ def show(value: float | None, unit: str) -> str:
 
 
 def exact(value: float) -> str:
-    """A number for programs: a count in full, else four digits, as a median may be one person's value."""
+    """For programs: counts in full, else four digits, as a median may be one person's value."""
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def rows_by_reason(reasons: Mapping[str, int], rows_read: int) -> list[tuple[str, int, float]]:
-    """(reason, rows, share of the rows read), most rows first."""
+    """(reason, rows, share), most rows first."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     return [(reason, rows, rows / rows_read if rows_read else math.nan) for reason, rows in ordered]

@@ -1,4 +1,4 @@
-"""The settings of a release as reports list them, and its techniques in the terms of ISO/IEC 20889:2018."""
+"""The settings of a release, and its techniques in terms of ISO/IEC 20889:2018."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,10 +28,9 @@ class Setting:
 
 
 def settings_of(release: Release) -> list[Setting]:
-    """The parameters of the method and the settings of the reading that shaped the release.
+    """Parameters, and settings of the reading that shaped the release.
 
-    A parameter with the name of a setting of the reading appears under its path in the manifest. Raises
-    MisuseError for an undeclared method or parameter.
+    A parameter with the name of a setting appears under its path in the manifest.
     """
     read = _settings_of_reading(release)
     reading_names = {setting.name for setting in read}
@@ -49,7 +48,7 @@ def settings_of(release: Release) -> list[Setting]:
 
 
 def method_name(method: str) -> str:
-    """The method's title; raises MisuseError for an unknown method."""
+    """The method's title."""
     return method_named(method).about.title
 
 
@@ -115,7 +114,7 @@ _VALUES: Final = Technique("suppression techniques", "local suppression", "singl
 
 
 def techniques_of(release: Release) -> list[Technique]:
-    """The techniques of this release: rounding if on a grid, suppression if something was suppressed."""
+    """Rounding if on a grid, suppression if something was suppressed."""
     lost = release.losses
     return [
         _PSEUDONYMS,
