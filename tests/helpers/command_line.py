@@ -29,7 +29,11 @@ class Shoal:
         shown = self._capsys.readouterr()
         assert isinstance(left.value.code, int)
         assert "Traceback" not in shown.err
-        name = PLAN if "--plan" in words else _document_of([str(word) for word in words])
+        name = (
+            PLAN
+            if words[0] == "anonymize" and "--plan" in words
+            else _document_of([str(word) for word in words])
+        )
         if "--json" in words and name in documents() and left.value.code != BAD:
             TypeAdapter(documents()[name]).validate_json(shown.out)
         return Outcome(left.value.code, shown.out, shown.err)

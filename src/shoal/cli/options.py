@@ -275,7 +275,14 @@ def street_options(command: Command) -> Command:
 
 def input_options(command: Command) -> Command:
     """Add the reading's options."""
-    for option in reversed((*_INPUT_OPTIONS, *_GRID_OPTIONS)):
+    for option in reversed(_GRID_OPTIONS):
+        command = option(command)
+    return column_options(command)
+
+
+def column_options(command: Command) -> Command:
+    """Add the reading's options without those of the grid."""
+    for option in reversed(_INPUT_OPTIONS):
         command = option(command)
     return command
 

@@ -1,11 +1,396 @@
 """The command ``shoal tabulate``."""
 
+from dataclasses import asdict, dataclass, fields
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
 import click
 
-from shoal.cli.sections import Command
+from shoal.cli.options import (
+    DURATION,
+    LENGTH,
+    PATH,
+    UNITS,
+    OutputOptions,
+    column_options,
+    config_option,
+    input_argument,
+    output_options,
+    take_reading,
+)
+from shoal.cli.sections import Command, Option
+from shoal.cli.terminal import Bars, print_result
+
+if TYPE_CHECKING:
+    from shoal_tables.making.rules import Rules
+    from shoal_tables.making.zones import ZoneSet
+
+_KINDS: Final = ("presence", "flows", "dwell", "homes")
+_zone: Final = partial(click.option, cls=Option, section="Zones")
+_when: Final = partial(click.option, cls=Option, section="Days and hours")
+_what: Final = partial(click.option, cls=Option, section="Trips and stays")
+_promise: Final = partial(click.option, cls=Option, section="The promise")
 
 
-@click.command(cls=Command)
-def tabulate() -> int:
-    """Publish counts of people or of trips, with a promise that a stranger can check."""
-    raise click.ClickException("tables cannot be made yet")
+class Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers with commas between them."""
+
+    name = "numbers"
+
+    def __init__(self, example: str) -> None:
+        self._example = example
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """As many numbers as the example has; a usage error for other text."""
+        try:
+            numbers = tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            numbers = ()
+        if len(numbers) != self._example.count(",") + 1:
+            self.fail(f"'{value}' is not understood; write for example {self._example}", param, ctx)
+        return numbers
+
+
+class Period(click.ParamType[tuple[date, date]]):
+    """The first and the last day."""
+
+    name = "period"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[date, date]:
+        """Both days; a usage error for other text."""
+        try:
+            first, last = (date.fromisoformat(part.strip()) for part in str(value).split(","))
+        except ValueError:
+            self.fail(
+                f"'{value}' is not understood; write the first and the last day: 2024-01-01,2024-01-14",
+                param,
+                ctx,
+            )
+        return first, last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """The options of the command that are not about reading."""
+
+    kind: Any
+    grid: float | None
+    h3: int | None
+    zones: Path | None
+    zone_name: str | None
+    area: tuple[float, ...] | None
+    plane: str | None
+    period: tuple[date, date]
+    days: str
+    calendar: Path | None
+    slot: float | None
+    hours: str | None
+    trips: str
+    stay_radius: float
+    least_stay: float
+    longest_gap: float
+    unit: Any
+    epsilon: float | None
+    delta: float
+    bound: float | None
+    ledger: Path | None
+    people: str | None
+    budget: float | None
+    research_seed: int | None
+    planned: bool
+    output: Path | None
+    secret: Path | None
+    engine: str | None
+
+    def zone_set(self, cells: str | None) -> "ZoneSet":
+        """The zones of --grid, --h3, --zones or --cells."""
+        from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
+
+        chosen = [name for name in ("grid", "h3", "zones") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} both make zones; give one of them")
+        if self.zones is not None:
+            return polygon_zones(self.zones, self.zone_name)
+        if not chosen:
+            if cells is None:
+                raise click.UsageError(
+                    "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
+                    "records "
+                    "that name a cell"
+                )
+            return cell_zones(Path(cells))
+        if self.area is None:
+            raise click.UsageError(
+                f"--{chosen[0]} needs --area W,S,E,N: zones are public, so the data must not decide where "
+                "they end"
+            )
+        west, south, east, north = self.area
+        if self.grid is not None:
+            return grid_zones(self.grid, (west, south, east, north), self.plane)
+        return h3_zones(int(self.h3 or 0), (west, south, east, north))
+
+    def rules(self, cells: str | None, time_zone: str | None) -> "Rules":
+        """What is counted."""
+        from shoal_tables.definition.manifest import Trips
+        from shoal_tables.making.rules import (
+            BY_ZONES,
+            WHOLE_DAY,
+            Rules,
+            each_day,
+            hours_of,
+            read_calendar,
+            slots_of,
+            typical_days,
+        )
+
+        if self.calendar is not None and self.days == "each":
+            raise click.UsageError(
+                "--calendar says kinds of days, and --days each has none; give one of them"
+            )
+        if self.slot is not None and self.hours is not None:
+            raise click.UsageError("--slot and --hours both divide the day; give one of them")
+        hours = WHOLE_DAY
+        if self.hours is not None:
+            hours = hours_of(self.hours)
+        elif self.slot is not None or self.kind == "presence":
+            hours = slots_of(self.slot or 3600.0)
+        calendar = None if self.calendar is None else read_calendar(self.calendar)
+        stays = Trips(definition="stays", radius_m=int(self.stay_radius), least_s=int(self.least_stay))
+        return Rules(
+            table=self.kind,
+            zones=self.zone_set(cells),
+            day_of=each_day(*self.period) if self.days == "each" else typical_days(*self.period, calendar),
+            hours=hours,
+            trips=stays if self.trips == "stays" else BY_ZONES,
+            longest_gap_s=int(self.longest_gap),
+            unit=self.unit,
+            time_zone=time_zone or "UTC",
+        )
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal tabulate calls.parquet --kind flows --grid 2km --area=-5.2,6.8,-4.8,7.2 "
+            "--period 2024-01-01,2024-01-14 --epsilon 1 --output flows --secret counts.parquet",
+            "trips of a typical day between squares of 2 km",
+        ),
+        (
+            "shoal tabulate calls.parquet --kind flows --grid 2km --area=-5.2,6.8,-4.8,7.2 "
+            "--period 2024-01-01,2024-01-14 --plan",
+            "how large the error will be, before anything is read or spent",
+        ),
+    ),
+    epilog=UNITS,
+)
+@input_argument
+@click.option(
+    "--kind",
+    type=click.Choice(_KINDS),
+    required=True,
+    help="presence: people by zone and hour; flows: trips between zones; dwell: people by length of their "
+    "longest visit; homes: people by zone of home.",
+)
+@click.option("--output", type=PATH, metavar="DIR", help="The folder to publish.")
+@click.option(
+    "--secret", type=PATH, metavar="FILE", help="The counts before noise, as secret as INPUT; outside DIR."
+)
+@click.option(
+    "--plan", "planned", is_flag=True, help="Print the expected error; read, write and spend nothing."
+)
+@_zone("--grid", type=LENGTH, metavar="LENGTH", help="Squares with this side, in --area.")
+@_zone("--h3", type=click.IntRange(0, 15), metavar="N", help="H3 cells of this resolution, in --area.")
+@_zone("--zones", type=PATH, metavar="FILE", help="Polygons: GeoJSON, GeoPackage, Shapefile, FlatGeobuf.")
+@_zone("--zone-name", metavar="COLUMN", help="Column of --zones with names. [default: recognized]")
+@_zone("--area", type=Numbers("2.2,48.8,2.5,49"), metavar="W,S,E,N", help="Where zones lie, in degrees.")
+@_zone(
+    "--plane",
+    metavar="CRS",
+    help="The plane of squares, e.g. EPSG:3035; 'local' for positions and an --area in plain meters. "
+    "[default: equal-area, around --area]",
+)
+@_when(
+    "--period", type=Period(), required=True, metavar="FIRST,LAST", help="Days, e.g. 2024-01-01,2024-01-14."
+)
+@_when(
+    "--days",
+    type=click.Choice(("typical", "each")),
+    default="typical",
+    help="typical: the mean over workdays, Saturdays, Sundays; each: every day by itself, with more noise.",
+)
+@_when("--calendar", type=PATH, metavar="FILE", help="Kinds of dates: CSV with date,kind, e.g. holiday.")
+@_when(
+    "--slot", type=DURATION, metavar="DURATION", help="Equal slots of a day. [default: presence 1h, else 24h]"
+)
+@_when("--hours", metavar="LIST", help="Hours of the day, e.g. 6-10,10-16,16-20.")
+@_what(
+    "--trips",
+    type=click.Choice(("zones", "stays")),
+    default="zones",
+    help="zones: from a sample's zone to the next sample's (call records); stays: from stay to stay (GPS).",
+)
+@_what("--stay-radius", type=LENGTH, default="200m", metavar="LENGTH", help="How far a stay reaches.")
+@_what(
+    "--least-stay", type=DURATION, default="15min", metavar="DURATION", help="How long a stay lasts at least."
+)
+@_what(
+    "--longest-gap",
+    type=DURATION,
+    default="4h",
+    metavar="DURATION",
+    help="No trip and no stay goes over a longer time without samples.",
+)
+@_promise(
+    "--epsilon", type=float, metavar="E", help="How much the table may tell about one unit; 1 is usual."
+)
+@_promise("--delta", type=float, default=1e-8, metavar="D", help="The chance that the promise fails.")
+@_promise(
+    "--unit",
+    type=click.Choice(("person", "person-day")),
+    default="person",
+    help="Who is protected: a person over the whole period, or each local day of a person by itself.",
+)
+@_promise(
+    "--bound",
+    type=float,
+    metavar="B",
+    help="The longest contribution of a unit, in L2, in people or trips a day; never read off the data. "
+    "[default: from the table of bounds]",
+)
+@_promise("--ledger", type=PATH, metavar="FILE", help="Counts what all tables of these people cost (SQLite).")
+@_promise("--people", metavar="NAME", help="Names the people of the ledger, e.g. 'subscribers 2024'.")
+@_promise("--budget", type=float, metavar="E", help="Epsilon for all tables together; for a new ledger.")
+@_promise(
+    "--research-seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="Draw the same noise again; marks the table as not for publication.",
+)
+@click.option(
+    "--engine", metavar="NAME", help="Workers: local, local:N, dask, spark, threads. [default: threads]"
+)
+@column_options
+@config_option
+@output_options
+def tabulate(source: str, **options: Any) -> int:
+    """Publish counts of people or trips, with a promise that a stranger can check.
+
+    The table is differentially private for all that one person contributes; with INPUT it can be checked.
+    """
+    chosen = Choices(**{field.name: options.pop(field.name) for field in fields(Choices)})
+    output = OutputOptions.take(options)
+    rules = chosen.rules(options.get("cells"), options.get("time_zone"))
+    if chosen.planned:
+        return _plan(rules, chosen, output)
+    return _make(source, rules, chosen, take_reading(options), output)
+
+
+def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
+    from shoal_tables.making.planning import EPSILONS, error_in_words, expected_error
+    from shoal_tables.making.tabulate import Calibration, Privacy
+
+    asked = EPSILONS if chosen.epsilon is None else (chosen.epsilon,)
+    plans = [
+        Calibration(rules=rules, privacy=Privacy(epsilon=epsilon, delta=chosen.delta, bound=chosen.bound))
+        for epsilon in asked
+    ]
+    errors = [expected_error(plan.promise("")) for plan in plans]
+    bound = plans[0].sensitivity / plans[0].granularity
+    lines = [
+        f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
+        f"bound: {bound:g} in L2 for one unit; what it takes away from longer contributions comes on top",
+        *map(error_in_words, errors),
+    ]
+    document = {
+        "folder": None,
+        "table": rules.table,
+        "cells": rules.n_cells,
+        "cells_shown": None,
+        "promises": [asdict(error) for error in errors],
+        "spent": None,
+        "budget": None,
+        "publishable": None,
+    }
+    print_result(shown.as_json, document, lines)
+    return 0
+
+
+def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any], shown: OutputOptions) -> int:
+    from shoal.model.intake import Reading
+    from shoal.runtime.randomness import Randomness
+    from shoal.runtime.run import Run
+    from shoal.scale.engines import engine_of
+    from shoal_tables.making.ledger import Ledger
+    from shoal_tables.making.planning import error_in_words, expected_error
+    from shoal_tables.making.promise import promise_in_words
+    from shoal_tables.making.tabulate import Privacy, tabulate
+
+    if chosen.epsilon is None or chosen.output is None or chosen.secret is None:
+        missing = [name for name in ("epsilon", "output", "secret") if getattr(chosen, name) is None]
+        raise click.UsageError(f"--{missing[0]} is needed (or --plan)")
+    if (chosen.ledger is None) != (chosen.people is None):
+        raise click.UsageError(
+            "--ledger and --people belong together: the ledger counts what one group of people spends"
+        )
+    if chosen.budget is not None and chosen.ledger is None:
+        raise click.UsageError("--budget is the budget of a --ledger; name its file")
+    seed, ledger = chosen.research_seed, None
+    if chosen.ledger is not None:
+        ledger = Ledger(chosen.ledger, chosen.people or "", chosen.budget)
+    privacy = Privacy(
+        epsilon=chosen.epsilon,
+        delta=chosen.delta,
+        bound=chosen.bound,
+        ledger=ledger,
+        rng=None if seed is None else Randomness.for_research(seed),
+    )
+    with Bars(quiet=shown.quiet) as bars:
+        made = tabulate(
+            source,
+            rules,
+            privacy,
+            chosen.output,
+            secret=chosen.secret,
+            reading=Reading(**reading),
+            run=Run(progress=bars),
+            engine=None if chosen.engine is None else engine_of(chosen.engine),
+        )
+        for note in made.notes:
+            bars.say(f"note: {note}")
+        if ledger is None:
+            bars.say("note: no --ledger, so nothing counts what further tables of these people cost")
+    promise = made.manifest.promise
+    error = expected_error(promise)
+    balance = None if ledger is None else ledger.balance()
+    lines = [
+        f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
+        "enough to show",
+        promise_in_words(promise.epsilon, promise.delta, rules.unit),
+        error_in_words(error),
+        *(
+            []
+            if balance is None
+            else [f"ledger: epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent"]
+        ),
+        f"{chosen.secret}: the counts before noise; keep it as safe as the raw data",
+        *(["not for publication: made with a research seed"] if not made.manifest.publishable else []),
+    ]
+    document = {
+        "folder": str(chosen.output),
+        "table": rules.table,
+        "cells": rules.n_cells,
+        "cells_shown": made.shown_cells,
+        "promises": [asdict(error)],
+        "spent": None if balance is None else balance.spent,
+        "budget": None if balance is None else balance.budget,
+        "publishable": made.manifest.publishable,
+    }
+    print_result(shown.as_json, document, lines)
+    return 0

@@ -175,7 +175,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
             "positions come from the table of cells; leave out --cells, or the columns of positions"
         )
     place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
-    row_by_name, cells = _cells(reading)
+    row_by_name, cells = read_cells(reading)
     extended = _known(cells)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -222,7 +222,8 @@ def _length(meters: float) -> str:
     return f"{rounded / 1000:g} km" if rounded >= 1000 else f"{rounded:g} m"
 
 
-def _cells(reading: Reading) -> tuple[dict[str, int], Places]:
+def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
+    """The row of each cell in the table that ``reading.cells`` names, and the places of all rows."""
     path = Path(str(reading.cells))
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")

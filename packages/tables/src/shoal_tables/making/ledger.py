@@ -1,0 +1,269 @@
+"""The ledger: what tables of the same people cost, and what is left; one SQLite file for one group."""
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from shoal.errors import InputError, MisuseError
+from shoal.version import __version__
+from shoal_tables.definition.manifest import LedgerEntry, Unit
+from shoal_tables.making.promise import DELTA, epsilon_of, guess_of, require_promise
+
+_WAIT_S: Final = 30.0
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS people (
+  only INTEGER PRIMARY KEY CHECK (only = 1), digest TEXT NOT NULL, unit TEXT NOT NULL,
+  budget REAL NOT NULL, delta REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS tables (
+  entry TEXT PRIMARY KEY, spent_at TEXT NOT NULL, kind TEXT NOT NULL, unit TEXT NOT NULL,
+  rho REAL NOT NULL CHECK (rho > 0), epsilon REAL NOT NULL, delta REAL NOT NULL, sigma INTEGER NOT NULL,
+  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL);
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a table costs.
+
+    Parameters
+    ----------
+    kind : str
+        The table.
+    unit : str
+        Whom it protects.
+    rho, epsilon, delta : float
+        Its promise.
+    sigma, sensitivity, granularity : int
+        What the promise follows from.
+    persons_factor : int
+        How many times rho the whole person loses, where the unit is a person's day.
+    """
+
+    kind: str
+    unit: Unit
+    rho: float
+    epsilon: float
+    delta: float
+    sigma: int
+    sensitivity: int
+    granularity: int
+    persons_factor: int
+
+    def rho_for(self, unit: str) -> float:
+        """Rho for this unit: a table that protects persons protects each of their days as well."""
+        return self.rho * (self.persons_factor if (unit, self.unit) == ("person", "person-day") else 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """What a group of people has left: epsilon at the ledger's delta."""
+
+    unit: str
+    budget: float
+    delta: float
+    spent: float
+    tables: int
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A file that counts what tables of the same people cost together.
+
+    Parameters
+    ----------
+    path : Path
+        A SQLite file; it is made with the first table.
+    people : str
+        The publisher's name for the people, such as "subscribers 2024"; only its digest is stored.
+    budget : float or None
+        Epsilon for all tables together; needed for a new file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shoal_tables.making.promise import rho_of
+    >>> cost = Cost(kind="homes", unit="person", rho=rho_of(6000, 1000), epsilon=0.9, delta=1e-8, sigma=6000,
+    ...             sensitivity=1000, granularity=1000, persons_factor=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(Path(folder) / "ledger.sqlite", "subscribers 2024", 1.0)
+    ...     entry = ledger.spend(cost)
+    ...     print(round(ledger.balance().spent, 2))
+    0.89
+    """
+
+    path: Path
+    people: str
+    budget: float | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the name of the people."""
+        return hashlib.sha256(self.people.encode()).hexdigest()
+
+    def require(self, cost: Cost) -> None:
+        """Raise MisuseError when a table would exceed the budget; spends nothing."""
+        if not self.path.exists():
+            self._require_budget()
+            if (total := epsilon_of(cost.rho_for(cost.unit), DELTA)) > (self.budget or 0):
+                raise self._refusal(total, 0.0, self.budget or 0)
+            return
+        with self._open() as connection:
+            self._require_room(connection, cost)
+
+    def spend(self, cost: Cost) -> LedgerEntry:
+        """Write what a table costs, before its noise is drawn; what follows cannot take it back.
+
+        Raises
+        ------
+        MisuseError
+            When it would exceed the budget, or the ledger is of other people.
+        InputError
+            When the file is no ledger.
+        """
+        entry = secrets.token_hex(16)
+        with self._open(cost.unit) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            self._require_room(connection, cost)
+            moment = datetime.now(UTC).isoformat(timespec="seconds")
+            connection.execute(
+                "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (entry, moment, cost.kind, cost.unit, self._rho(connection, cost), cost.epsilon, cost.delta,
+                 cost.sigma, cost.sensitivity, cost.granularity),
+            )  # fmt: skip
+            connection.execute("COMMIT")
+        return LedgerEntry(people=self.digest, entry=entry)
+
+    def balance(self) -> Balance:
+        """What is spent and left."""
+        with self._open() as connection:
+            _, unit, budget, delta = _people(connection)
+            rho, tables = _spent(connection)
+        return Balance(
+            unit=unit, budget=budget, delta=delta, spent=epsilon_of(rho, delta) if rho else 0.0, tables=tables
+        )
+
+    def _require_room(self, connection: sqlite3.Connection, cost: Cost) -> None:
+        digest, _, budget, delta = _people(connection)
+        if digest != self.digest:
+            raise MisuseError(
+                f"{self.path} is the ledger of other people than the --people that were named; use their "
+                "own ledger"
+            )
+        if self.budget is not None and self.budget != budget:
+            raise MisuseError(f"{self.path} has the budget {budget:g}; leave out --budget, or give the same")
+        spent, _ = _spent(connection)
+        total = epsilon_of(spent + self._rho(connection, cost), delta)
+        if total > budget:
+            raise self._refusal(total, epsilon_of(spent, delta) if spent else 0.0, budget)
+
+    def _rho(self, connection: sqlite3.Connection, cost: Cost) -> float:
+        return cost.rho_for(_people(connection)[1])
+
+    def _refusal(self, total: float, spent: float, budget: float) -> MisuseError:
+        return MisuseError(
+            f"this table would bring these people to epsilon {total:.3g}, and their budget is {budget:.3g}: "
+            f"{spent:.3g} is spent. Choose a smaller --epsilon, or publish no further table of them"
+        )
+
+    def _require_budget(self) -> None:
+        if self.budget is None:
+            raise MisuseError(
+                f"{self.path} is a new ledger; say with --budget how much epsilon all tables may cost"
+            )
+        require_promise(self.budget, DELTA)
+
+    @contextmanager
+    def _open(self, unit: Unit | None = None) -> Iterator[sqlite3.Connection]:
+        """A connection; with a unit, a new file gets its people."""
+        fresh = not self.path.exists()
+        if fresh:
+            if unit is None:
+                raise InputError(f"there is no ledger {self.path}; check the path")
+            self._require_budget()
+            if not self.path.parent.is_dir():
+                raise InputError(f"there is no folder {self.path.parent} for the ledger; make it first")
+        try:
+            connection = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)
+            try:
+                connection.execute("PRAGMA synchronous = FULL")
+                if unit is not None:
+                    self._create(connection, unit)
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{self.path} is no ledger that can be used: {error}") from error
+
+    def _create(self, connection: sqlite3.Connection, unit: Unit) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA.split(";")[:-1]:
+            connection.execute(statement)
+        if self.budget is not None:
+            connection.execute(
+                "INSERT OR IGNORE INTO people VALUES (1, ?, ?, ?, ?)", (self.digest, unit, self.budget, DELTA)
+            )
+        connection.execute("COMMIT")
+
+
+def _people(connection: sqlite3.Connection) -> tuple[str, str, float, float]:
+    row: tuple[str, str, float, float] | None = connection.execute(
+        "SELECT digest, unit, budget, delta FROM people"
+    ).fetchone()
+    if row is None:
+        raise InputError("the ledger names no people; it was not completed, so remove it and give --budget")
+    return row
+
+
+def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
+    rho, tables = connection.execute("SELECT coalesce(sum(rho), 0), count(*) FROM tables").fetchone()
+    return float(rho), int(tables)
+
+
+def registry_rows(path: Path) -> list[dict[str, Any]]:
+    """Each table in a ledger as a row of the registry of deployments of differential privacy.
+
+    Parameters
+    ----------
+    path : Path
+        A ledger.
+
+    Returns
+    -------
+    list of dict
+        With the registry's names: ``name``, ``dp_flavor``, ``privacy_loss``, ``privacy_unit``, ``mechanism``
+        and so on; fields about the organization are for the publisher to fill in.
+
+    Raises
+    ------
+    InputError
+        When the file is no ledger.
+    """
+    ledger = Ledger(path, "")
+    with ledger._open() as connection:
+        rows = connection.execute(
+            "SELECT entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity "
+            "FROM tables "
+            "ORDER BY spent_at, entry"
+        ).fetchall()
+    return [
+        {
+            "name": f"table of {kind}, {entry[:8]}",
+            "deployment_date": spent_at[:10],
+            "dp_flavor": "zero-concentrated differential privacy",
+            "privacy_loss": {"rho": rho, "epsilon": epsilon, "delta": delta},
+            "privacy_unit": "a person" if unit == "person" else "a person's day",
+            "model": "central",
+            "mechanism": f"discrete Gaussian, sigma {sigma} for a sensitivity of {sensitivity} "
+            "(1/{granularity})",
+            "accounting": "sum of rho",
+            "implementation": f"shoal {__version__}, OpenDP",
+            "best_guess_of_membership": round(guess_of(epsilon, delta), 4),
+        }
+        for entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity in rows
+    ]

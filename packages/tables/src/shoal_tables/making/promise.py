@@ -1,0 +1,151 @@
+"""From epsilon to the noise: zero-concentrated differential privacy, intervals, and the promise in words."""
+
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal_tables.definition.manifest import COVERAGE
+
+MOST_EPSILON: Final = 10.0
+MOST_DELTA: Final = 1e-5
+DELTA: Final = 1e-8
+LEAST_GRANULARITY: Final = 1000
+_SUMMED: Final = 100_000
+"""Standard deviations up to which the distribution is summed term by term."""
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """Epsilon of (epsilon, delta)-differential privacy that rho gives.
+
+    Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy", proposition 7.
+
+    Parameters
+    ----------
+    rho : float
+        Of zero-concentrated differential privacy.
+    delta : float
+        Greater than 0.
+
+    Returns
+    -------
+    float
+        The least epsilon over all orders.
+
+    Examples
+    --------
+    >>> round(epsilon_of(1 / 72, 1e-8), 4)
+    0.8937
+    """
+    from scipy.optimize import minimize_scalar
+
+    def at(log_step: float) -> float:
+        step = float(np.exp(log_step))  # the order less 1
+        order = 1 + step
+        return float(
+            order * rho + (-np.log(delta) - np.log(step) - order * (np.log1p(step) - np.log(step))) / step
+            if step < 1
+            else order * rho + (-np.log(delta) - np.log(step) + order * np.log1p(-1 / order)) / step
+        )
+
+    middle = 0.5 * np.log(-np.log(delta) / rho)
+    found = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
+    return max(0.0, float(found.fun))
+
+
+def rho_of(sigma: int, sensitivity: int) -> float:
+    """Zero-concentrated differential privacy of discrete Gaussian noise."""
+    return sensitivity**2 / (2 * sigma**2)
+
+
+def sigma_for(epsilon: float, delta: float, sensitivity: int) -> int:
+    """The least whole standard deviation that keeps epsilon at delta.
+
+    Examples
+    --------
+    >>> sigma_for(1.0, 1e-8, 1000)
+    5391
+    """
+    require_promise(epsilon, delta)
+    low, high = 0, 1
+    while epsilon_of(rho_of(high, sensitivity), delta) > epsilon:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if epsilon_of(rho_of(middle, sensitivity), delta) > epsilon:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def require_promise(epsilon: float, delta: float) -> None:
+    """Raise MisuseError for an epsilon or a delta that promises nothing."""
+    if not 0 < epsilon <= MOST_EPSILON:
+        raise MisuseError(
+            f"--epsilon {epsilon:g} must be greater than 0 and at most {MOST_EPSILON:g}: with more, a "
+            "guess about "
+            "a person is almost always right; 1 is usual"
+        )
+    if not 0 < delta <= MOST_DELTA:
+        raise MisuseError(
+            f"--delta {delta:g} must be greater than 0 and at most {MOST_DELTA:g}: it is a chance that the "
+            "promise "
+            "fails altogether"
+        )
+
+
+def half_width(sigma: int, coverage: float = COVERAGE) -> int:
+    """The least h with P(|noise| <= h) >= coverage.
+
+    Examples
+    --------
+    >>> half_width(1000)
+    1960
+    """
+    from scipy.special import erfinv
+
+    if sigma > _SUMMED:  # a step between two whole numbers is then far below the precision of the sum
+        return int(np.ceil(sigma * np.sqrt(2) * erfinv(coverage) - 0.5))
+    n = np.arange(12 * sigma + 40)
+    mass = np.exp(-0.5 * (n / sigma) ** 2)
+    mass[1:] *= 2
+    return int(np.searchsorted(np.cumsum(mass), coverage * mass.sum()))
+
+
+def granularity_for(common_days: int) -> int:
+    """The least multiple of the common number of days that is at least a thousand.
+
+    Examples
+    --------
+    >>> granularity_for(9)
+    1008
+    """
+    if common_days > 10**9:
+        raise MisuseError(
+            "the numbers of dates of the days have a common multiple above 1e9; choose another --period "
+            "or calendar"
+        )
+    return -(-LEAST_GRANULARITY // common_days) * common_days
+
+
+def guess_of(epsilon: float, delta: float) -> float:
+    """How often, at most, a guess whether a person is in the data is right; by chance it is 0.5.
+
+    Examples
+    --------
+    >>> round(guess_of(1.0, 1e-8), 3)
+    0.731
+    """
+    odds = np.exp(epsilon)
+    return float((odds + delta) / (1 + odds))
+
+
+def promise_in_words(epsilon: float, delta: float, unit: str) -> str:
+    """The promise as a sentence for readers who do not know epsilon."""
+    who = "a person" if unit == "person" else "one day of a person"
+    return (
+        f"With everything known about everybody else, at most {100 * guess_of(epsilon, delta):.1f} % of "
+        "guesses "
+        f"whether {who} is in the data are right; by chance 50 % are."
+    )

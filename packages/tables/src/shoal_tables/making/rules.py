@@ -1,0 +1,296 @@
+"""What a table counts: kind, zones, days, hours, trips, unit; checked before any data is read."""
+
+import csv
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cached_property
+from itertools import pairwise
+from math import lcm
+from pathlib import Path
+from typing import Final, get_args
+
+import numpy as np
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.clocks import Clock
+from shoal.runtime.arrays import Integers
+from shoal.units import DAY_S, HOUR_S
+from shoal_tables.definition.manifest import COLUMNS, STAYS, Kind, Trips, Unit, days_in_order, hour_label
+from shoal_tables.making.zones import ZoneSet
+
+MOST_CELLS: Final = 20_000_000
+MOST_DAYS: Final = 3660
+WHOLE_DAY: Final[tuple[tuple[int, int], ...]] = ((0, 1440),)
+WEEK: Final = ("workday",) * 5 + ("saturday", "sunday")
+BY_ZONES: Final = Trips(definition="zones")
+BY_STAYS: Final = Trips(definition="stays", radius_m=200, least_s=900)
+_DAY_MIN: Final = 24 * 60
+
+Hours = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """Everything that decides what a unit contributes to which cell; README.md, "Meaning".
+
+    Parameters
+    ----------
+    table : str
+        "presence", "flows", "dwell" or "homes".
+    zones : ZoneSet
+        Public zones.
+    day_of : dict of date to str
+        The day of the cells for each date of the period, without gaps: a kind or the date.
+    hours : tuple of (int, int)
+        Begin and end in local minutes since midnight, for presence and flows.
+    trips : Trips
+        What a trip is.
+    longest_gap_s : int
+        A longer time between two samples cuts a sequence.
+    unit : str
+        "person" or "person-day".
+    time_zone : str
+        The zone of local time.
+
+    Raises
+    ------
+    MisuseError
+        For values that cannot work together; the message says which.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from shoal_tables.making.zones import grid_zones
+    >>> rules = Rules(table="flows", zones=grid_zones(2000, (2.3, 48.8, 2.35, 48.83)),
+    ...               day_of=typical_days(date(2024, 1, 1), date(2024, 1, 6)))
+    >>> rules.shape, rules.common_days
+    ((4, 3, 1, 2), 5)
+    """
+
+    table: Kind
+    zones: ZoneSet
+    day_of: dict[date, str]
+    hours: Hours = WHOLE_DAY
+    trips: Trips = BY_ZONES
+    longest_gap_s: int = 4 * HOUR_S
+    unit: Unit = "person"
+    time_zone: str = "UTC"
+    days: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "days", days_in_order(self.day_of))
+        if self.table not in COLUMNS:
+            raise MisuseError(f"--kind {self.table} is no table; choose one of {', '.join(COLUMNS)}")
+        if self.unit not in get_args(Unit):
+            raise MisuseError(f"--unit {self.unit} is no unit; choose person or person-day")
+        if self.table == "homes" and self.unit != "person":
+            raise MisuseError("a home belongs to a person, not to a day: leave out --unit person-day")
+        if self.table == "flows" and self.zones.statement.n_zones < 2:
+            raise MisuseError("flows need at least two zones; choose smaller zones or a larger --area")
+        if self.longest_gap_s < 1:
+            raise MisuseError("--longest-gap must be at least 1s")
+        Clock(self.time_zone)
+        cells = int(np.prod([float(n) for n in self.shape]))
+        if cells > MOST_CELLS:
+            raise MisuseError(
+                f"the table has {cells:,} cells, at most {MOST_CELLS:,} are possible; choose larger zones, "
+                "longer "
+                "--hours or --days typical"
+            )
+
+    @property
+    def first_day(self) -> date:
+        """The first date of the period."""
+        return min(self.day_of)
+
+    @property
+    def last_day(self) -> date:
+        """The last date of the period."""
+        return max(self.day_of)
+
+    @property
+    def has_days(self) -> bool:
+        """Whether cells have a day; homes have none."""
+        return self.table != "homes"
+
+    @property
+    def has_hours(self) -> bool:
+        """Whether cells have an hour."""
+        return self.table in {"presence", "flows"}
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each column of cells; a flow has one destination less than zones."""
+        zones, hours, days = self.zones.statement.n_zones, len(self.hours), len(self.days)
+        return {
+            "presence": (zones, hours, days),
+            "flows": (zones, zones - 1, hours, days),
+            "dwell": (zones, len(STAYS), days),
+            "homes": (zones,),
+        }[self.table]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, empty ones too."""
+        return int(np.prod(self.shape))
+
+    @cached_property
+    def dates_per_day(self) -> Integers:
+        """int64 [days]: how many dates count in each day of the cells."""
+        if not self.has_days:
+            return np.ones(1, dtype=np.int64)
+        each = list(self.day_of.values())
+        return np.array([each.count(day) for day in self.days], dtype=np.int64)
+
+    @cached_property
+    def common_days(self) -> int:
+        """The least common multiple of ``dates_per_day``."""
+        return lcm(*self.dates_per_day.tolist())
+
+    @cached_property
+    def day_of_date(self) -> Integers:
+        """int64 [dates]: the position in ``days`` of each date of the period."""
+        place = {day: index for index, day in enumerate(self.days)}
+        return np.array([place[self.day_of[one]] for one in sorted(self.day_of)], dtype=np.int64)
+
+    @cached_property
+    def hour_of_minute(self) -> Integers:
+        """int64 [1440]: the position in ``hours`` of each local minute, -1 for none."""
+        hour = np.full(_DAY_MIN, -1, dtype=np.int64)
+        for index, (begin, end) in enumerate(self.hours):
+            hour[begin:end] = index
+        return hour
+
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The values of each column of cells, in order; of flows also the origin itself as a destination."""
+        every = {
+            "zone": self.zones.names,
+            "origin": self.zones.names,
+            "destination": self.zones.names,
+            "hour": tuple(hour_label(*hour) for hour in self.hours),
+            "stay": STAYS,
+            "day": self.days,
+        }
+        return {column: every[column] for column in COLUMNS[self.table]}
+
+    def codes(self) -> dict[str, Integers]:
+        """For each column, the position of every cell's value in ``labels``, int64 [cells]."""
+        codes = np.unravel_index(np.arange(self.n_cells), self.shape)
+        named = {name: code.astype(np.int64) for name, code in zip(COLUMNS[self.table], codes, strict=True)}
+        if self.table == "flows":
+            named["destination"] += named["destination"] >= named["origin"]
+        return named
+
+
+def each_day(first: date, last: date) -> dict[date, str]:
+    """Every date of a period as a day of its own.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> each_day(date(2024, 1, 1), date(2024, 1, 2))
+    {datetime.date(2024, 1, 1): '2024-01-01', datetime.date(2024, 1, 2): '2024-01-02'}
+    """
+    return {one: one.isoformat() for one in _dates(first, last)}
+
+
+def typical_days(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
+    """The kind of every date of a period: workday, saturday, sunday, or as the calendar says.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> set(typical_days(date(2024, 1, 1), date(2024, 1, 5)).values())
+    {'workday'}
+    """
+    kinds = calendar or {}
+    return {one: kinds.get(one, WEEK[one.weekday()]) for one in _dates(first, last)}
+
+
+def read_calendar(path: Path) -> dict[date, str]:
+    """Kinds of dates from a CSV file with the columns ``date`` and ``kind``.
+
+    Raises
+    ------
+    InputError
+        For a missing column, a date that is none or repeats, or an empty kind.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as CSV; check the path") from error
+    kinds: dict[date, str] = {}
+    for number, row in enumerate(rows, start=2):
+        kind = (row.get("kind") or "").strip()
+        if "date" not in row or not kind:
+            raise InputError(
+                f"line {number} of {path} lacks a date or a kind; write date,kind, e.g. 2024-12-25,holiday"
+            )
+        try:
+            day = date.fromisoformat(str(row["date"]).strip())
+        except ValueError as error:
+            raise InputError(f"line {number} of {path} holds no date such as 2024-12-25") from error
+        if day in kinds:
+            raise InputError(f"{path} names {day} twice; keep one line for each date")
+        kinds[day] = kind
+    return kinds
+
+
+def slots_of(slot_s: float) -> Hours:
+    """Equal slots of a day; MisuseError unless whole minutes divide it.
+
+    Examples
+    --------
+    >>> slots_of(6 * 3600)
+    ((0, 360), (360, 720), (720, 1080), (1080, 1440))
+    """
+    minutes = int(slot_s // 60)
+    if slot_s != minutes * 60 or not minutes or _DAY_MIN % minutes:
+        raise MisuseError(
+            f"--slot of {slot_s:g} s does not divide a day; choose for example 30min, 1h or 24h"
+        )
+    return tuple((begin, begin + minutes) for begin in range(0, _DAY_MIN, minutes))
+
+
+def hours_of(text: str) -> Hours:
+    """Hours such as ``6-10,10-16,16:30-20``; MisuseError unless they ascend within a day.
+
+    Examples
+    --------
+    >>> hours_of("6-10,16:30-20")
+    ((360, 600), (990, 1200))
+    """
+    hours = []
+    for part in text.split(","):
+        begin, dash, end = part.strip().partition("-")
+        try:
+            hours.append((_minute(begin), _minute(end if dash else "")))
+        except ValueError as error:
+            raise MisuseError(
+                f"--hours {text} is not understood at '{part}'; write for example 6-10,10-16"
+            ) from error
+    flat = [minute for hour in hours for minute in hour]
+    if any(a > b for a, b in pairwise(flat)) or any(a == b for a, b in hours):
+        raise MisuseError(f"--hours {text} must ascend without overlaps, from 0 to 24")
+    return tuple(hours)
+
+
+def _minute(text: str) -> int:
+    hour, _, minute = text.partition(":")
+    value = int(hour) * 60 + int(minute or 0)
+    if not (0 <= value <= _DAY_MIN and 0 <= int(minute or 0) < 60):
+        raise ValueError(text)
+    return value
+
+
+def _dates(first: date, last: date) -> list[date]:
+    number = (last - first).days + 1
+    if not 1 <= number <= MOST_DAYS:
+        raise MisuseError(f"--period {first},{last} has {number:,} days; 1 to {MOST_DAYS:,} are possible")
+    return [first + timedelta(days=step) for step in range(number)]
+
+
+def day_number(day: date) -> int:
+    """Days since 1970."""
+    return (day - date(1970, 1, 1)) // timedelta(seconds=DAY_S)

@@ -1,0 +1,427 @@
+"""From raw data to a folder with a table: read, tally, spend, draw noise, write."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.disk.storing import store_people
+from shoal.model.intake import Reading
+from shoal.model.people_on_disk import StoredPeople
+from shoal.runtime.arrays import Integers
+from shoal.runtime.files import local_path
+from shoal.runtime.randomness import Randomness, require_randomness
+from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.staging import partial_name, require_absent, staged_file, staged_folder
+from shoal.version import __version__
+from shoal_tables.definition.manifest import TABLE_FILE, ZONES_FILE, LedgerEntry, Promise, TableManifest
+from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound
+from shoal_tables.making.contributions import tally
+from shoal_tables.making.folder import (
+    digests_of,
+    require_apart,
+    secret_of,
+    table_of,
+    write_manifest,
+    write_parquet,
+    write_zones,
+)
+from shoal_tables.making.ledger import Cost, Ledger
+from shoal_tables.making.noise import add_noise, sampler_name
+from shoal_tables.making.promise import (
+    DELTA,
+    epsilon_of,
+    granularity_for,
+    half_width,
+    require_promise,
+    rho_of,
+    sigma_for,
+)
+from shoal_tables.making.rules import Rules
+
+SAMPLES_PER_TASK: Final = 2_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """How much a table may tell about one unit.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of differential privacy, at most 10; 1 is usual.
+    delta : float
+        The chance that the promise fails altogether, at most 1e-5.
+    bound : float or None
+        The longest contribution of one unit in L2, in people or trips a day; None = from the table of bounds.
+        It must not be read off the data.
+    ledger : Ledger or None
+        Counts what tables of these people cost; None = nothing does.
+    rng : Randomness or None
+        The source of the noise; None = the system, the only one for publication. A research seed marks the
+        table.
+
+    Raises
+    ------
+    MisuseError
+        For a value that promises nothing.
+
+    Examples
+    --------
+    >>> Privacy(epsilon=1.0).publishable
+    True
+    """
+
+    epsilon: float
+    delta: float = DELTA
+    bound: float | None = None
+    ledger: Ledger | None = None
+    rng: Randomness | None = None
+
+    def __post_init__(self) -> None:
+        require_promise(self.epsilon, self.delta)
+        if self.bound is not None and not 0 < self.bound <= 1e6:
+            raise MisuseError(
+                f"--bound {self.bound:g} must be greater than 0; leave it out for the table of bounds"
+            )
+        if self.rng is not None:
+            require_randomness(self.rng)
+        if self.ledger is not None and not self.publishable:
+            raise MisuseError(
+                "a table with a research seed is not for publication and spends nothing: leave out --ledger"
+            )
+
+    @property
+    def publishable(self) -> bool:
+        """Whether the noise comes from the system."""
+        return self.rng is None or self.rng.publishable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The noise that follows from rules and privacy, before any data is read."""
+
+    rules: Rules
+    privacy: Privacy
+
+    @cached_property
+    def granularity(self) -> int:
+        """Parts of one person or trip."""
+        return granularity_for(self.rules.common_days)
+
+    @cached_property
+    def sensitivity(self) -> int:
+        """The bound in parts of one, rounded down."""
+        bound = default_bound(self.rules) if self.privacy.bound is None else self.privacy.bound
+        parts = int(np.floor(bound * self.granularity + 1e-9))
+        if parts < 1:
+            raise MisuseError(
+                f"--bound {bound:g} is less than one part in {self.granularity}; choose a larger one"
+            )
+        return parts
+
+    @cached_property
+    def sigma(self) -> int:
+        """The standard deviation of the noise, in parts of one."""
+        return sigma_for(self.privacy.epsilon, self.privacy.delta, self.sensitivity)
+
+    def promise(self, sampler: str) -> Promise:
+        """What the manifest states."""
+        rho = rho_of(self.sigma, self.sensitivity)
+        return Promise(
+            epsilon=epsilon_of(rho, self.privacy.delta),
+            delta=self.privacy.delta,
+            rho=rho,
+            granularity=self.granularity,
+            sensitivity=self.sensitivity,
+            bound_source=MEASURED if self.privacy.bound is None else CHOSEN,
+            sigma=self.sigma,
+            half_width=half_width(self.sigma),
+            mechanism="discrete Gaussian",
+            sampler=sampler,
+        )
+
+    def cost(self) -> Cost:
+        """What the table costs in a ledger."""
+        rho, days = rho_of(self.sigma, self.sensitivity), len(self.rules.day_of)
+        disjoint = len(self.rules.days) == days  # each date has cells of its own
+        return Cost(
+            kind=self.rules.table,
+            unit=self.rules.unit,
+            rho=rho,
+            epsilon=epsilon_of(rho, self.privacy.delta),
+            delta=self.privacy.delta,
+            sigma=self.sigma,
+            sensitivity=self.sensitivity,
+            granularity=self.granularity,
+            persons_factor=days if disjoint else days**2,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabulation:
+    """The result of ``tabulate``.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to publish.
+    manifest : TableManifest
+        What it states.
+    shown_cells : int
+        How many cells are certain enough to show.
+    notes : tuple of str
+        What the publisher should know; as secret as the raw data.
+    """
+
+    folder: Path
+    manifest: TableManifest
+    shown_cells: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Exact sums before noise, int64 [cells], with facts about the raw data: secret."""
+
+    counts: Integers
+    reading: Reading
+    units_clipped: int
+    people: int
+    notes: tuple[str, ...]
+
+
+def tabulate(
+    source: object,
+    rules: Rules,
+    privacy: Privacy,
+    output: Path | str,
+    *,
+    secret: Path | str,
+    reading: Reading | None = None,
+    run: Run | None = None,
+    engine: Engine | None = None,
+) -> Tabulation:
+    """Write a folder with a table of counts or flows, complete or not at all.
+
+    Parameters
+    ----------
+    source : path, text or frame
+        The raw data, as ``shoal.read`` takes it.
+    rules : Rules
+        What is counted: zones, days, hours, trips, unit.
+    privacy : Privacy
+        How much the table may tell about one unit, the ledger, and the source of the noise.
+    output : Path
+        The folder to write; it must not exist yet.
+    secret : Path
+        The file for the counts before noise, outside ``output``: as secret as the raw data.
+    reading : Reading or None
+        How to read the source: columns and formats; the plane and the grid are those of the rules.
+    run : Run or None
+        Where progress is reported, and how many threads may work.
+    engine : Engine or None
+        Carries out the tasks; None = this process.
+
+    Returns
+    -------
+    Tabulation
+        The folder with its manifest.
+
+    Raises
+    ------
+    MisuseError
+        For rules, a bound or a ledger that cannot work, or a budget that is used up; no noise was drawn.
+    InputError
+        When the source cannot be read.
+    OutputError
+        When a target exists or cannot be written.
+    MissingExtraError
+        Without OpenDP, unless the noise has a research seed.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> from datetime import date
+    >>> from shoal_tables import Privacy, Rules, grid_zones, tabulate, typical_days
+    >>> calls = shoal.synthesize(n_subjects=50, days=2, seed=1)
+    >>> rules = Rules(table="homes", zones=grid_zones(10_000, (-5.2, 6.8, -4.8, 7.2)),
+    ...               day_of=typical_days(date(2024, 1, 1), date(2024, 1, 2)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = tabulate(calls, rules, Privacy(epsilon=1.0, rng=shoal.Randomness.for_research(1)),
+    ...                     Path(folder) / "homes", secret=Path(folder) / "counts.parquet")
+    ...     sorted(path.name for path in made.folder.iterdir())
+    ['manifest.json', 'table.parquet', 'zones.parquet']
+    """
+    rng, run, ledger = privacy.rng or Randomness.from_system(), run or Run(), privacy.ledger
+    output, secret = local_path(output, "the folder of the table"), local_path(secret, "the secret counts")
+    require_absent(output)
+    require_absent(secret)
+    require_apart(output, secret, *([] if ledger is None else [ledger.path]))
+    sampler, calibration = sampler_name(rng), Calibration(rules=rules, privacy=privacy)
+    promise, cost = calibration.promise(sampler), calibration.cost()
+    if ledger is not None:
+        if not rng.publishable:
+            raise MisuseError(
+                "a table with a research seed is not for publication and spends nothing: leave out --ledger"
+            )
+        ledger.require(cost)
+    exact = count(
+        source, rules, calibration, scratch=partial_name(secret), reading=reading, run=run, engine=engine
+    )
+    with (
+        staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
+        staged_folder(output) as folder,
+    ):
+        entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
+        noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
+        table = table_of(rules, noisy, promise.granularity, promise.half_width)
+        manifest = _write(folder, table, rules, promise, exact.reading, entry, publishable=rng.publishable)
+    shown_cells = len(table) - table["shown"].null_count
+    return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=exact.notes)
+
+
+def count(
+    source: object,
+    rules: Rules,
+    calibration: Calibration,
+    *,
+    scratch: Path,
+    reading: Reading | None = None,
+    run: Run | None = None,
+    engine: Engine | None = None,
+) -> Counts:
+    """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
+    run = run or Run()
+    with _people(source, rules, reading or Reading(), scratch, run, engine) as people:
+        bounds = _bounds(people.lengths)
+        tasks = [
+            TallyTask(scratch, first, end, rules, calibration.granularity, calibration.sensitivity)
+            for first, end in bounds
+        ]
+        counts, clipped = np.zeros(rules.n_cells, dtype=np.int64), 0
+        for cells, sums, long in run_tasks(tally_task, tasks, engine or run, run, "counting"):
+            counts[cells] += sums
+            clipped += long
+        intake = people.intake
+        if not counts.any():
+            raise InputError(
+                "nobody counts in any cell: check --period, --area and --time-zone against the data "
+                "(shoal inspect)"
+            )
+        notes = (*rules.zones.notes, *intake.notes)
+        return Counts(
+            counts=counts,
+            reading=intake.reading,
+            units_clipped=clipped,
+            people=people.n_subjects,
+            notes=notes,
+        )
+
+
+@dataclass(frozen=True)
+class TallyTask:
+    """Some people on disk, and how they are counted."""
+
+    folder: Path
+    first: int
+    end: int
+    rules: Rules
+    granularity: int
+    sensitivity: int
+
+
+def tally_task(task: TallyTask) -> tuple[Integers, Integers, int]:
+    """The sums over these people; safe to repeat."""
+    people = StoredPeople.open(task.folder).load(np.arange(task.first, task.end))
+    return tally(people, task.rules, task.granularity, task.sensitivity)
+
+
+def require_reading(reading: Reading, rules: Rules) -> Reading:
+    """The reading on the plane of the zones; MisuseError where one person decides on another."""
+    if reading.per_day:
+        raise MisuseError("--per-day is for releases of records; a table takes --unit person-day")
+    if reading.min_samples_per_day or reading.min_active_days:
+        raise MisuseError(
+            "--min-samples-per-day and --min-active-days decide by the data who counts, which the promise "
+            "does not "
+            "cover; leave them out"
+        )
+    return replace(
+        reading,
+        working_crs=rules.zones.plane,
+        cell_m=1.0,
+        slot_s=1.0,
+        snap=True,
+        time_zone=reading.time_zone or rules.time_zone,
+    )
+
+
+@contextmanager
+def _people(
+    source: object, rules: Rules, reading: Reading, scratch: Path, run: Run, engine: Engine | None
+) -> Iterator[StoredPeople]:
+    try:
+        people = store_people(source, require_reading(reading, rules), scratch, run, engine=engine)
+        if people.crs != rules.zones.plane:
+            there = "local meters" if people.crs is None else "degrees"
+            raise MisuseError(
+                f"the positions are in {there}, and the zones are not; for local meters give --area in "
+                "meters and "
+                "--plane local, else --crs"
+            )
+        if people.intake.reading.counts_steps(people.middles[:, 0]):
+            raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")
+        yield people
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _bounds(lengths: Integers) -> list[tuple[int, int]]:
+    task = np.cumsum(lengths) // SAMPLES_PER_TASK
+    cuts = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist(), len(lengths)]
+    return [(first, end) for first, end in pairwise(cuts) if end > first]
+
+
+def _write(
+    folder: Path,
+    table: pa.Table,
+    rules: Rules,
+    promise: Promise,
+    reading: Reading,
+    entry: LedgerEntry | None,
+    *,
+    publishable: bool,
+) -> TableManifest:
+    write_parquet(table, folder / TABLE_FILE)
+    write_zones(rules.zones, folder / ZONES_FILE)
+    stated: dict[str, Any] = {
+        "kind": "tables",
+        "format_version": 1,
+        "shoal_version": __version__,
+        "table": rules.table,
+        "unit": rules.unit,
+        "zones": rules.zones.statement,
+        "plane": rules.zones.plane,
+        "reading": asdict(reading),
+        "first_day": rules.first_day,
+        "last_day": rules.last_day,
+        "day_of": rules.day_of if rules.has_days else {},
+        "hours": rules.hours if rules.has_hours else (),
+        "trips": rules.trips if rules.table == "flows" else None,
+        "longest_gap_s": rules.longest_gap_s,
+        "promise": promise,
+        "ledger": entry,
+        "publishable": publishable,
+    }
+    manifest = TableManifest(**stated, files=digests_of(folder))
+    write_manifest(manifest, folder)
+    return manifest

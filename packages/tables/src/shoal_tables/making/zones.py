@@ -1,0 +1,443 @@
+"""Public zones: squares, polygons of a file, H3 cells, cells of a network; which zone a sample lies in."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from shoal.errors import InputError, MissingExtraError, MisuseError
+from shoal.io.columns.cell_positions import read_cells
+from shoal.model.intake import Reading
+from shoal.model.projection import WGS84, equal_area_plane, is_plane_in_meters, transform
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.files import sha256_of
+from shoal_tables.definition.manifest import Zones
+
+OUTSIDE: Final = -1
+LOCAL: Final = "local"
+MOST_ZONES: Final = 100_000
+_OVERLAP: Final = 1e-3
+"""Share of the smaller of two polygons that may overlap: slivers of digitizing."""
+_SIDE_POINTS: Final = 65
+_NAMES: Final = ("zone", "id", "code", "name")
+
+Area = tuple[float, float, float, float]
+Columns = TypeVar("Columns")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ZoneSet:
+    """Zones with what the manifest states of them.
+
+    Parameters
+    ----------
+    statement : Zones
+        Their part of the manifest.
+    plane : str or None
+        The plane of x and y, in meters; None = local meters.
+    names : tuple of str
+        One for each zone, in order.
+    shapes : object array [n] of shapely geometries
+        Squares on the plane, others in ``statement.crs``.
+    notes : tuple of str
+        What the publisher should know, such as gaps between polygons.
+    """
+
+    statement: Zones
+    plane: str | None
+    names: tuple[str, ...]
+    shapes: Any
+    notes: tuple[str, ...] = ()
+
+    def locate(self, x: Integers, y: Integers) -> Integers:
+        """The zone of each position in whole meters of the plane, int64 [n]; -1 = outside."""
+        facts = self.statement
+        if facts.kind == "grid":
+            column, row = (
+                (x - (facts.x0 or 0)) // (facts.side_m or 1),
+                (y - (facts.y0 or 0)) // (facts.side_m or 1),
+            )
+            columns, rows = facts.columns or 0, facts.rows or 0
+            inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
+            return np.where(inside, row * columns + column, OUTSIDE)
+        if not len(x):
+            return np.empty(0, dtype=np.int64)
+        spread = y.max() - y.min() + 1
+        places, back = np.unique((x - x.min()) * spread + (y - y.min()), return_inverse=True)
+        return _FINDERS[facts.kind](self, places // spread + x.min(), places % spread + y.min())[back]
+
+    def _in_polygon(self, x: Integers, y: Integers) -> Integers:
+        import shapely
+
+        points = shapely.points(*transform(self.plane or "", self.statement.crs or "", *_middles(x, y)))
+        hits = shapely.STRtree(self.shapes).query(points, predicate="intersects")
+        zone = np.full(len(points), len(self.shapes))
+        np.minimum.at(zone, hits[0], hits[1])
+        return np.where(zone < len(self.shapes), zone, OUTSIDE)
+
+    def _in_h3(self, x: Integers, y: Integers) -> Integers:
+        import h3
+
+        lon, lat = transform(self.plane or "", WGS84, *_middles(x, y))
+        number = {name: index for index, name in enumerate(self.names)}
+        cells = (h3.latlng_to_cell(*at, self.statement.resolution) for at in zip(lat, lon, strict=True))
+        return np.array([number.get(cell, OUTSIDE) for cell in cells], dtype=np.int64)
+
+    def _at_cell(self, x: Integers, y: Integers) -> Integers:
+        places = _cell_places(self.shapes, self.plane or "")
+        number = {place: index for index, place in enumerate(places)}
+        return np.array(
+            [number.get(place, OUTSIDE) for place in zip(x.tolist(), y.tolist(), strict=True)], dtype=np.int64
+        )
+
+
+_FINDERS: Final[dict[str, Callable[[ZoneSet, Integers, Integers], Integers]]] = {
+    "polygons": ZoneSet._in_polygon,
+    "h3": ZoneSet._in_h3,
+    "cells": ZoneSet._at_cell,
+}
+
+
+def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
+    """Squares that cover an area.
+
+    Parameters
+    ----------
+    side_m : float
+        Side in whole meters.
+    area : tuple of float
+        West, south, east, north in degrees; in meters of the plane if ``plane`` is "local".
+    plane : str or None
+        The plane for the squares; None = an equal-area plane around the area.
+
+    Returns
+    -------
+    ZoneSet
+        Row by row from the southwest.
+
+    Raises
+    ------
+    MisuseError
+        For a side or an area that cannot work.
+
+    Examples
+    --------
+    >>> zones = grid_zones(2000, (2.3, 48.8, 2.35, 48.83))
+    >>> len(zones.names), zones.names[0]
+    (4, 'r0c0')
+    """
+    import shapely
+
+    if side_m != int(side_m) or side_m < 1:
+        raise MisuseError(f"--grid {side_m:g}m must be a whole number of meters, for example 2km")
+    side = int(side_m)
+    if plane == LOCAL:
+        require_area(area, degrees=False)
+        west, south, east, north = area
+        crs = None
+    else:
+        require_area(area)
+        crs = plane or plane_of(area)
+        if not is_plane_in_meters(crs):
+            raise MisuseError(f"--plane {crs} has no planar coordinates in meters; try for example EPSG:3035")
+        west, south, east, north = _bounds_on(crs, area)
+    x0, y0 = int(np.floor(west)), int(np.floor(south))
+    columns, rows = max(1, int(-(-(east - x0) // side))), max(1, int(-(-(north - y0) // side)))
+    require_zones(columns * rows)
+    row, column = np.divmod(np.arange(columns * rows), columns)
+    left, low = x0 + column * side, y0 + row * side
+    return ZoneSet(
+        statement=Zones(
+            kind="grid",
+            n_zones=columns * rows,
+            crs=crs,
+            side_m=side,
+            x0=x0,
+            y0=y0,
+            columns=columns,
+            rows=rows,
+        ),
+        plane=crs,
+        names=tuple(f"r{r}c{c}" for r, c in zip(row.tolist(), column.tolist(), strict=True)),
+        shapes=shapely.box(left, low, left + side, low + side),
+    )
+
+
+def h3_zones(resolution: int, area: Area) -> ZoneSet:
+    """The H3 cells with their centers in an area.
+
+    Parameters
+    ----------
+    resolution : int
+        0 to 15; 8 has cells of some 0.7 square kilometers.
+    area : tuple of float
+        West, south, east, north in degrees.
+
+    Returns
+    -------
+    ZoneSet
+        In the order of their names.
+
+    Raises
+    ------
+    MisuseError
+        For an area without cells, or with too many.
+    MissingExtraError
+        Without the library h3.
+    """
+    import shapely
+
+    try:
+        import h3
+    except ImportError as error:
+        raise MissingExtraError(
+            "--h3 needs h3; install it with: pip install 'shoal-tables[zones]'"
+        ) from error
+    require_area(area)
+    if not 0 <= resolution <= 15:
+        raise MisuseError(f"--h3 {resolution} is no resolution; choose 0 to 15, for example 8")
+    west, south, east, north = area
+    square_degrees = (east - west) * (north - south)
+    require_zones(
+        int(
+            square_degrees
+            * 111.2**2
+            * np.cos(np.radians((south + north) / 2))
+            / h3.average_hexagon_area(resolution)
+        )
+    )
+    rectangle = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
+    names = tuple(sorted(h3.polygon_to_cells(rectangle, resolution)))
+    if not names:
+        raise MisuseError(
+            f"--area holds the center of no H3 cell of resolution {resolution}; choose a finer one"
+        )
+    rings = [[(lon, lat) for lat, lon in h3.cell_to_boundary(name)] for name in names]
+    return ZoneSet(
+        statement=Zones(kind="h3", n_zones=len(names), crs=WGS84, resolution=resolution),
+        plane=plane_of(area),
+        names=names,
+        shapes=np.array([shapely.Polygon(ring) for ring in rings], dtype=object),
+    )
+
+
+def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
+    """The polygons of a file: GeoJSON, GeoPackage, Shapefile, FlatGeobuf.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name_column : str or None
+        The column with a name for each polygon; None = recognized (zone, id, code, name).
+
+    Returns
+    -------
+    ZoneSet
+        In the order of the file; its notes say which gaps lie between them.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, an unknown coordinate system, overlaps, names that repeat.
+    MissingExtraError
+        Without the library pyogrio.
+    """
+    import shapely
+
+    try:
+        import pyogrio
+    except ImportError as error:
+        raise MissingExtraError(
+            "--zones needs pyogrio; install it with: pip install 'shoal-tables[zones]'"
+        ) from error
+    try:
+        about, _, wkb, columns = pyogrio.raw.read(path)
+        shapes = shapely.from_wkb(wkb)
+    except (ValueError, RuntimeError, OSError, shapely.GEOSException) as error:
+        raise InputError(
+            f"{path} is no file of polygons that GDAL reads; give GeoJSON or GeoPackage"
+        ) from error
+    require_zones(len(shapes), str(path))
+    if about["crs"] is None:
+        raise InputError(
+            f"{path} does not name its coordinate system; write it again with one, e.g. EPSG:4326"
+        )
+    names = _names(path, dict(zip(about["fields"], columns, strict=True)), name_column)
+    _require_polygons(path, shapes)
+    _require_apart(path, shapes, names)
+    west, south, east, north = shapely.total_bounds(shapes)
+    side = np.linspace(0, 1, _SIDE_POINTS)
+    lon, lat = transform(about["crs"], WGS84, west + side * (east - west), south + side * (north - south))
+    return ZoneSet(
+        statement=Zones(
+            kind="polygons",
+            n_zones=len(names),
+            crs=about["crs"],
+            source=path.name,
+            source_sha256=sha256_of(path),
+        ),
+        plane=plane_of((lon.min(), lat.min(), lon.max(), lat.max())),
+        names=names,
+        shapes=shapes,
+        notes=_gaps(shapes),
+    )
+
+
+def cell_zones(path: Path) -> ZoneSet:
+    """The cells of a mobile network, for records that name a cell.
+
+    Parameters
+    ----------
+    path : Path
+        A table of cells with positions in degrees, as ``shoal.read`` takes it.
+
+    Returns
+    -------
+    ZoneSet
+        In the order of the file; of several cells at one place only the first.
+
+    Raises
+    ------
+    InputError
+        For a table without positions.
+    """
+    import shapely
+
+    row_of, places = read_cells(Reading(cells=str(path)))
+    rows = np.sort(np.array(list(row_of.values())))
+    name_of = {row: name for name, row in row_of.items()}
+    names, lon, lat = [name_of[row] for row in rows.tolist()], places.lon[rows], places.lat[rows]
+    require_zones(len(names), str(path))
+    plane = plane_of((lon.min(), lat.min(), lon.max(), lat.max()))
+    points = shapely.points(lon, lat)
+    first = sorted(
+        {place: index for index, place in reversed(list(enumerate(_cell_places(points, plane))))}.values()
+    )
+    merged = len(names) - len(first)
+    return ZoneSet(
+        statement=Zones(
+            kind="cells", n_zones=len(first), crs=WGS84, source=path.name, source_sha256=sha256_of(path)
+        ),
+        plane=plane,
+        names=tuple(names[index] for index in first),
+        shapes=points[first],
+        notes=(f"{merged} cells stand where another one stands and count as that one",) if merged else (),
+    )
+
+
+def plane_of(area: Area) -> str:
+    """An equal-area plane around an area in degrees."""
+    west, south, east, north = area
+    return equal_area_plane(np.array([west, east]), np.array([south, north]))
+
+
+def require_area(area: Sequence[float], *, degrees: bool = True) -> None:
+    """Raise MisuseError unless west < east and south < north, in range."""
+    west, south, east, north = area
+    limit = (180, 90) if degrees else (1e8, 1e8)
+    sound = -limit[0] <= west < east <= limit[0] and -limit[1] <= south < north <= limit[1]
+    if not sound:
+        unit = "degrees" if degrees else "meters"
+        raise MisuseError(
+            f"--area {','.join(f'{edge:g}' for edge in area)} is no area; write west,south,east,north in "
+            f"{unit}"
+        )
+
+
+def require_zones(number: int, where: str = "the area") -> None:
+    """Raise MisuseError for no zones, or too many."""
+    if not 1 <= number <= MOST_ZONES:
+        raise MisuseError(
+            f"{where} has {number:,} zones; a table takes 1 to {MOST_ZONES:,}, so choose larger zones or a "
+            "smaller --area"
+        )
+
+
+def _bounds_on(crs: str, area: Area) -> Area:
+    west, south, east, north = area
+    part = np.linspace(0, 1, _SIDE_POINTS)
+    lon, lat = west + part * (east - west), south + part * (north - south)
+    edge_lon = np.concatenate([lon, lon, np.full_like(lon, west), np.full_like(lon, east)])
+    edge_lat = np.concatenate([np.full_like(lat, south), np.full_like(lat, north), lat, lat])
+    x, y = transform(WGS84, crs, edge_lon, edge_lat)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise MisuseError(f"--area does not lie on the plane {crs}; choose another --plane")
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+
+
+def _middles(x: Integers, y: Integers) -> tuple[Floats, Floats]:
+    return x.astype(np.float64) + 0.5, y.astype(np.float64) + 0.5
+
+
+def _cell_places(points: Any, plane: str) -> list[tuple[int, int]]:
+    import shapely
+
+    x, y = transform(WGS84, plane, shapely.get_x(points), shapely.get_y(points))
+    return list(zip(np.floor(x).astype(int).tolist(), np.floor(y).astype(int).tolist(), strict=True))
+
+
+def _names(path: Path, columns: dict[str, Any], wanted: str | None) -> tuple[str, ...]:
+    if wanted is not None and wanted not in columns:
+        raise InputError(
+            f"{path} has no column '{wanted}'; --zone-name is one of {', '.join(columns) or 'none'}"
+        )
+    by_name = {name.lower(): name for name in columns}
+    column = wanted or next((by_name[name] for name in _NAMES if name in by_name), None)
+    if column is None:
+        raise InputError(f"{path} has no column that names its zones; name one with --zone-name")
+    names = tuple(str(value) for value in columns[column])
+    if len(set(names)) < len(names) or not all(names):
+        raise InputError(
+            f"column '{column}' of {path} repeats names or leaves them empty; choose --zone-name"
+        )
+    return names
+
+
+def _require_polygons(path: Path, shapes: Any) -> None:
+    import shapely
+
+    fine = np.isin(shapely.get_type_id(shapes), (3, 6)) & shapely.is_valid(shapes) & ~shapely.is_empty(shapes)
+    if not fine.all():
+        raise InputError(
+            f"zone {int(np.argmin(fine)) + 1} of {path} is no valid polygon; repair it, e.g. with QGIS: "
+            "Fix geometries"
+        )
+
+
+def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
+    import shapely
+
+    first, second = shapely.STRtree(shapes).query(shapes, predicate="intersects")
+    first, second = first[first < second], second[first < second]
+    shared = shapely.area(shapely.intersection(shapes[first], shapes[second]))
+    allowed = _OVERLAP * np.minimum(shapely.area(shapes[first]), shapely.area(shapes[second]))
+    if (shared > allowed).any():
+        worst = int(np.argmax(shared - allowed))
+        raise InputError(
+            f"zones '{names[first[worst]]}' and '{names[second[worst]]}' of {path} overlap; people there "
+            "would "
+            "count in one of them by chance of the order, so mend the polygons"
+        )
+
+
+def _gaps(shapes: Any) -> tuple[str, ...]:
+    import shapely
+
+    union = shapely.union_all(shapes)
+    holes = sum(int(shapely.get_num_interior_rings(part)) for part in shapely.get_parts(union))
+    if not holes:
+        return ()
+    return (f"the zones leave {holes} gaps between them; people there count in no zone",)
+
+
+def degrees_of(zones: ZoneSet) -> tuple[Floats, Floats] | None:
+    """Longitude and latitude of a point in each zone; None for local meters."""
+    import shapely
+
+    if zones.statement.crs is None:
+        return None
+    points = shapely.point_on_surface(zones.shapes)
+    return transform(zones.statement.crs, WGS84, shapely.get_x(points), shapely.get_y(points))

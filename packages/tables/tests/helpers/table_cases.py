@@ -1,0 +1,38 @@
+"""A small synthetic city and rules for it."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import shoal
+from shoal_tables import Privacy, Rules, Tabulation, grid_zones, slots_of, tabulate, typical_days
+from shoal_tables.definition.manifest import Kind
+
+AREA: Final = (-5.13, 6.87, -4.85, 7.14)
+FIRST, LAST = date(2024, 1, 1), date(2024, 1, 3)
+
+
+def city(people: int = 60, seed: int = 1) -> Any:
+    """Call records of three days."""
+    return shoal.synthesize(n_subjects=people, days=3, seed=seed)
+
+
+def rules_of(table: Kind = "flows", side_m: float = 10_000, **changes: Any) -> Rules:
+    """Rules for the city."""
+    hours = {"hours": slots_of(6 * 3600)} if table == "presence" else {}
+    settings = {"zones": grid_zones(side_m, AREA), "day_of": typical_days(FIRST, LAST), **hours, **changes}
+    return Rules(table=table, **settings)
+
+
+def make(folder: Path, rules: Rules | None = None, seed: int | None = 1, **changes: Any) -> Tabulation:
+    """A table of the city in ``folder``/table, its secret beside it."""
+    rng = None if seed is None else shoal.Randomness.for_research(seed)
+    privacy = changes.pop("privacy", None) or Privacy(epsilon=1.0, rng=rng)
+    return tabulate(
+        changes.pop("source", None) or city(),
+        rules or rules_of(),
+        privacy,
+        folder / "table",
+        secret=folder / "counts.parquet",
+        **changes,
+    )
