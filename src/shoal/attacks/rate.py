@@ -37,11 +37,12 @@ def interval_of(chances: Floats, clusters: Integers, max_chance: float = 1.0) ->
     Sources: Kish, Survey sampling, 1965, Sec. 6.3 and 8.2; Korn and Graubard, Confidence intervals for
     proportions with small expected number of positive counts, 1998.
 
-    >>> import numpy as np >>> won = np.array([1.0, 0.0, 0.0, 0.0] * 50) >>> [round(end, 3) for end in
-    interval_of(won, np.arange(200))] [0.195, 0.314] >>> [round(end, 3) for end in interval_of(np.sort(won),
-    np.arange(200)
-
-    4)] [0.153, 0.38]
+    >>> import numpy as np
+    >>> won = np.array([1.0, 0.0, 0.0, 0.0] * 50)
+    >>> [round(end, 3) for end in interval_of(won, np.arange(200))]
+    [0.195, 0.314]
+    >>> [round(end, 3) for end in interval_of(np.sort(won), np.arange(200) // 4)]
+    [0.153, 0.38]
     """
     _, cluster = np.unique(clusters, return_inverse=True)
     sizes = np.bincount(cluster)
