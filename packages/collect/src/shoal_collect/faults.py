@@ -1,7 +1,7 @@
-"""Faults of a peer by name, with the HTTP status of each.
+"""Faults of a peer by name, with HTTP status.
 
-A peer's bad input is a ``PeerError``; misuse of our own code is a ``shoal.errors.MisuseError``. Neither ends
-in a traceback.
+A peer's bad input is a ``PeerError``; misuse of our code a ``shoal.errors.MisuseError``. Neither ends in a
+traceback.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ _WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the 
 
 
 class PeerError(ShoalError):
-    """Input from outside that breaks the protocol; the message says what happened and what to do now."""
+    """Input that breaks the protocol; the message says what to do."""
 
     def __init__(self, kind: Kind, message: str) -> None:
         self.kind = kind
@@ -74,10 +74,10 @@ class PeerError(ShoalError):
 
     @property
     def wire_name(self) -> str:
-        """The name in JSON replies and messages."""
+        """In JSON replies."""
         return _WIRE_NAMES.get(self.kind, self.kind)
 
     @property
     def status(self) -> int:
-        """The HTTP status of a reply that reports this error."""
+        """Of a reply with this error."""
         return STATUS[self.kind]

@@ -1,7 +1,6 @@
 """Protocols as data: tables of (state, event) -> (action, next state), as in h11's ``_state.py``.
 
-A machine looks up its next step in its table and does nothing else. An event outside the table is a named
-error; one without effect is in the table as ``IGNORED``.
+An event outside the table is a named error; one without effect is ``IGNORED``.
 """
 
 from collections.abc import Mapping
@@ -18,12 +17,12 @@ Action = TypeVar("Action", bound=StrEnum)
 
 
 class TransitionError(MisuseError):
-    """An event without a row in the table: a fault of the calling code, never of a peer."""
+    """No row for an event: a fault of the calling code, never of a peer."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[State, Action]):
-    """Enter the state, then carry out the action, if there is one."""
+    """Enter the state, then carry out the action, if any."""
 
     action: Action | None
     state: State
@@ -47,10 +46,9 @@ IGNORED: Final = Ignored()
 
 @dataclass(frozen=True)
 class Table(Generic[State, Event, Action]):
-    """All transitions of a machine.
+    """A machine's transitions.
 
-    ``name``: the machine's name in errors. ``rows``: for each state and event a step, a refusal, or
-    ``IGNORED``; a missing row is an error.
+    ``name``: in errors. ``rows``: for each state and event a step, a refusal, or ``IGNORED``.
     """
 
     name: str
@@ -59,9 +57,9 @@ class Table(Generic[State, Event, Action]):
     final: frozenset[State] = field(default_factory=frozenset)
 
     def step(self, state: State, event: Event) -> Step[State, Action] | None:
-        """Look up the step for an event; None when the table ignores it in this state.
+        """The step for an event; None when ignored.
 
-        Raises PeerError if the table refuses the event, and TransitionError if it has no row for it.
+        PeerError if refused, TransitionError without a row.
         """
         row = self.rows.get((state, event))
         if isinstance(row, Step):
@@ -73,11 +71,11 @@ class Table(Generic[State, Event, Action]):
         return None
 
     def reacts(self, state: State, event: Event) -> bool:
-        """Check whether an event leads to a step in this state."""
+        """Whether an event leads to a step."""
         return isinstance(self.rows.get((state, event)), Step)
 
     def mermaid(self) -> str:
-        """Draw the table as a Mermaid state diagram, without ignored and refused events."""
+        """A Mermaid diagram, without ignored and refused events."""
         edges: dict[tuple[State, State, Action | None], list[Event]] = {}
         for (state, event), row in self.rows.items():
             if isinstance(row, Step):
@@ -91,5 +89,5 @@ class Table(Generic[State, Event, Action]):
 
 
 def _identifier(state: StrEnum) -> str:
-    """Mermaid allows no spaces or hyphens in state names."""
+    """Mermaid allows no spaces or hyphens."""
     return state.replace(" ", "_").replace("-", "_")

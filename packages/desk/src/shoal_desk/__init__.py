@@ -1,4 +1,1 @@
-"""The desk: all steps from a file to a signed record, on local pages.
-
-The desk computes nothing. Every result comes from a command of shoal, which the page shows.
-"""
+"""The desk: from a file to a signed record, on local pages; it computes nothing."""

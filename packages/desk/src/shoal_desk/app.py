@@ -1,4 +1,4 @@
-"""The web application of the desk: pages, forms, and progress."""
+"""The desk's application."""
 
 import json
 import os
@@ -88,8 +88,6 @@ def desk_application(desk: Desk, keys: Keys) -> Guard:
 
 
 def _answer_errors(app: FastAPI, pages: "Pages") -> None:
-    """Answer every error with a sentence on a page."""
-
     @app.exception_handler(HTTPException)
     async def absent(request: Request, error: HTTPException) -> Response:
         return await run_in_threadpool(pages.sentence, request, "error.absent", error.status_code)
@@ -107,7 +105,7 @@ def _answer_errors(app: FastAPI, pages: "Pages") -> None:
 
 
 def step_named(name: str) -> Step:
-    """The step of an address; 404 for an unknown one."""
+    """An address's step, or 404."""
     if name not in STEPS:
         raise HTTPException(404)
     return STEPS[name]
@@ -120,7 +118,7 @@ class Pages:
         self._desk = desk
 
     def start(self, request: Request) -> Response:
-        """Move on to the first step that is not done."""
+        """The first step that is not done."""
         work = self._work(request)
         step = next((candidate for candidate in STEPS.values() if not candidate.done(work)), STEPS["record"])
         return redirect(request, step.name)
@@ -133,7 +131,7 @@ class Pages:
         entered: Form | None = None,
         **more: Any,
     ) -> Response:
-        """The page of a step. entered: the form, if it was refused."""
+        """A step. entered: the form, if refused."""
         work = self._work(request)
         # before what they found: work that ends in between leaves no page with neither it nor its result
         jobs = {name: job_facts(getattr(work, name)) for name in step.jobs}
@@ -161,7 +159,7 @@ class Pages:
         return Response(html, 200 if refused is None else 422, media_type="text/html")
 
     def take(self, request: Request, step: Step, form: Form) -> Response:
-        """Store the entries of a form, start or cancel work, and show the page again."""
+        """Store entries, start or cancel work, and show the page."""
         work = self._work(request)
         action, _, name = form.one("do").partition(":")
         try:
@@ -187,7 +185,7 @@ class Pages:
             return self.show(request, step, error, form)
 
     def progress(self, request: Request, step: Step, name: str) -> Response:
-        """The progress of a job, for the script of the page."""
+        """A job's progress, for the script."""
         job = self._job(self._work(request), step, name)
         return Response(json.dumps(job_facts(job)), media_type="application/json")
 
@@ -210,7 +208,7 @@ class Pages:
         return Response(html, 200 if refused is None else 422, media_type="text/html")
 
     def file(self, request: Request, name: str) -> Response:
-        """A file of the case: reports, records, settings, the script."""
+        """A file of the case."""
         work = self._work(request)
         if name in ("release.toml", "steps.sh"):
             return Response(self._texts(work)[name], media_type="text/plain")
@@ -252,7 +250,7 @@ class Pages:
         return Response(html, status, media_type="text/html")
 
     def _texts(self, work: Work) -> dict[str, str]:
-        """The choices so far as settings and as a script."""
+        """As settings and as a script."""
         jobs = [
             job for job in (work.unit or work.data, work.study, work.release, work.record) if job is not None
         ]
@@ -293,7 +291,7 @@ class Pages:
 
 
 def job_facts(job: Job | None) -> dict[str, Any]:
-    """The facts of a job on a page."""
+    """A job on a page."""
     if job is None:
         return {"state": "absent", "commands": [], "files": {}, "message": "", "command": 0, "progress": None}
     state, progress = job.state, job.progress
@@ -321,10 +319,7 @@ OPEN_FILE: Final = "open.html"
 def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_browser: bool) -> None:
     """Serve the desk until interrupted. port: 0 takes a free one.
 
-    ready: called with the address and its token.
-
-    Raises InputError when the port is not available or the folder holds something else, OutputError when
-    another desk works in the folder or it cannot be written.
+    ready: called with the address and its token. OutputError when another desk works in the folder.
     """
     desk = Desk(folder)
     desk.case.choices()  # a folder that cannot be used is refused before anything listens

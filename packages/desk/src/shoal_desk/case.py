@@ -1,7 +1,6 @@
-"""The choices of a case, in its folder: complete at every moment, for its owner alone.
+"""The choices of a case, in its folder, for its owner alone.
 
-Two windows may work on one case. Each form names the version that it was filled in from; an outdated form is
-refused, and nothing is overwritten.
+Each form names the version that it was filled in from; an outdated one is refused.
 """
 
 import json
@@ -22,8 +21,8 @@ class Choices(BaseModel):
     """All choices so far; empty means not chosen.
 
     reading, streets, settings: options of the command line by name, as typed: for reading the data, for the
-    street graph, and for the parameters of the method that differ from their defaults. confirmed: answered
-    warnings. recipients: the knowledge of the adversaries of each. sample: most people of the study.
+    street graph, and for the parameters of the method that differ from their defaults. recipients: the
+    knowledge of each one's adversaries. sample: most people of the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,16 +55,16 @@ class Choices(BaseModel):
 
     @property
     def knowledge(self) -> tuple[str, ...]:
-        """The knowledge of all adversaries of all recipients, without duplicates."""
+        """Of all recipients' adversaries, without duplicates."""
         return tuple(dict.fromkeys(text for texts in self.recipients.values() for text in texts))
 
 
 class OvertakenError(Exception):
-    """Another window changed the case since a form was shown."""
+    """Another window changed the case meanwhile."""
 
 
 class Case:
-    """The choices in a folder, which is made when absent, readable by its owner alone."""
+    """The choices in a folder, made when absent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -96,7 +95,7 @@ class Case:
             ) from error
 
     def change(self, seen: int, **changes: Any) -> Choices:
-        """Store changes to the version ``seen``; raises OvertakenError if a later one conflicts."""
+        """Change the version ``seen``; OvertakenError on conflict."""
         with self._lock:
             before = self.choices()
             updated = Choices.model_validate(before.model_dump() | changes)

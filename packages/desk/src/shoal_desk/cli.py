@@ -1,4 +1,4 @@
-"""The commands of the desk: desk, record, find."""
+"""The commands of the desk."""
 
 import sys
 from collections.abc import Sequence
@@ -162,7 +162,7 @@ def _take_record_options(options: dict[str, Any]) -> "RecordOptions":
 
 
 def take_recipients(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Recipients with the knowledge of their adversaries; a usage error for an unknown one."""
+    """Recipients with their adversaries' knowledge."""
     from shoal_desk.recipients import RECIPIENTS, knowledge_of
 
     chosen = {}

@@ -1,4 +1,4 @@
-"""From choices to commands: their arguments, a TOML file, and a script of all."""
+"""From choices to commands, a TOML file, and a script."""
 
 import json
 import shlex
@@ -24,11 +24,10 @@ _BUDGET: Final = "points:4"
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command of shoal.
+    """A command of shoal.
 
-    words: arguments before the options. options: by name, without dashes; a list repeats the option, True is
-    one without a value, False the same with no- in front. output_file: takes standard output, for a later
-    command.
+    words: arguments before the options. options: by name, without dashes; a list repeats, True has no
+    value, False is no-. output_file: takes standard output.
     """
 
     name: str
@@ -50,31 +49,31 @@ class Command:
         return parts
 
     def shell_line(self) -> str:
-        """The command as typed in a shell."""
+        """As typed in a shell."""
         line = shlex.join(["shoal", *self.arguments()])
         return line if self.output_file is None else f"{line} --json > {shlex.quote(str(self.output_file))}"
 
     def toml(self) -> str:
-        """The options as a file for ``--config``."""
+        """For ``--config``."""
         return "".join(f"{name} = {_toml(value)}\n" for name, value in self.options.items())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Commands to run in order, and files to write before, as texts by path."""
+    """Commands in order, and files to write before."""
 
     commands: tuple[Command, ...]
     files: Mapping[Path, str] = field(default_factory=dict)
 
 
 def inspect_plan(choices: Choices, *, unit: bool) -> Plan:
-    """Inspect the data. unit: with the chosen unit of protection."""
+    """Inspect the data, perhaps by the chosen unit of protection."""
     options = _reading(choices) | (_unit(choices) if unit else {})
     return Plan(commands=(Command(name="inspect", words=(choices.source,), options=options),))
 
 
 def study_plan(choices: Choices, folder: Path) -> Plan:
-    """Make several releases of a sample, attack and measure all."""
+    """Releases of a sample, attacked and measured."""
     file = folder / STUDY_FILE
     knowledge = tuple(dict.fromkeys([_BUDGET, *for_studies(choices.knowledge)]))
     lines = [
@@ -120,7 +119,7 @@ def anonymize_command(choices: Choices, folder: Path) -> Command:
 
 
 def release_plan(choices: Choices, folder: Path, results: Path) -> Plan:
-    """Write the release, verify it, and attack it. results: the file for the rates of the attacks."""
+    """Write, verify and attack the release."""
     anonymize = anonymize_command(choices, folder)
     texts = on_payload(choices.knowledge, METHODS[choices.method].about.publishes)
     statement = purpose_of(choices)
@@ -147,7 +146,7 @@ def release_plan(choices: Choices, folder: Path, results: Path) -> Plan:
 
 
 def class_plan(choices: Choices) -> Plan:
-    """Attack the members of one class."""
+    """Attack one class."""
     texts = on_payload(choices.knowledge, METHODS[choices.method].about.publishes)
     return Plan(
         commands=(
@@ -186,7 +185,7 @@ def record_plan(choices: Choices, folder: Path, results: Path, language: str) ->
 
 
 def script(plans: Sequence[Plan]) -> str:
-    """All commands as a shell script, with the files that they read."""
+    """All commands and their files."""
     lines = [
         "#!/bin/sh",
         "# Every step of the desk, as commands. The paths are those of this machine.",
@@ -200,7 +199,7 @@ def script(plans: Sequence[Plan]) -> str:
 
 
 def purpose_of(choices: Choices) -> dict[str, str]:
-    """The statements inside the release."""
+    """The statements in the release."""
     statement = {"purpose": choices.purpose, "recipients": choices.recipients_words}
     return {name: text for name, text in statement.items() if text}
 
@@ -216,7 +215,7 @@ def _streets(choices: Choices) -> dict[str, Value]:
 
 
 def _linkage_options(choices: Choices) -> dict[str, Value]:
-    """The linkage and the cells; the manifest has the rest of the reading."""
+    """The manifest has the rest of the reading."""
     cells: dict[str, Value] = {name: text for name, text in choices.reading.items() if name == "cells"}
     return {"linkage": choices.linkage} | cells
 
@@ -235,7 +234,7 @@ def _table(entries: Mapping[str, str]) -> str:
 
 
 def _toml(value: Value) -> str:
-    """A value in TOML, whose basic strings are those of JSON."""
+    """Basic strings are those of JSON."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool | int):

@@ -1,4 +1,4 @@
-"""A desk: one case, its jobs, and their results."""
+"""One case, its jobs, and their results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ GROUND: Final = (*STREETS, "tiles")
 
 
 class Desk:
-    """The case in a folder, its jobs and its release. launch: starts the process of a job."""
+    """A case, its jobs and release. launch: starts a job's process."""
 
     def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
         self.folder = folder.absolute()
@@ -39,11 +39,11 @@ class Desk:
         self._releases: dict[tuple[str, int], Release] = {}
 
     def work(self, choices: Choices) -> "Work":
-        """The jobs that belong to these choices."""
+        """The jobs of these choices."""
         return Work(self.folder, self._jobs, choices)
 
     def ground(self, choices: Choices) -> MapGround:
-        """The chosen ground of maps; none if its files are gone."""
+        """The maps' ground; none if its files are gone."""
         key = tuple(choices.streets.items())
         if key not in self._ground:
             try:
@@ -53,7 +53,7 @@ class Desk:
         return self._ground[key]
 
     def release(self, choices: Choices) -> Release:
-        """The written release; raises InputError when it cannot be read."""
+        """The written release."""
         folder = Path(choices.output)
         key = (choices.output, folder.stat().st_mtime_ns)
         if key not in self._releases:
@@ -62,7 +62,7 @@ class Desk:
 
 
 def ground_of(named: Mapping[str, str]) -> MapGround:
-    """Read the named street graph and tiles; raises InputError when one cannot be read."""
+    """Read streets and tiles."""
     nodes, edges, crs = (named.get(name) for name in STREETS)
     if nodes is None and (edges or crs):
         raise MisuseError("--streets-edges and --streets-crs need --streets-nodes")
@@ -75,7 +75,7 @@ def ground_of(named: Mapping[str, str]) -> MapGround:
 
 @dataclass(frozen=True)
 class Work:
-    """The jobs of some choices; None while choices are missing."""
+    """Jobs of choices; None while choices are missing."""
 
     folder: Path
     jobs: Jobs
@@ -88,7 +88,7 @@ class Work:
 
     @property
     def unit(self) -> Job | None:
-        """Inspect it again, with the unit of protection."""
+        """Inspect by the unit of protection."""
         chosen = self.choices.source and self.choices.unit
         return self._job("inspect", inspect_plan(self.choices, unit=True)) if chosen else None
 
@@ -111,7 +111,7 @@ class Work:
 
     @property
     def shown_class(self) -> Job | None:
-        """Attack the members of one class."""
+        """Attack one class."""
         if self.release is None or not self.choices.shown_class:
             return None
         return self._job("class", class_plan(self.choices))
@@ -126,7 +126,7 @@ class Work:
         return self._job("record", record_plan(self.choices, self.folder, results, language))
 
     def result(self, job: Job | None, number: int = 0) -> Any:
-        """The result of a job's command, or None."""
+        """A command's result, or None."""
         return None if job is None else job.result(number)
 
     def _place_of_release(self) -> Path:

@@ -1,4 +1,4 @@
-"""Entries of forms: existing data, places for new files, and the picker of files."""
+"""Entries of forms, and the picker of files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,7 @@ from shoal.local_pages.forms import RefusedError, absolute_path, read_entry
 
 
 def checked_source(text: str) -> str:
-    """An existing path, made absolute, or the address of a database.
-
-    Raises RefusedError for anything else, and for an address with a password.
-    """
+    """An existing path, made absolute, or a database's address, without a password."""
     if not text:
         raise RefusedError("error.no_source")
     if "\n" in text or "\0" in text:
@@ -48,7 +45,7 @@ def checked_source(text: str) -> str:
 
 
 def new_path(text: str, key: str) -> Path:
-    """A path for a new file; raises RefusedError for an unusable one."""
+    """A path for a new file."""
     if not text or "\n" in text or "\0" in text:
         raise RefusedError(key)
     path = absolute_path(text)
@@ -79,7 +76,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """The content of a folder. above: its parent; left_out: the number of entries not shown."""
+    """A folder's content. left_out: entries not shown."""
 
     path: str
     above: str | None
@@ -88,7 +85,7 @@ class Folder:
 
 
 def folder_at(text: str) -> Folder:
-    """A folder of this machine, by default the home folder; raises RefusedError when it cannot be read."""
+    """A folder here, by default the home folder."""
     path = absolute_path(text) if text else Path.home()
     try:
         path = path.resolve()

@@ -1,4 +1,4 @@
-"""Drawings of the desk as SVG: no script, no inline style, a few kilobytes each."""
+"""Drawings as SVG: no script, no inline style."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -8,7 +8,7 @@ from shoal.local_pages.drawing import svg
 
 
 def clock(samples_by_hour: Sequence[int], label: str) -> str:
-    """A bar for each hour of the day."""
+    """A bar for each hour."""
     top = max([*samples_by_hour, 1])
     heights = [28 * n / top for n in samples_by_hour]
     parts = [
@@ -26,10 +26,9 @@ def clock(samples_by_hour: Sequence[int], label: str) -> str:
 def frontier(
     points: Sequence[Mapping[str, Any]], better: str, label: str, axis: str, written: Callable[[float], str]
 ) -> str:
-    """Each release by the risk of the strongest adversary and by its utility, numbered.
+    """Each release by risk and utility, numbered.
 
-    better: whether a "higher" or a "lower" utility is good; good is up in the drawing. axis: title of the
-    horizontal axis. written: formats a utility for the ends of the vertical axis.
+    better: "higher" or "lower" utility; good is up. written: formats a utility.
     """
     values = [point["utility"] for point in points if point["utility"] is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)

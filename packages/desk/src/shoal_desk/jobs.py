@@ -1,7 +1,6 @@
-"""Long work of the desk: started once for any number of windows, watched, canceled, continued.
+"""Long work: started once, watched, canceled, continued.
 
-A job is identified by its commands and by the state of the file that they read. So a result belongs to the
-choices behind it, and comes back with them.
+A job is identified by its commands and the state of their file: a result belongs to its choices.
 """
 
 import hashlib
@@ -42,7 +41,7 @@ _START_S: Final = 30.0  # that a process may take to begin
 
 
 def start_process(folder: Path) -> None:
-    """Start a job's process, which outlives this one."""
+    """It outlives this one."""
     process = subprocess.Popen(  # noqa: S603  (this very Python and a folder of our own)
         [sys.executable, "-m", "shoal_desk.work", str(folder)],
         stdin=subprocess.DEVNULL,
@@ -54,7 +53,7 @@ def start_process(folder: Path) -> None:
 
 
 class Jobs:
-    """The jobs of a case, in its folder. launch: starts the process of a job, given its folder."""
+    """A case's jobs. launch: starts a job's process."""
 
     def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
         self._folder = folder / JOBS_FOLDER
@@ -62,18 +61,18 @@ class Jobs:
         self._lock = threading.Lock()
 
     def place(self, kind: str, source: str, identity: object) -> Path:
-        """The folder of a job: the same for the same work on the same file."""
+        """The same for the same work on the same file."""
         marks = json.dumps([identity, _state_of(source), __version__], sort_keys=True, default=str)
         return self._folder / f"{kind}-{hashlib.sha256(marks.encode()).hexdigest()[:_DIGITS]}"
 
     def at(self, place: Path, plan: Plan) -> "Job":
-        """The job in a folder."""
+        """A folder's job."""
         return Job(place, plan, self._launch, self._lock)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One long task, as its files describe it."""
+    """A long task, by its files."""
 
     folder: Path
     plan: Plan
@@ -99,21 +98,21 @@ class Job:
 
     @property
     def message(self) -> str:
-        """The error message of a command."""
+        """A command's error."""
         return str((self._status() or {}).get("message", ""))
 
     @property
     def command(self) -> int:
-        """The number of the current or last command."""
+        """Of the current or last command."""
         return int((self._status() or {}).get("command", 0))
 
     @property
     def progress(self) -> ProgressReport | None:
-        """The progress of the current command."""
+        """Of the current command."""
         return read_progress(self.folder / PROGRESS_FILE)
 
     def result(self, number: int = 0) -> Any:
-        """The output of a command; None before its end, InputError for a damaged file."""
+        """A command's output; None before its end."""
         file = result_file(self.folder, number)
         try:
             return json.loads(file.read_text(encoding="utf-8"))
@@ -125,7 +124,7 @@ class Job:
             ) from error
 
     def start(self) -> None:
-        """Start or continue, unless it is running or done."""
+        """Start or continue."""
         with self.lock:
             if self.state in ("starting", "running", "done"):
                 return
@@ -146,7 +145,7 @@ class Job:
                 ) from error
 
     def cancel(self) -> None:
-        """End it; finished commands keep their results, and ``start`` continues."""
+        """End it; finished commands keep results, and ``start`` continues."""
         if not self.busy:
             return
         write_private(self.folder / CANCEL_FILE, "")  # first: a process on its way looks once it can be told
@@ -174,7 +173,7 @@ class Job:
 
 
 def _state_of(source: str) -> list[tuple[str, int, int]] | None:
-    """Size and time of each file that a job reads; None without files."""
+    """Size and time; None without files."""
     try:
         return [(str(state.path), state.size, state.changed_ns) for state in states(source)]
     except (ShoalError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Maps of the desk and of the record, as SVG: density on tiles and streets, names of towns, a scale bar."""
+"""Maps as SVG: density on tiles and streets, towns, a scale bar."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _LETTERS_ACROSS: Final = 64  # of a credit
 
 
 def letters_map(inspection: Mapping[str, Any], label: str, ground: MapGround = NO_GROUND) -> str:
-    """The map in the output of ``shoal inspect``: darker where more samples are."""
+    """As ``shoal inspect``: darker where more samples are."""
     lines: Sequence[str] = inspection["map"]
     west_m, south_m, east_m, north_m = inspection["map_bounds_m"]
     columns = max(1, round((east_m - west_m) / inspection["map_letter_m"]), *map(len, lines))
@@ -48,9 +48,9 @@ def letters_map(inspection: Mapping[str, Any], label: str, ground: MapGround = N
 
 
 def density_map(release: Release, label: str, ground: MapGround = NO_GROUND, *, style: str = "") -> str:
-    """The density of the boxes or points of a release, each box spread over its area.
+    """A release's density.
 
-    style: inside the drawing, for printers to PDF that ignore the style of the page.
+    style: inside the drawing, for printers that ignore the page's.
     """
     boxes = release.boxes if release.kind == "boxes" else release.as_boxes(Grid()).boxes
     cell_m = release.grid.cell_m if release.grid is not None else Grid().cell_m
@@ -87,7 +87,7 @@ def _draw_map(
     aspect: int = 1,
     first: Sequence[str] = (),
 ) -> str:
-    """Tiles, shades, streets, names of towns, a scale bar below. aspect: the height of a row."""
+    """aspect: the height of a row."""
     width, height = canvas.columns, len(cells) * aspect
     towns = towns_in(*canvas.bounds_m, crs=canvas.crs)
     tiles = tiles_in(ground.tiles, canvas.bounds_m, canvas.crs)
@@ -126,7 +126,7 @@ def _shade_rects(cells: Sequence[Sequence[int]], aspect: int) -> list[str]:
 
 
 def _lines(streets: Floats, ground: Ground, aspect: int) -> list[str]:
-    """Streets as one path, clipped at the edge of the map."""
+    """One path, clipped at the map's edge."""
     height = ground.rows * aspect
     segments = []
     for ends in streets.reshape(-1, 2, 2):

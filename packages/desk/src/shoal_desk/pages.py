@@ -1,4 +1,4 @@
-"""Rendered templates: every value is escaped, every sentence comes from a file of messages."""
+"""Rendered templates: every value is escaped."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def render(template: str, words: Words, **content: Any) -> str:
 
 
 def _translate_output(text: str, language: str) -> "Markup":
-    """Output of shoal in the language of the page, or in English, marked as such."""
+    """Else English, marked as such."""
     from markupsafe import Markup, escape
 
     translation = translate(text, language)
@@ -45,7 +45,7 @@ def _translate_output(text: str, language: str) -> "Markup":
 
 @cache
 def templates(language: str = "en") -> "Environment":
-    """All templates of the desk and of the app of participants, with the numbers of a language."""
+    """With the numbers of a language."""
     from markupsafe import Markup, escape
 
     page_templates = environment("shoal_desk", question_of, band_of)

@@ -1,4 +1,4 @@
-"""The record to sign as a PDF, printed from the page by WeasyPrint (the extra ``pdf``); nothing is loaded."""
+"""The record as a PDF, by WeasyPrint (the extra ``pdf``)."""
 
 from functools import cache
 from typing import Any, Never
@@ -7,13 +7,13 @@ from shoal.errors import InputError, MissingExtraError
 
 
 def pdf_of(html: str) -> bytes:
-    """Print a page without references; raises MissingExtraError without WeasyPrint."""
+    """Print a page without references."""
     printed: bytes = require_printing().HTML(string=html, url_fetcher=_refuse).write_pdf()
     return printed
 
 
 def require_printing() -> Any:
-    """Import WeasyPrint; raises MissingExtraError if it or its system libraries are missing."""
+    """Import WeasyPrint, or MissingExtraError."""
     library = _library()
     if library is None:
         raise MissingExtraError(
@@ -25,7 +25,7 @@ def require_printing() -> Any:
 
 
 def can_print() -> bool:
-    """Whether WeasyPrint and its system libraries are installed."""
+    """Whether WeasyPrint works."""
     return _library() is not None
 
 

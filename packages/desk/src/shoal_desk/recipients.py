@@ -1,6 +1,6 @@
-"""Recipients of a release and the adversaries that each may be: one table.
+"""Recipients, and the adversaries that each may be.
 
-To add a recipient, add a row here and its words, under ``recipient.NAME``, to each file of ``messages/``.
+A new one needs a row here and words under ``recipient.NAME`` in each file of ``messages/``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """A kind of recipient, and the knowledge of possible adversaries among them."""
+    """A kind of recipient, and adversaries' knowledge."""
 
     name: str
     knowledge: tuple[str, ...]
@@ -52,15 +52,12 @@ RECIPIENTS: Final[Mapping[str, Recipient]] = {row.name: row for row in _ROWS}
 
 
 def playable(adversary: Adversary) -> bool:
-    """Whether an adversary needs only one release, and nobody outside of it."""
+    """Whether one release suffices, and nobody outside."""
     return not adversary.series and adversary.name != "membership"
 
 
 def knowledge_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Parse knowledge, without duplicates.
-
-    Raises MisuseError for an unknown adversary, or one that needs more than a release.
-    """
+    """Knowledge without duplicates; MisuseError for an unknown adversary, or one that needs more."""
     knowledge = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
     for text in knowledge:
         row = parse_knowledge(text).adversary
@@ -73,12 +70,12 @@ def knowledge_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def on_payload(texts: Iterable[str], kind: PayloadKind) -> tuple[str, ...]:
-    """The part of this knowledge that applies to a release of boxes or of points."""
+    """What applies to boxes or to points."""
     return tuple(text for text in texts if kind in ATTACKS[text.partition(":")[0]].payloads)
 
 
 def for_studies(texts: Iterable[str]) -> tuple[str, ...]:
-    """The part of this knowledge that applies to every release of a comparison."""
+    """What applies to every release of a comparison."""
     return tuple(
         text for text in texts if set(ATTACKS[text.partition(":")[0]].payloads) == {"boxes", "points"}
     )

@@ -1,7 +1,6 @@
-"""The record to sign: the release, the success of the strongest adversary, and the people responsible.
+"""The record to sign.
 
-It names data and release by their digests. A digest of raw data confirms a guess of the data, so this page
-stays with the publisher, outside the release.
+A digest of raw data confirms a guess of the data: this page stays with the publisher.
 """
 
 import hashlib
@@ -55,10 +54,10 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SignedRecord:
-    """The place of a record, and what it names.
+    """A record's place, and what it names.
 
-    strongest: the result of the strongest attack, as in `shoal attack --json`. data_file_sha256: of the bytes
-    of the raw file, None unless the data is one file. data_sha256: of the samples as read.
+    strongest: as in `shoal attack --json`. data_file_sha256: None unless the data is one file. data_sha256:
+    of the samples as read.
     """
 
     record: Path
@@ -83,9 +82,9 @@ class SignedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordOptions:
-    """The content of a record, and a PDF of it.
+    """A record's content.
 
-    recipients: the knowledge of the adversaries of each. language: one of LANGUAGES. ground: of the map.
+    recipients: adversaries' knowledge of each. ground: of the map.
     """
 
     recipients: Mapping[str, Sequence[str]]
@@ -195,7 +194,7 @@ def record_page(
     digests: Mapping[str, str | None],
     options: RecordOptions,
 ) -> str:
-    """The page itself: one file without scripts. data: the name of the raw file."""
+    """One file without scripts. data: the raw file's name."""
     manifest: Manifest = read_manifest(folder)
     release, words = read_release(folder), Words(options.language)
     rates = strongest_first(attacks["attacks"], release.kind)
@@ -233,7 +232,7 @@ def _style(name: str) -> str:
 
 
 def sha256_of_release(folder: Path) -> str:
-    """The digest of a release's table; raises InputError when there is none."""
+    """Of the table."""
     try:
         return sha256_of(folder / RELEASE_FILE)
     except OSError as error:
@@ -241,7 +240,7 @@ def sha256_of_release(folder: Path) -> str:
 
 
 def digest_of_data(original: Trajectories) -> str:
-    """SHA-256 over ids and samples as read, on their grid or unrounded."""
+    """SHA-256 over ids and samples as read."""
     digest = hashlib.sha256(json.dumps([original.ids, original.crs, repr(original.grid)]).encode())
     for column in (original.offsets, original.t, original.x, original.y):
         digest.update(f"{column.dtype.str}{column.shape}".encode())
@@ -250,7 +249,7 @@ def digest_of_data(original: Trajectories) -> str:
 
 
 def read_attacks(file: Path, released: str) -> dict[str, Any]:
-    """Read the output of ``shoal attack --json``; InputError unless it is of the release with this digest."""
+    """``shoal attack --json`` of this release, else InputError."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         rates, notes = document["attacks"], document["notes"]
@@ -269,7 +268,7 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
 
 
 def _adds_up(rate: dict[str, Any]) -> bool:
-    """Whether a rate belongs to its adversary, is its successes per try, and lies within its interval."""
+    """It is successes per try, and lies within its interval."""
     tries = rate["tries"]
     return bool(
         rate["name"] in parse_knowledge(rate["asked"]).adversary.answers

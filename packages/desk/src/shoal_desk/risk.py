@@ -1,4 +1,4 @@
-"""Results of attacks for the desk and the record: the strongest first, and for each recipient."""
+"""Results of attacks: the strongest first, and by recipient."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,7 @@ BANDS: Final = ((0.05, "low"), (0.09, "public"), (0.2, "partner"), (0.33, "contr
 def strongest_first(
     attacks: Sequence[AttackRate], kind: PayloadKind, target: str = "release"
 ) -> list[AttackRate]:
-    """The rates on one target by their advantage over guessing, secondary rates last.
-
-    kind: of the release. The report and comparisons use the same order.
-    """
+    """By advantage over guessing, secondary rates last, as in reports."""
     return sorted(
         (attack for attack in attacks if attack["target"] == target),
         key=lambda attack: (
@@ -33,18 +30,18 @@ def strongest_first(
 
 
 def question_of(attack: AttackRate) -> str:
-    """The question of data protection that a rate answers."""
+    """The question that a rate answers."""
     return ATTACKS[str(attack["asked"]).partition(":")[0]].answers[attack["name"]]
 
 
 def band_of(rate: float) -> str:
-    """The strictest threshold that a rate meets."""
+    """The strictest threshold met."""
     return next(name for most, name in BANDS if rate <= most)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecipientRisk:
-    """The strongest adversary of a recipient; None if none could be played."""
+    """A recipient's strongest adversary, if any."""
 
     name: str
     adversaries: int
@@ -56,7 +53,7 @@ class RecipientRisk:
 def risks_of(
     recipients: Mapping[str, Sequence[str]], attacks: Sequence[AttackRate], kind: PayloadKind
 ) -> list[RecipientRisk]:
-    """The risk of each recipient, by the knowledge of its adversaries."""
+    """By the knowledge of adversaries."""
     rows = []
     for name, texts in recipients.items():
         rates = [attack for attack in strongest_first(attacks, kind) if attack["asked"] in texts]

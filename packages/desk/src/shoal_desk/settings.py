@@ -1,6 +1,6 @@
-"""The parameters of the chosen method as fields of a page, from their declarations.
+"""The method's parameters as fields.
 
-Parameters of the promise come first; the others are folded away while they have their default.
+Those of the promise come first; others are folded away by default.
 """
 
 import re
@@ -20,10 +20,10 @@ K: Final = "k"
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One parameter on the page.
+    """A parameter.
 
-    option: as on the command line, without dashes. bound: of a number, empty if the method checks it only on
-    use. choices: empty for free text. text: the current value. first: whether it stands outside the fold.
+    option: without dashes. bound: empty if checked on use. choices: empty for free text. first: outside the
+    fold.
     """
 
     option: str
@@ -36,12 +36,12 @@ class Field:
 
     @property
     def name(self) -> str:
-        """The name of the field in forms."""
+        """In forms."""
         return PREFIX + self.option
 
 
 def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:
-    """Every parameter except street graphs, which belong to the first step. chosen: texts by option."""
+    """Every parameter except street graphs. chosen: texts by option."""
     promised = {parameter.name for parameter in fields(method_named(method).about.claim)}
     return [
         Field(
@@ -58,10 +58,9 @@ def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:
 
 
 def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[str, str]:
-    """The parameters in a form, texts by option, without defaults.
+    """The parameters in a form, without defaults.
 
-    chosen: for parameters that are not in the form. Raises RefusedError, with a sentence per field, for
-    refused values.
+    chosen: for others. RefusedError has a sentence per field.
     """
     parameters = _text_parameters(method)
     texts = {
@@ -93,7 +92,7 @@ def settings_from(form: Form, method: str, chosen: Mapping[str, str]) -> dict[st
 
 
 def options_of(method: str, settings: Mapping[str, str]) -> dict[str, str | bool]:
-    """The same as options of the command line."""
+    """As options."""
     parameters = _text_parameters(method)
     return {
         option: text == ON if parameters[option][1].switch else text
@@ -103,12 +102,12 @@ def options_of(method: str, settings: Mapping[str, str]) -> dict[str, str | bool
 
 
 def needs_streets(method: str) -> bool:
-    """Whether a method works on a street graph."""
+    """Whether it works on streets."""
     return any(parameter.street_graph for parameter in declared_parameters(method_named(method)).values())
 
 
 def _text_parameters(method: str) -> dict[str, tuple[str, Parameter]]:
-    """Parameters that are written as text: name and declaration by option."""
+    """By option."""
     return {
         parameter.option_of(name): (name, parameter)
         for name, parameter in declared_parameters(method_named(method)).items()
@@ -117,7 +116,7 @@ def _text_parameters(method: str) -> dict[str, tuple[str, Parameter]]:
 
 
 def _first_named(sentence: str, parameters: Mapping[str, tuple[str, Parameter]]) -> str:
-    """The first field that a message names; the size of the crowd if none."""
+    """The size of the crowd if none."""
     matches = {option: re.search(rf"(?<![\w-])(--)?{option}(?![\w-])", sentence) for option in parameters}
     at = {option: match.start() for option, match in matches.items() if match is not None}
     return min(at, key=lambda option: at[option]) if at else K

@@ -1,4 +1,4 @@
-"""Find yourself in a release: count the records that fit a few known times and places."""
+"""Find yourself: records that fit known times and places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +21,9 @@ _EXAMPLE: Final = "write for example 2026-03-02T08:10,48.85,2.35"
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """A time and a place at which a person was seen.
+    """When and where a person was seen.
 
-    t_s: seconds since 1970, or since step 0. Either lat and lon in degrees, or x and y in meters of the
-    plane.
+    t_s: since 1970, or step 0. lat and lon, or x and y in meters.
     """
 
     t_s: float
@@ -35,10 +34,7 @@ class Sighting:
 
     @classmethod
     def of(cls, when: str, first: str, second: str, *, planar: bool) -> "Sighting":
-        """From texts: an ISO 8601 time in UTC or seconds, then degrees, or meters where ``planar``.
-
-        Raises MisuseError for other texts.
-        """
+        """An ISO 8601 time in UTC or seconds, then degrees, or meters where ``planar``."""
         try:
             t_s = float(np.datetime64(when, "ms").astype(np.int64)) / 1000 if "-" in when[1:] else float(when)
             place = float(first), float(second)
@@ -56,7 +52,7 @@ class Sighting:
 
     @classmethod
     def parse(cls, text: str, *, planar: bool) -> "Sighting":
-        """From ``TIME,LAT,LON``; raises MisuseError for other texts."""
+        """From ``TIME,LAT,LON``."""
         parts = text.split(",")
         if len(parts) != 3:
             raise MisuseError(f"'{text}' is not a time and a place; {_EXAMPLE}")
@@ -65,7 +61,7 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """The number of records, and of those that match each sighting, and all together, in all and distinct."""
+    """Records, matches of each sighting, and of all, in all and distinct."""
 
     records: int
     each: tuple[int, ...]

@@ -1,8 +1,7 @@
-"""The process of one job: its commands in order, each in a process of its own.
+"""The process of one job: its commands in order.
 
-It belongs to no server and to no browser: both may end while it works. It holds a lock while it lives, which
-no crash leaves behind. ``python -m shoal_desk.work FOLDER`` starts it; on SIGTERM it lets the current command
-clean up, and records that it was canceled.
+It belongs to no server: both may end while it works. It holds a lock while it lives. ``python -m
+shoal_desk.work FOLDER`` starts it; on SIGTERM it lets the command clean up.
 """
 
 import json
@@ -38,10 +37,9 @@ _RESULT_CODES: Final = (
 
 @contextmanager
 def hold_lock(file: Path, *, tries: int = 1) -> Iterator[int | None]:
-    """Hold the lock of a file; gives its descriptor, None when another process holds it.
+    """A lock's descriptor, None when another process holds it.
 
-    tries: a tenth of a second apart, since a mere look holds it for a moment. A process that inherits the
-    descriptor holds the lock, too.
+    tries: a tenth of a second apart. A process that inherits the descriptor holds the lock, too.
     """
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -60,14 +58,14 @@ def _locked(descriptor: int, *, wait_s: float) -> bool:
 
 
 def result_file(folder: Path, number: int) -> Path:
-    """The output of a finished command."""
+    """A finished command's output."""
     return folder / f"{number}.json"
 
 
 def recover_result(folder: Path) -> None:
-    """Keep the complete output of a command whose worker was killed; the caller holds the lock.
+    """Complete output of a killed worker's command; the caller holds the lock.
 
-    A command prints its result last, at once. So output that parses as JSON is complete.
+    A command prints its result last, at once: output that parses is complete.
     """
     with suppress(OSError, ValueError, OutputError):
         status = json.loads((folder / STATUS_FILE).read_text(encoding="utf-8"))
@@ -87,7 +85,7 @@ def _say(folder: Path, state: str, **more: Any) -> None:
 
 
 class Worker:
-    """Runs the commands of the plan in a folder."""
+    """Runs a folder's plan."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -96,20 +94,20 @@ class Worker:
         self._lock = -1
 
     def run(self) -> None:
-        """Run the remaining commands, unless another process does."""
+        """The remaining commands, unless another process does."""
         with hold_lock(self._folder / LOCK_FILE, tries=_TRIES) as lock:
             if lock is not None:
                 self._lock = lock
                 self._work()
 
     def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
-        """End the current command, and start no other."""
+        """End the command, and start no other."""
         self._stopped = True
         if self._child is not None:
             self._child.terminate()
 
     def run_command(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
-        """Run one command to its end; its exit code."""
+        """A command's exit code."""
         self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
             [sys.executable, "-m", "shoal", *arguments, "--json"],
             stdin=subprocess.DEVNULL,
@@ -145,7 +143,7 @@ class Worker:
         _say(self._folder, "done")
 
     def _one(self, number: int, arguments: list[str]) -> str | None:
-        """Run one command; its error message, or None with a result."""
+        """Its error message, or None with a result."""
         printed, complained = (self._folder / f"{number}.{name}" for name in ("partial", "messages"))
         with printed.open("wb") as out, complained.open("wb") as err:
             code = 1 if self._stopped else self.run_command(arguments, out, err)

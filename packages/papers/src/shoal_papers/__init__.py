@@ -1,1 +1,1 @@
-"""The figures and tables of four papers, measured again and compared with what the papers print."""
+"""The figures and tables of four papers, measured again."""

@@ -1,4 +1,4 @@
-"""The data of an experiment: the user's own, or synthetic people and objects."""
+"""The data of an experiment: the user's, or synthetic."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ FULL: Final = Size(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """What an experiment may use: its size, its seed, and the user's data."""
+    """What an experiment may use."""
 
     size: Size
     seed: int
@@ -75,25 +75,25 @@ class World:
     shared: dict[object, Any] = field(default_factory=dict)
 
     def once_with(self, kind: str, name: object, make: "Callable[[], Made]") -> "Made":
-        """Return a cached value that depends only on data of one kind; seeds share it for the user's data."""
+        """A cached value of one kind of data; seeds share the user's."""
         cache = self.shared if kind in self.inputs else self.cache
         if name not in cache:
             cache[name] = make()
         return cast("Made", cache[name])
 
     def once(self, name: object, make: "Callable[[], Made]") -> "Made":
-        """Return a value that several figures of one seed share, computed on first use."""
+        """A value that figures of one seed share."""
         if name not in self.cache:
             self.cache[name] = make()
         return cast("Made", self.cache[name])
 
     @property
     def draw(self) -> np.random.Generator:
-        """The random generator of this seed, at its start."""
+        """This seed's generator, at its start."""
         return np.random.default_rng(self.seed)
 
     def people(self, layout: Layout, *, people: int | None = None, days: int | None = None) -> Trajectories:
-        """Return subscribers of a layout, or the user's (then fewer people or days, where asked)."""
+        """Subscribers of a layout, or the user's."""
         people_given = self.inputs.get("people")
         if people_given is not None:
             return _part(people_given, people, days, self.draw)
@@ -104,14 +104,14 @@ class World:
         )
 
     def network(self) -> Trajectories:
-        """Return objects on a street network, in units of its map."""
+        """Objects on streets, in units of the map."""
         network_given = self.inputs.get("network")
         if network_given is not None:
             return network_given
         return self.once("network", lambda: drives(self.size.drives, self.draw))
 
     def network_streets(self) -> StreetGraph:
-        """Return their streets; MisuseError where the user gave data without streets."""
+        """Their streets; MisuseError for data without."""
         if "network" not in self.inputs:
             return town()
         if self.streets is None:
@@ -121,12 +121,12 @@ class World:
         return self.streets
 
     def user_data(self, kind: str) -> Trajectories:
-        """Return the user's data of a kind that cannot be synthesized."""
+        """The user's data of a kind that cannot be synthesized."""
         return self.inputs[kind]
 
 
 def as_points(snapped: Trajectories) -> Trajectories:
-    """Convert slots and cells to seconds and meters, for methods that move points."""
+    """Seconds and meters, for methods that move points."""
     grid = snapped.snapped_grid()
     ids = np.repeat(np.array(snapped.ids), snapped.lengths).tolist()
     return Trajectories.from_rows(

@@ -1,4 +1,4 @@
-"""An experiment: a figure or table of a paper, what the paper prints, and a function that measures it."""
+"""A figure or table: what the paper prints, and a function that measures it."""
 
 import math
 import statistics
@@ -17,7 +17,7 @@ _Z: Final = 1.96
 
 
 class Measured(NamedTuple):
-    """One value for one seed: row and column of the table, and the value in the column's unit."""
+    """One value of one seed: row, column, value."""
 
     row: str
     column: str
@@ -60,7 +60,7 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One value over all seeds. ``paper`` is None where the paper prints nothing."""
+    """One value over all seeds; ``paper``: None where it prints nothing."""
 
     row: str
     column: str
@@ -69,13 +69,13 @@ class Cell:
 
     @property
     def mean(self) -> float:
-        """Mean over the seeds with a number; nan without any."""
+        """Over seeds with a number."""
         numbers = [value for value in self.values if not math.isnan(value)]
         return sum(numbers) / len(numbers) if numbers else math.nan
 
     @property
     def margin(self) -> float:
-        """Half the 95 % interval of the mean (Student's t); nan for fewer than two seeds."""
+        """Half the 95 % interval (Student's t); nan for fewer than two seeds."""
         numbers = [value for value in self.values if not math.isnan(value)]
         if len(numbers) < 2:
             return math.nan
@@ -84,14 +84,14 @@ class Cell:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Minimum and maximum over the seeds with a number; nan without any."""
+        """Over seeds with a number."""
         numbers = [value for value in self.values if not math.isnan(value)]
         return min(numbers, default=math.nan), max(numbers, default=math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A measured experiment; ``skipped`` says why there are no values."""
+    """A measured experiment; ``skipped``: why there are no values."""
 
     experiment: Experiment
     cells: tuple[Cell, ...]
@@ -104,7 +104,7 @@ class Outcome:
 
     @property
     def rows(self) -> list[str]:
-        """The names of the rows, in the order of measurement."""
+        """In the order of measurement."""
         return list(dict.fromkeys(cell.row for cell in self.cells))
 
     @property
@@ -114,7 +114,7 @@ class Outcome:
 
 
 def collect_outcome(experiment: Experiment, by_seed: list[list[Measured]]) -> Outcome:
-    """Collect the values of all seeds into cells; a value that a seed lacks is nan."""
+    """All seeds' values in cells; nan where one lacks."""
     values_of: dict[tuple[str, str], list[float]] = {}
     for number, measured in enumerate(by_seed):
         for row, column, value in measured:
@@ -135,7 +135,7 @@ def collect_outcome(experiment: Experiment, by_seed: list[list[Measured]]) -> Ou
 
 
 def table(rows: Mapping[str, Iterable[float]], columns: Iterable[str]) -> Printed:
-    """Return what a paper's table prints, from its rows; nan marks an empty cell."""
+    """What a paper's table prints; nan marks an empty cell."""
     names = list(columns)
     return {
         (row, column): value

@@ -1,4 +1,4 @@
-"""Write outcomes into a folder: for each paper a table (CSV), a text (Markdown) and plots (HTML)."""
+"""Outcomes as CSV, Markdown and plots."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from shoal_papers.writing import csv_text, markdown, plot_page
 
 
 def write_outcomes(outcomes: Mapping[str, Sequence[Outcome]], output: Path) -> None:
-    """Write all outcomes; the folder is complete or absent. Raises OutputError when it cannot be written."""
+    """Write all outcomes, complete or absent."""
     with staged_folder(output) as folder:
         for paper, results in outcomes.items():
             (folder / f"{paper}.csv").write_text(csv_text(results), encoding="utf-8")

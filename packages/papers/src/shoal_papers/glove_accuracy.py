@@ -1,7 +1,7 @@
-"""Fig. 7 to 11 and Table 2 of Gramaglia and Fiore 2015: the precision of GLOVE.
+"""Fig. 7 to 11 and Table 2 of Gramaglia and Fiore 2015.
 
-The errors that the paper prints are half extents: Table II of the kte paper prints twice the values of
-Table 2 in seven of eight cells. Both are shown here, the paper's number next to the half extent.
+The paper's errors are half extents: Table II of the kte paper prints twice the values of Table 2 in seven
+of eight cells.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _released(world: World, original: Trajectories, method: Glove) -> tuple[Rele
 
 
 def published(world: World, layout: Layout, k: int) -> Accuracy | None:
-    """Measure GLOVE as published, without suppression."""
+    """GLOVE as published, without suppression."""
 
     def make() -> Accuracy | None:
         original = world.people(layout)
@@ -48,7 +48,7 @@ def published(world: World, layout: Layout, k: int) -> Accuracy | None:
 
 
 def _shares(row: str, of: str, extents: Extents) -> Iterator[Measured]:
-    """Shares of samples by half extents, as the paper counts errors, and by whole extents."""
+    """By half extents, as the paper counts errors, and by whole extents."""
     yield Measured(row, f"{of}: kept place, %", 100 * extents.share_position_kept)
     yield Measured(row, f"{of}: half within 30 min, %", 100 * extents.share_within(time_s=2 * _HALF_H))
     yield Measured(row, f"{of}: half within 2 km, %", 100 * extents.share_within(space_m=2 * _2_KM))
@@ -166,7 +166,7 @@ def by_days(world: World) -> Iterator[Measured]:
 
 
 def by_people(world: World) -> Iterator[Measured]:
-    """Fig. 11: fewer people are harder to hide. A part of the same people, drawn."""
+    """Fig. 11: fewer people, drawn from the same, are harder to hide."""
     for layout in _PLACES[:2]:
         everybody = world.people(layout)
         for share in FRACTIONS:

@@ -1,4 +1,4 @@
-"""Fig. 6 to 9 of Gramaglia et al. 2017: the precision of kte-hide by tau and by hour of the week."""
+"""Fig. 6 to 9 of Gramaglia et al. 2017."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,7 +36,7 @@ def _taus(world: World) -> tuple[float, ...]:
 
 
 def _released(world: World, original: Trajectories, method: KteHide) -> tuple[Release, Linkage] | None:
-    """A release, or None where no one can be hidden."""
+    """None where no one can be hidden."""
     try:
         return method.anonymize(original, Randomness.for_research(world.seed), world.run)
     except NothingLeftError:
@@ -46,7 +46,7 @@ def _released(world: World, original: Trajectories, method: KteHide) -> tuple[Re
 def _extents(
     original: Trajectories, released: tuple[Release, Linkage]
 ) -> tuple[Integers, Integers, np.ndarray]:
-    """Widths (dx + dy) in cells and durations in slots over raw samples, and which samples were published."""
+    """In cells and slots, and which samples were published."""
     space, time = extents_of_samples(original, *released)
     return space, time, time > 0
 
@@ -80,7 +80,7 @@ def against_tau(world: World, layouts: tuple[Layout, ...]) -> Iterator[Measured]
 
 
 def by_clusters(world: World) -> Iterator[Measured]:
-    """Fig. 8 with the paper's clusters of several sizes, greedy cycles and the paper's cost."""
+    """Fig. 8 with the paper's clusters, greedy cycles and cost."""
     original = world.people("abi", days=min(_SMALL_DAYS, world.size.days))
     plain = KteHide(k=2, tau_s=1800, epsilon_s=1800, hiding="clusters", space_weight_s=0)
     for name, method in (
@@ -102,7 +102,7 @@ def _ruled_size(original: Trajectories, method: KteHide) -> int:
 
 
 def trade_off(world: World) -> Iterator[Measured]:
-    """Settings that the paper does not evaluate: epsilon below tau, and k above 2."""
+    """Settings beyond the paper: epsilon below tau, and k above 2."""
     original = world.people("abi", days=min(_SMALL_DAYS, world.size.days))
     for k in (2, 3):
         for tau_s, epsilon_s in ((3600.0, 3600.0), (3600.0, 1800.0), (3600.0, 900.0)):

@@ -1,4 +1,4 @@
-"""Tables I and II of Gramaglia et al. 2017: the data sets, and k-merge compared with earlier methods."""
+"""Tables I and II of Gramaglia et al. 2017."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -33,7 +33,7 @@ _DELTA_M: Final = 2_000.0
 
 
 def features(world: World) -> Iterator[Measured]:
-    """Table I, for as many people as the size says."""
+    """Table I."""
     for layout in ("abi", "dak", "shn", "civ", "sen"):
         days = 1 if layout == "shn" else None
         original = world.people(layout, days=days)
@@ -45,7 +45,7 @@ def features(world: World) -> Iterator[Measured]:
 
 
 def _home_tuples(original: Trajectories, k: int, count: int, draw: np.random.Generator) -> list[Trajectories]:
-    """Random groups of k people who share their most frequent place with k - 1 others."""
+    """Random k people who share their most frequent place."""
     home = np.empty((original.n_subjects, 2), dtype=np.int64)
     for subject, (_, x, y) in enumerate(original):
         places, visits = np.unique(np.stack([x, y], axis=1), axis=0, return_counts=True)
@@ -69,13 +69,13 @@ def _random_tuples(
 
 
 def _extents(boxes: Boxes, grid: Grid) -> tuple[float, float]:
-    """Median duration in minutes and median dx + dy in km of boxes."""
+    """In minutes and km."""
     space = (boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min) * grid.cell_m / 1000
     return float(np.median(boxes.t_end - boxes.t_start)) * grid.slot_s / 60, float(np.median(space))
 
 
 def _static_share(tuples: list[Trajectories], slot_s: float, cell_m: float) -> tuple[float, float]:
-    """The shares of samples, and of tuples, that lie in a coarse cell and slot of all members."""
+    """Of samples, and of tuples, in a coarse cell and slot of all members."""
     shared = total = identical = 0
     for people in tuples:
         grid = people.snapped_grid()
@@ -97,7 +97,7 @@ def _glove(people: Trajectories) -> Boxes:
 
 
 def _w4m(tuples: list[Trajectories], seed: int) -> tuple[float, float]:
-    """Shares of samples that W4M deletes and creates when a tuple is a cluster."""
+    """Deleted and created, when a tuple is a cluster."""
     deleted = created = total = 0
     for number, people in enumerate(tuples):
         points = as_points(people)
@@ -114,7 +114,7 @@ def _w4m(tuples: list[Trajectories], seed: int) -> tuple[float, float]:
 
 
 def merged(world: World, layout: Layout) -> Iterator[Measured]:
-    """Table II of one data set: tuples of one home station, and random ones for comparison."""
+    """Table II of one data set: tuples of one home station, and random ones."""
     original = world.people(layout)
     grid = original.snapped_grid()
     for k in KS:

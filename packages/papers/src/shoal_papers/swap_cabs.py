@@ -1,4 +1,4 @@
-"""Tables 8 and 9 and Fig. 6 to 8 of Domingo-Ferrer and Trujillo-Rasua 2012: the trips of cabs in a day."""
+"""Tables 8 and 9 and Fig. 6 to 8 of Domingo-Ferrer and Trujillo-Rasua 2012: cabs."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -42,9 +42,9 @@ _RANGES: Final = (  # Table 9: SID, AID
 
 
 def trips_of(cabs: Trajectories) -> tuple[Trajectories, int, int]:
-    """Cut trips where fixes are over 3 minutes apart, and drop those with a step over 12 km.
+    """Cut where fixes are over 3 minutes apart, and drop trips with a step over 12 km.
 
-    Returns the trips, the number before dropping, and the number dropped.
+    Trips, number before dropping, number dropped.
     """
     owner = np.repeat(np.arange(cabs.n_subjects), cabs.lengths)
     apart = (np.diff(owner, prepend=-1) != 0) | (np.diff(cabs.t, prepend=cabs.t[0]) > GAP_S)
@@ -58,7 +58,7 @@ def trips_of(cabs: Trajectories) -> tuple[Trajectories, int, int]:
 
 
 def _trips(world: World) -> tuple[Trajectories, int, int]:
-    """The trips of the data; for a small size, a random part."""
+    """For a small size, a random part."""
 
     def make() -> tuple[Trajectories, int, int]:
         trips, paths, bad = trips_of(world.user_data("cabs"))
@@ -146,7 +146,7 @@ def ranges(world: World, reading: Reading = AS_TABLE_4) -> Iterator[Measured]:
 
 
 def closest(world: World) -> Iterator[Measured]:
-    """Fig. 6 and 7: common time of the two closest trips, by the paper's distance and by place alone."""
+    """Fig. 6 and 7: common time of the two closest trips, by two distances."""
     trips = _trips(world)[0]
     lasting = np.flatnonzero(trips.t[trips.offsets[1:] - 1] > trips.t[trips.offsets[:-1]])
     first, last = trips.t[trips.offsets[:-1]], trips.t[trips.offsets[1:] - 1]

@@ -1,8 +1,7 @@
-"""Tables 1 to 7 and Fig. 2 of Domingo-Ferrer and Trujillo-Rasua 2012: objects on a street network.
+"""Tables 1 to 7 and Fig. 2 of Domingo-Ferrer and Trujillo-Rasua 2012: objects on streets.
 
-The paper calibrates the space threshold R^s of each setting to the distortion of (k, delta)-anonymity (Tables
-2 and 3), and shows what is removed at these thresholds. Tables 4 to 7 are measured here at the thresholds
-that the paper prints, so that a row depends on no earlier one.
+The paper calibrates R^s to the distortion of (k, delta)-anonymity (Tables 2 and 3). Tables 4 to 7 use the
+thresholds that it prints, so that a row depends on no earlier one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +85,7 @@ def _rows(values: Iterable[Iterable[float]]) -> dict[str, Iterable[float]]:
 
 
 def _settings(world: World) -> Iterator[tuple[int, int, int, int]]:
-    """(index of delta, delta, index of k, k): all settings, or a few with the first and the last."""
+    """(index of delta, delta, index of k, k), or a few."""
     for row, delta in enumerate(DELTAS):
         for place, k in enumerate(KS):
             corner = row in (0, len(DELTAS) - 1) and place in (0, len(KS) - 1)
@@ -113,7 +112,7 @@ def _swap_clusters(
 def _swapped(
     world: World, k: int, space: float, clusters: list[Integers] | None = None
 ) -> tuple[Release, Linkage] | None:
-    """A release of SwapLocations as published, without 1/p; None when nothing is left."""
+    """As published, without 1/p; None when nothing is left."""
     method = SwapLocations(
         k=k, time_threshold_s=R_T, space_threshold_m=space, clustering="mdav", paths="all", penalty="none"
     )
@@ -128,7 +127,7 @@ def _swapped(
 def _reached(
     world: World, k: int, space: float, members: SetMembers = "nearest"
 ) -> tuple[Release, Linkage] | None:
-    """A release of ReachLocations as the paper checks it; None when nothing is left."""
+    """As the paper checks it; None when nothing is left."""
     streets = world.network_streets()
     longest = float(np.nansum(streets.on_plane(world.network().crs).length_m))
     method = ReachLocations(
@@ -147,7 +146,7 @@ def _reached(
 
 
 def _in_classes(world: World) -> Trajectories:
-    """The objects of classes of at least five, as in the paper; all objects if there are none."""
+    """Classes of at least five, as in the paper; else all."""
 
     def make() -> Trajectories:
         original = world.network()
@@ -159,7 +158,7 @@ def _in_classes(world: World) -> Trajectories:
 
 
 def _walked(world: World, k: int, delta: float) -> tuple[Release, Linkage] | None:
-    """A release of NWA with the paper's pi of 3 steps, delta the radius of the cylinder."""
+    """The paper's pi of 3 steps, delta the radius."""
     try:
         return Nwa(k=k, delta_m=2 * delta, pi_s=PI_S, step_s=1).anonymize(
             _in_classes(world), Randomness.for_research(world.seed), world.run
@@ -169,7 +168,7 @@ def _walked(world: World, k: int, delta: float) -> tuple[Release, Linkage] | Non
 
 
 def _distortion_of_walk(world: World, k: int, delta: float) -> float:
-    """TotalSD of that release; nan where there is none."""
+    """TotalSD; nan without a release."""
     released = world.once(("nwa", k, delta), partial(_walked, world, k, delta))
     if released is None:
         return float("nan")
@@ -204,7 +203,7 @@ def distortion_of_walks(world: World) -> Iterator[Measured]:
 def _thresholds(
     world: World, name: str, make: Callable[[World, int, float], tuple[Release, Linkage] | None]
 ) -> Iterator[Measured]:
-    """The R^s whose distortion equals that of NWA, or the largest where none reaches it."""
+    """The R^s of NWA's distortion, or the largest."""
     for _, delta, _, k in _settings(world):
         wished = _distortion_of_walk(world, k, delta)
         if np.isnan(wished):
@@ -287,7 +286,7 @@ def sweep(world: World) -> Iterator[Measured]:
 
 
 def least_sums(world: World) -> Iterator[Measured]:
-    """Alg. 4, 8 (4), at k = 3: sets of the nearest points, and sets of minimal sum."""
+    """Alg. 4, 8 (4), at k = 3: nearest points, and minimal sum."""
     kinds: dict[str, SetMembers] = {"the two nearest": "nearest", "the least sum": "least-sum"}
     for space in (1e3, 1e4):
         for name, members in kinds.items():
@@ -310,7 +309,7 @@ READINGS: Final[dict[str, tuple[Penalty, Paths, Clustering] | None]] = {
 
 
 def readings(world: World) -> Iterator[Measured]:
-    """Locations removed by each reading of distance and clustering: Table 4 at three R^s."""
+    """Removed by each reading of distance and clustering: Table 4 at three R^s."""
     original = world.network()
     for name, reading in READINGS.items():
         for k, space in (*((k, MOST) for k in KS), (2, 899.0), (2, 257.0)):

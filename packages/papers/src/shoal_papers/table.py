@@ -32,7 +32,7 @@ _OF_OTHER_PACKAGES: Final = {"collect": "shoal-collect"}
 
 @cache
 def papers() -> Mapping[str, tuple[Experiment, ...]]:
-    """Return the experiments of each paper, with those of the entry point ``shoal.experiments``."""
+    """Experiments by paper, with those of the entry point ``shoal.experiments``."""
     theirs = {
         name: tuple(Experiment(**row) for row in paper["experiments"]) for name, paper in _others().items()
     }
@@ -41,7 +41,7 @@ def papers() -> Mapping[str, tuple[Experiment, ...]]:
 
 @cache
 def titles() -> Mapping[str, str]:
-    """Return authors, year and title of each paper."""
+    """Authors, year and title of each paper."""
     return _TITLES | {name: paper["title"] for name, paper in _others().items()}
 
 
@@ -51,7 +51,7 @@ def _others() -> Mapping[str, Mapping[str, Any]]:
 
 
 def experiments_of(paper: str, figures: Sequence[str]) -> list[Experiment]:
-    """Return the experiments of a paper that match the given figures, all if none is given.
+    """The experiments of a paper that match the given figures, all if none is given.
 
     "3" stands for figure-3 and its parts, such as figure-3a.
 

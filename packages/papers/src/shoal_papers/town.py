@@ -1,8 +1,7 @@
-"""A synthetic town with objects that drive through it, in place of Brinkhoff's generator.
+"""A synthetic town with moving objects, in place of Brinkhoff's generator.
 
-The settings are those of Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 7.1: ten objects start at each of 100
-steps, in six classes of speed, and drive a shortest path to their destination. The map is a jittered grid
-instead of Oldenburg's streets.
+As in Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 7.1: ten objects start at each of 100 steps, in six
+classes of speed, and drive a shortest path. The map is a jittered grid instead of Oldenburg's streets.
 """
 
 from typing import Final
@@ -20,7 +19,7 @@ _MAP_SEED: Final = 12  # one map for all seeds
 
 
 def town() -> StreetGraph:
-    """Return streets between neighboring corners of a jittered grid."""
+    """A jittered grid."""
     x, y = _corners()
     at = np.arange(SIDE * SIDE)
     east, north = at[at % SIDE < SIDE - 1], at[at < SIDE * (SIDE - 1)]
@@ -29,7 +28,7 @@ def town() -> StreetGraph:
 
 
 def drives(n: int, draw: np.random.Generator) -> Trajectories:
-    """Return ``n`` objects that start evenly over the steps, one point per step until they arrive.
+    """``n`` objects that start evenly over the steps.
 
     Times are seconds, one per step; places lie on the streets of ``town``.
     """
@@ -59,7 +58,7 @@ def _corners() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _way(from_x: int, from_y: int, to_x: int, to_y: int, draw: np.random.Generator) -> np.ndarray:
-    """Corners of a shortest path on the grid, with random turns."""
+    """With random turns."""
     along_x = np.concatenate([np.ones(abs(to_x - from_x), bool), np.zeros(abs(to_y - from_y), bool)])
     order = draw.permutation(len(along_x))
     move_x = np.where(along_x, np.sign(to_x - from_x), 0)[order]

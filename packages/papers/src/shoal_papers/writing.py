@@ -1,4 +1,4 @@
-"""Outcomes as text, Markdown, CSV, and a page of plots."""
+"""Outcomes as text, Markdown, CSV, and plots."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ FIELDS = ("figure", "row", "column", "paper", "paper_high", "mean", "margin", "s
 
 
 def digits(value: float) -> str:
-    """Format a number with three significant digits."""
+    """Three significant digits."""
     if math.isnan(value):
         return "-"
     if abs(value) < _NOTHING or abs(value) >= 100:
@@ -30,25 +30,25 @@ def digits(value: float) -> str:
 
 
 def paper_words(paper: float | tuple[float, float] | None) -> str:
-    """Format what the paper prints: a number, a range, or nothing."""
+    """A number, a range, or nothing."""
     if paper is None:
         return ""
     return f"{paper[0]:g} to {paper[1]:g}" if isinstance(paper, tuple) else f"{paper:,.6g}"
 
 
 def cell_words(cell: Cell, *, spread: bool = False) -> str:
-    """Format our value with its interval, the range if asked for, and the paper's value in brackets."""
+    """Our value with its interval, and the paper's."""
     between = f", {digits(cell.ends[0])} to {digits(cell.ends[1])}" if spread and len(cell.values) > 1 else ""
     return ours_words(cell) + between + (f" ({paper_words(cell.paper)})" if cell.paper is not None else "")
 
 
 def ours_words(cell: Cell) -> str:
-    """Format the mean over the seeds and half its interval."""
+    """The mean and half its interval."""
     return digits(cell.mean) + ("" if math.isnan(cell.margin) else f" ± {digits(cell.margin)}")
 
 
 def table_rows(outcome: Outcome) -> list[list[str]]:
-    """Return the table of an outcome, header first: one row per row of the paper, or one per cell."""
+    """Header first: one row per row of the paper, or one per cell."""
     cell_at = {(cell.row, cell.column): cell for cell in outcome.cells}
     if len(outcome.columns) > _MANY:
         head = ["", "", "ours", "paper"]
@@ -72,7 +72,7 @@ def table_rows(outcome: Outcome) -> list[list[str]]:
 
 
 def markdown(outcome: Outcome) -> str:
-    """Return a section of a page: title, table, note."""
+    """Title, table, note."""
     seeds = "" if outcome.skipped else f", {outcome.seeds} seed{'s' if outcome.seeds > 1 else ''}"
     parts = [f"## {outcome.experiment.title}", f"`--figure {outcome.experiment.figure}`{seeds}"]
     if outcome.experiment.note:
@@ -87,7 +87,7 @@ def markdown(outcome: Outcome) -> str:
 
 
 def text_lines(outcome: Outcome) -> list[str]:
-    """Return title, aligned table and note for a terminal."""
+    """Title, aligned table and note."""
     lines = ["", outcome.experiment.title]
     if outcome.experiment.note:
         lines.append(f"  ({outcome.experiment.note})")
@@ -105,7 +105,7 @@ def text_lines(outcome: Outcome) -> list[str]:
 
 
 def csv_text(outcomes: Sequence[Outcome]) -> str:
-    """Return one line per value: the paper's number or range, the mean over the seeds, half its interval."""
+    """A line per value: the paper's, the mean, half its interval."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(FIELDS)
@@ -128,7 +128,7 @@ def csv_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def json_of(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome for ``--json``."""
+    """For ``--json``."""
     return {
         "figure": outcome.experiment.figure,
         "title": outcome.experiment.title,
@@ -149,7 +149,7 @@ def json_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
-    """Return a page with one drawing for each outcome that has values."""
+    """A drawing for each outcome with values."""
     outcomes_with_cells = [one for one in outcomes if one.cells]
     drawings = {f"figure-{number}": _drawing(one) for number, one in enumerate(outcomes_with_cells)}
     sections = [

@@ -1,5 +1,4 @@
-"""The app of ``shoal collect app``: local pages to take part in a collection.
+"""The app of ``shoal collect app``.
 
-It computes nothing itself: ``shoal.io`` reads files, and ``device`` does the rest as for ``shoal collect
-join``, with the same state on disk and the same consent.
+Local pages to take part, with state and consent of ``shoal collect join``.
 """

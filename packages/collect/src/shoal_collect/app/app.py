@@ -1,4 +1,4 @@
-"""The pages of the app: a trip, its blur and the consent, the round, earlier releases."""
+"""The pages of the app."""
 
 import json
 from collections.abc import Mapping
@@ -43,9 +43,9 @@ _GAPS: Final = ("15min", "30min", "1h", "2h", "6h")
 
 
 def participant_application(person: Person, keys: Keys, site: Site, *, by_path: bool) -> Guard:
-    """Return the application inside its guard (``keys``, ``site``).
+    """The application inside its guard.
 
-    ``by_path`` allows to name files of this machine; not for other devices in the house.
+    ``by_path`` allows to name files of this machine; not for other devices.
     """
     app = FastAPI(title="shoal collect app", docs_url=None, redoc_url=None, openapi_url=None)
     pages = _Pages(person, by_path=by_path)
@@ -123,7 +123,6 @@ class _Pages:
         self._person, self._by_path = person, by_path
 
     def show(self, request: Request, page: str, complaint: str = "", **more: Any) -> Response:
-        """A page, with a complaint next to its cause."""
         if page not in PAGES:
             raise HTTPException(404)
         try:
@@ -135,7 +134,6 @@ class _Pages:
         return self._html(request, f"{page}.html.j2", page, complaint, {**content, **more})
 
     def message(self, request: Request, text: str, status: int) -> Response:
-        """A page with one sentence."""
         return self._html(request, "message.html.j2", "", text, {}, status)
 
     def _html(
@@ -162,7 +160,6 @@ class _Pages:
         return Response(html, status or (422 if complaint else 200), media_type="text/html")
 
     def take_file(self, request: Request, kind: str, body: bytes) -> Response:
-        """Read uploaded files."""
         try:
             self._person.take_files(files_in(kind, body))
         except ShoalError as error:
@@ -170,7 +167,6 @@ class _Pages:
         return redirect(request, "trip")
 
     def take(self, request: Request, page: str, form: Form) -> Response:
-        """Handle a form, and show the next page."""
         if page not in PAGES:
             raise HTTPException(404)
         try:
@@ -282,7 +278,7 @@ class _Pages:
 
 
 def _entries(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Her settings changed by the form; all other settings of her profile stay."""
+    """All other settings of her profile stay."""
     kinds = {kind: rule for kind, rule in before.get("kinds", {}).items() if kind not in _KINDS}
     for kind in _KINDS:
         rule = before.get("kinds", {}).get(kind, {})

@@ -1,4 +1,4 @@
-"""A trip on an offline map, as SVG: her points as they are, and the circles that would be shared instead."""
+"""A trip on an offline map: her points, and the circles to share instead."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class TripMaps:
 
 
 def trip_maps(applied: Applied, cylinders: Sequence[Cylinder]) -> TripMaps:
-    """Draw a trip before blurring (``applied``) and after it (``cylinders``)."""
+    """Draw a trip before and after blurring."""
     points = applied.original
     lon = np.array([*(p.lon_deg for p in points), *(c.lon_udeg / MICRO for c in cylinders)])
     lat = np.array([*(p.lat_deg for p in points), *(c.lat_udeg / MICRO for c in cylinders)])

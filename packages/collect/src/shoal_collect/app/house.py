@@ -1,4 +1,4 @@
-"""Other devices in the same house, such as a phone: a local address, TLS, and a code.
+"""Other devices in the house: a local address, TLS, and a code.
 
 The certificate is made at each start and signed by no authority. Its digest is shown at the terminal;
 accepting it unchecked means trusting the whole network.
@@ -28,11 +28,7 @@ _STYLE: Final[str] = "/desk.css"
 
 
 def house_address(requested: str) -> str:
-    """Return the requested address, or this machine's address in its network.
-
-    Raises MisuseError unless it is an IPv4 address of a private network or loopback, and InputError if there
-    is none.
-    """
+    """The requested address, or this machine's; an IPv4 address of a private network or loopback."""
     text = requested or _own_address()
     try:
         address = ipaddress.IPv4Address(text)
@@ -55,7 +51,7 @@ def _own_address() -> str:
 
 @contextmanager
 def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
-    """Yield a certificate for an address and its key, in temporary files, and its SHA-256."""
+    """Yield a certificate and its key, in temporary files, and its SHA-256."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -92,16 +88,16 @@ def certificate(host: str) -> Iterator[tuple[Path, Path, str]]:
 
 
 def shown_digest(certificate_der: bytes) -> str:
-    """Return the SHA-256 of a certificate as browsers show it."""
+    """A certificate's SHA-256 as browsers show it."""
     text = hashlib.sha256(certificate_der).hexdigest().upper()
     return ":".join(text[at : at + 2] for at in range(0, len(text), 2))
 
 
 class Door:
-    """Asks devices of the house for the code, and lets them in to the pages inside ``guard``.
+    """Asks devices for the code, and lets them in to ``guard``.
 
-    A code lets in one device; then ``show`` receives a new one. After a few wrong codes the door stays shut
-    until the app is started again.
+    A code lets in one device; then ``show`` receives a new one. After a few wrong codes the door stays
+    shut.
     """
 
     def __init__(self, guard: Guard, site: Site, show: Callable[[str], None]) -> None:
@@ -162,7 +158,7 @@ def style() -> str:
 
 
 def _is_near(scope: Scope) -> bool:
-    """An address that cannot be read does not count as private."""
+    """An unreadable address is not private."""
     try:
         return ipaddress.ip_address((scope.get("client") or ("",))[0]).is_private
     except ValueError:
@@ -170,7 +166,7 @@ def _is_near(scope: Scope) -> bool:
 
 
 async def _short_body(receive: Receive) -> str:
-    """A longer body is cut off, and then fits no code."""
+    """A longer body fits no code."""
     body, more = b"", True
     while more and len(body) <= _MOST_BYTES:
         message = await receive()

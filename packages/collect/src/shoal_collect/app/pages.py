@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def templates() -> "Environment":
-    """Return the templates, with a filter that passes SVG through."""
+    """Templates, with a filter that passes SVG through."""
     from markupsafe import Markup
 
     loaded = environment("shoal_collect.app")

@@ -1,7 +1,4 @@
-"""One participant on the app's pages: her file, trip and blur, the round under way, her releases.
-
-All of it works as in ``shoal collect join`` and ``mine``; lasting data are in the state folder.
-"""
+"""One participant on the app's pages: file, trip, blur, round, releases."""
 
 import hashlib
 import os
@@ -46,14 +43,13 @@ DEFAULTS: Final[Mapping[str, Any]] = {"k": 2, "blur": {"radius": "500m", "gap": 
 
 
 class _LeaveError(Exception):
-    """She wants to leave; raised before the next request is sent."""
+    """Raised before the next request is sent."""
 
 
 class _LeavableServer(RemoteServer):
     wish: threading.Event
 
     def send(self, call: Call, *args: Any, **kwargs: Any) -> Reply:
-        """Send a request, unless she wants to leave."""
         if self.wish.is_set():
             raise _LeaveError
         return super().send(call, *args, **kwargs)
@@ -61,7 +57,7 @@ class _LeavableServer(RemoteServer):
 
 @dataclass(frozen=True)
 class Trip:
-    """One trip of the file. number: counted from the newest, from 1."""
+    """A trip; number: from the newest, from 1."""
 
     number: int
     first: str
@@ -71,7 +67,7 @@ class Trip:
 
 @dataclass(frozen=True)
 class Addresses:
-    """The servers' addresses and connection settings."""
+    """The servers' addresses and settings."""
 
     server: str
     authority: str
@@ -83,9 +79,7 @@ class Addresses:
 class Person:
     """One person at one collector; one thing happens at a time.
 
-    ``folder`` is her state, locked by the caller; ``profile_file`` holds her first settings, None for the
-    defaults. Raises InputError for an unreadable profile or certificate, and MisuseError for an invalid
-    address.
+    ``folder``: her state, locked by the caller; ``profile_file``: her first settings.
     """
 
     def __init__(
@@ -112,12 +106,12 @@ class Person:
     # her file
 
     def take_files(self, files: list[tuple[str, bytes]]) -> None:
-        """Read uploaded files; raise InputError for unreadable ones."""
+        """Read uploaded files."""
         with on_disk(files, self.folder.folder) as path:
             self._take(path, "the file")
 
     def take_path(self, path: Path) -> None:
-        """Read a file or folder of this machine; raise InputError if it cannot be read."""
+        """Read a file or folder here."""
         self._take(path, str(path))
 
     def _take(self, path: Path, name: str) -> None:
@@ -137,14 +131,14 @@ class Person:
         return [] if self._data is None else [str(name) for name in self._data.ids]
 
     def choose(self, subject: str) -> None:
-        """Choose her name in the file; raise InputError for an unknown one."""
+        """Choose her name in the file."""
         if subject not in self.people:
             raise InputError("nobody in the file has this name; choose one from the list")
         with self._lock:
             self.subject, self.trip, self.plan, self._trips = subject, None, None, None
 
     def trips(self) -> list[Trip]:
-        """Return her trips, the newest first; none before she has chosen her name."""
+        """Her trips, the newest first; none before her name."""
         if self._data is None or self.subject is None:
             return []
         if self._trips is None:
@@ -156,7 +150,7 @@ class Person:
         return self._trips
 
     def pick(self, trip: int) -> None:
-        """Choose a trip; raise InputError for an unknown one."""
+        """Choose a trip."""
         self._movement(trip)
         with self._lock:
             self.trip, self.plan = trip, None
@@ -169,10 +163,7 @@ class Person:
     # her blur
 
     def look(self, entries: Mapping[str, Any] | None = None) -> Plan:
-        """Blur the trip and prepare the plan for this collector; nothing of hers is sent.
-
-        Raises InputError if a server does not answer, or nothing is left to share.
-        """
+        """Blur the trip and prepare the plan; nothing is sent."""
         with self._lock:
             self._require_free()
             if self.trip is None:
@@ -187,7 +178,7 @@ class Person:
             return self.plan
 
     def seen(self) -> str:
-        """Return a digest of the plan on the page: consent to another digest is no consent to this plan."""
+        """A digest of the plan: consent to another is none to this."""
         if self.plan is None:
             return ""
         marks = repr((self.plan.cylinders, self.plan.profile, self.plan.terms, self.plan.special))
@@ -202,24 +193,24 @@ class Person:
 
     @property
     def phase(self) -> str:
-        """The phase of her round; empty without one."""
+        """The round's phase, if any."""
         own_round = None if self._connection is None else self._connection.state.own_round
         return own_round.phase if own_round is not None else ""
 
     @property
     def may_leave(self) -> bool:
-        """Whether none of her data is on its way to be released."""
+        """Whether none of her data is on its way."""
         return self.running and self.phase in participation.BEFORE_RELEASE
 
     def waiting(self) -> bool:
-        """Return whether a round was begun, is not over, and is not running here."""
+        """Whether a round was begun, is not over, and is not running here."""
         if self.running:
             return False
         state = self.state()
         return state is not None and state.own_round is not None
 
     def agree(self, seen: str, invitation: str) -> None:
-        """Take part on the terms that were shown; raise InputError if they changed, or without admission."""
+        """Take part on the shown terms; InputError if they changed."""
         with self._lock:
             self._require_free()
             if self.plan is None or self._connection is None or seen != self.seen():
@@ -230,7 +221,7 @@ class Person:
             self._start(self._connection)
 
     def go_on(self) -> None:
-        """Continue a round that was begun before; raise InputError while a server is away."""
+        """Continue a round that was begun before."""
         with self._lock:
             if self.running:
                 return
@@ -241,7 +232,7 @@ class Person:
             self._start(connection)
 
     def leave(self) -> None:
-        """Leave the round before anything of hers is released; raise MisuseError when it is too late."""
+        """Leave before anything is released; MisuseError when too late."""
         with self._lock:
             if self.waiting():
                 state = self.state()
@@ -264,7 +255,6 @@ class Person:
         self._thread.start()
 
     def _run(self, connection: Connection) -> None:
-        """Errors become a sentence on the page."""
         try:
             while self.ending is None:
                 with suppress(_LeaveError):
@@ -290,25 +280,25 @@ class Person:
     # what she has shared
 
     def state(self) -> DeviceState | None:
-        """Return her device's state; None before the first round."""
+        """Her device's state, if any."""
         if self.running and self._connection is not None:
             return self._connection.state
         return self.folder.load()
 
     def shared(self) -> list[StoredRelease]:
-        """Return her releases, the newest first."""
+        """Her releases, the newest first."""
         state = self.state()
         return [] if state is None else list(reversed(state.device.owned))
 
     def fetch(self, identifier: str) -> tuple[int, tuple[Cylinder, ...]]:
-        """Fetch a stored release: the day, and its circles; raise InputError."""
+        """A stored release: day and circles."""
         state = self._require_state()
         release = own_releases.find(state.device, identifier)
         day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), state.device, release)
         return day, points
 
     def take_back(self, identifier: str) -> Withdrawal:
-        """Withdraw a release, and save the receipt; raise InputError."""
+        """Withdraw a release, and save the receipt."""
         with self._lock:
             self._require_free()
             state = self._require_state()
@@ -337,7 +327,7 @@ class Person:
 
 
 def plain(complaint: str | ShoalError) -> str:
-    """Return a complaint without hints for the command line."""
+    """Without hints for the command line."""
     text = complaint.cli_message if isinstance(complaint, ShoalError) else complaint
     text = _OPTION.sub("", text)
     for command_line, page in _ON_PAGES.items():

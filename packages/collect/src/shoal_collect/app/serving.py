@@ -1,4 +1,4 @@
-"""The app on a socket of this machine, or of the house, until it is interrupted."""
+"""The app on a socket here, or of the house."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -50,10 +50,9 @@ def serve_participant(
     user: str,
     profile_file: Path | None,
 ) -> None:
-    """Run until interrupted; raise InputError or MisuseError for a port, address, state or profile of no use.
+    """Run until interrupted.
 
-    ``ready`` receives the address, and the certificate's SHA-256 in a house; ``show_code`` each code that
-    admits a device of the house.
+    ``ready`` receives the address, and the certificate's SHA-256 in a house; ``show_code`` each code.
     """
     house, port = socket.house, socket.port
     folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()

@@ -1,4 +1,4 @@
-"""Uploaded files: parsed from a form in memory, stored in a private folder only while they are read."""
+"""Uploaded files, in a private folder only while they are read."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _OTHERS: Final = re.compile(r"[^\w-]+")
 
 
 def files_in(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
-    """Return the files of a form with their names; raise InputError if there are none."""
+    """A form's files with names."""
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if message.get_content_type() != "multipart/form-data" or not message.is_multipart():
@@ -41,7 +41,7 @@ def files_in(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
 
 
 def ending_of(name: str) -> str:
-    """Return the file name's ending; raise InputError for an unknown format."""
+    """The ending, of a known format."""
     small = name.lower()
     ending = max((suffix for suffix in (*FORMATS, ARCHIVE) if small.endswith(suffix)), key=len, default=None)
     if ending is None:
@@ -53,19 +53,19 @@ def ending_of(name: str) -> str:
 
 
 def _stem(name: str, ending: str) -> str:
-    """Only letters and digits of the name: it may name a person."""
+    """Only letters and digits: it may name a person."""
     return _OTHERS.sub("_", name[: -len(ending)])[-_LONGEST:].lstrip("_") or "file"
 
 
 def clear_away(folder: Path) -> None:
-    """Delete raw points that a killed app left in the folder while it was reading them."""
+    """Delete raw points of a killed app."""
     for remnant in folder.glob(f"{_READING}*"):
         shutil.rmtree(remnant, ignore_errors=True)
 
 
 @contextmanager
 def on_disk(files: list[tuple[str, bytes]], folder: Path) -> Iterator[Path]:
-    """Yield a path for a reader: one file, or a folder with all of them; deleted at the end."""
+    """Yield one file, or a folder with all; deleted at the end."""
     endings = [ending_of(name) for name, _ in files]
     with tempfile.TemporaryDirectory(prefix=_READING, dir=folder) as place:
         paths = []

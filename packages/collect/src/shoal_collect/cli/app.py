@@ -1,4 +1,4 @@
-"""The command that opens the pages of a participant; heavy imports are inside it."""
+"""The command for a participant's pages."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command that runs an authority; heavy imports are inside it."""
+"""The command that runs an authority."""
 
 from pathlib import Path
 from typing import Any

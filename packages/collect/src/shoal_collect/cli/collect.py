@@ -1,4 +1,4 @@
-"""The commands of the user-centric protocol; heavy imports are inside them."""
+"""The commands of the user-centric protocol."""
 
 import resource
 from collections.abc import Callable
@@ -34,13 +34,13 @@ def leave_no_core() -> None:
 
 
 def require_points_as_given(reading: dict[str, Any]) -> None:
-    """Raise a usage error for input options that round points."""
+    """Raise a usage error for options that round points."""
     if any(name in reading for name in ("cell_m", "slot_s", "snap")):
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
 
 
 def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of participants: servers, user name, patience."""
+    """Add a participant's servers, user name, patience."""
     options = (
         click.option("--server", "server_url", required=True, metavar="URL", help="The collector."),
         click.option(

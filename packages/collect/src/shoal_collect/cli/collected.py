@@ -1,4 +1,4 @@
-"""The commands on a collection's data: export, and a person's own releases; heavy imports are inside them."""
+"""The commands on a collection's data."""
 
 import secrets
 import time
@@ -299,7 +299,7 @@ def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
 
 
 def require_there(url: str, whose: str) -> None:
-    """Raise InputError for a missing SQLite file of server ``whose``; opening it would make an empty one."""
+    """Raise InputError for a missing SQLite file; opening it would make an empty one."""
     file = Path(url.removeprefix("sqlite:///"))
     if "://" not in str(url).replace("sqlite:///", "") and not file.is_file():
         raise InputError(f"{file} does not exist; name the {whose}'s database with --database")

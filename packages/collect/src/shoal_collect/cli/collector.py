@@ -1,4 +1,4 @@
-"""The command that runs a collector; heavy imports are inside it."""
+"""The command that runs a collector."""
 
 import math
 import os
@@ -31,7 +31,7 @@ STATEMENTS: Final = {
 
 
 def stating(command: Command) -> Command:
-    """Add an option for each statement; a device shows them before consent."""
+    """Add an option for each statement."""
     for name, words in reversed(STATEMENTS.items()):
         command = click.option(f"--{name}", default="", metavar="TEXT", help=f"For consent: {words}")(command)
     return command

@@ -1,4 +1,4 @@
-"""The documents that the commands of ``shoal collect`` print with ``--json``."""
+"""The documents of ``shoal collect --json``."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal

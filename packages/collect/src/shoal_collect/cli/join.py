@@ -1,4 +1,4 @@
-"""The command that takes part in a round, on a person's own device; heavy imports are inside it."""
+"""The command that takes part in a round."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def join(**options: Any) -> int:
         return bool(options["yes"] or click.confirm("Take part on these terms?", err=True))
 
     def look() -> "tuple[Movement, Profile]":
-        """Read her own files; this needs no server."""
+        """It needs no server."""
         from shoal.io import read
 
         profile = read_profile(options["profile_file"])

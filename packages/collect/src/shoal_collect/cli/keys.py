@@ -1,4 +1,4 @@
-"""Keys of servers: commands that make one and sign its successor, and the option that shows it."""
+"""Commands for servers' keys, and the option that shows successors."""
 
 import json
 import time
@@ -28,7 +28,7 @@ _role = click.option(
 
 
 def showing_successors(command: Command) -> Command:
-    """Add --successors to a server's options."""
+    """Add --successors."""
     return click.option(
         "--successors",
         type=PATH,
@@ -136,7 +136,7 @@ def _keys_of(role: str, file: Path) -> tuple[bytes, str]:
 
 
 def read_file(file: Path) -> "Sequence[Successor]":
-    """Read successors; raise InputError for a file without any."""
+    """Successors of a file, at least one."""
     from shoal_collect.roles.succession import Successors
 
     try:
@@ -153,5 +153,5 @@ def read_file(file: Path) -> "Sequence[Successor]":
 
 
 def read_files(files: Sequence[Path]) -> "tuple[Successor, ...]":
-    """Read the successors of all these files."""
+    """Of all these files."""
     return tuple(statement for file in files for statement in read_file(file))

@@ -1,4 +1,4 @@
-"""Common options of servers: address, key file, certificate, and the message when ready."""
+"""Common options of servers."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options of every server: its address, its certificate, --quiet."""
+    """Add address, certificate, --quiet."""
     options = (
         click.option("--host", default="127.0.0.1", help="Address to listen at; 0.0.0.0 for all."),
         click.option(
@@ -70,7 +70,7 @@ def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def require_listening(options: Mapping[str, Any]) -> None:
-    """Raise an error for half a certificate; warn about plain text on public addresses."""
+    """Half a certificate is an error; warn about plain text on public addresses."""
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     for name in ("tls_cert", "tls_key"):
@@ -85,7 +85,7 @@ def require_listening(options: Mapping[str, Any]) -> None:
 
 
 def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
-    """Serve until stopped; when ready, print the address and the public key."""
+    """Serve until stopped; when ready, print address and key."""
     from shoal.local_pages.serving import serve
     from shoal_collect.cli.collect import leave_no_core
     from shoal_collect.server.metrics import metrics_at
@@ -113,7 +113,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def secret_of(file: Path) -> bytes:
-    """Return 32 secret bytes from a private file, made when absent."""
+    """32 secret bytes from a private file, made when absent."""
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
             stream.write(os.urandom(32).hex() + "\n")
@@ -137,7 +137,7 @@ def secret_of(file: Path) -> bytes:
 
 
 def key_after(option: str, key: str) -> str:
-    """Parse the key of an option that holds an address and a key."""
+    """The key of an option with address and key."""
     if re.fullmatch("[0-9a-f]{64}", key) is None:
         raise click.UsageError(
             f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "

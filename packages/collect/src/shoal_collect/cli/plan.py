@@ -1,4 +1,4 @@
-"""The command that explains group sizes; heavy imports are inside it."""
+"""The command that explains group sizes."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command that runs a registrar, writes invitations and allows accounts; heavy imports are inside it."""
+"""The command that runs a registrar."""
 
 import os
 from pathlib import Path

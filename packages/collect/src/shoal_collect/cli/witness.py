@@ -1,4 +1,4 @@
-"""The command that runs a witness; heavy imports are inside it."""
+"""The command that runs a witness."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +73,7 @@ def witness(**options: Any) -> int:
 
 
 def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
-    """A witness may start before the collector, but answers nothing without it."""
+    """It may start before the collector, but answers nothing without it."""
     import time
 
     from shoal_collect.faults import PeerError

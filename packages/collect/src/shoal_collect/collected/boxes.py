@@ -1,4 +1,4 @@
-"""Collected releases as a release folder of boxes, for attacks, metrics and verification."""
+"""Collected releases as a folder of boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ _NOT_CHECKED: Final = "whether each box holds a sample of its own person (only a
 
 @dataclass(frozen=True)
 class Laboratory:
-    """Ground truth that only a laboratory has.
+    """Ground truth of a laboratory.
 
-    ``original`` is the raw data, on the grid of the boxes and in ``plane_of`` the releases; ``linkage`` names
-    each person's record.
+    ``original``: raw data on the boxes' grid, in ``plane_of`` the releases; ``linkage``: each person's
+    record.
     """
 
     original: Trajectories
@@ -37,7 +37,7 @@ class Laboratory:
 
 
 def plane_of(records: Records) -> str:
-    """Return the plane of the boxes, centered on the circles; raise InputError when there are none."""
+    """The plane of the boxes, centered on the circles."""
     points = [point for _, points in records for point in points]
     if not points:
         raise InputError("there is nothing to export: no release is stored that fits what was asked for")
@@ -48,9 +48,9 @@ def plane_of(records: Records) -> str:
 
 
 def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
-    """Return a release with the rectangle of whole cells around each circle, and the interval in whole slots.
+    """A release with whole cells around each circle, and whole slots.
 
-    ``plane`` comes from ``plane_of``. The claim states the size of the smallest box.
+    The claim states the smallest box.
     """
     named = sorted(records)
     payload = [_boxes(points, plane, grid) for _, points in named]
@@ -77,7 +77,7 @@ def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
 
 
 def account_for_losses(release: Release, lab: Laboratory) -> Release:
-    """Account for raw data that the release leaves out, as verification expects."""
+    """Account for raw data that the release leaves out."""
     original = lab.original
     record_at = {name: place for place, name in enumerate(release.trajectory_ids)}
     covered = 0
@@ -104,7 +104,7 @@ def account_for_losses(release: Release, lab: Laboratory) -> Release:
 
 
 def fill(folder: Path, release: Release, lab: Laboratory | None) -> Verdict:
-    """Write table and manifest; the verdict is a laboratory's, or that no check was possible."""
+    """Write table and manifest, with a laboratory's verdict, or none."""
     if lab is None:
         verdict = Verdict.of([], checked=release.n_records, unchecked=[_NOT_CHECKED])
     else:
@@ -131,7 +131,7 @@ def _boxes(points: Sequence[Cylinder], plane: str, grid: Grid) -> Boxes:
 
 
 def _extent(point: Cylinder, plane: str) -> Floats:
-    """West, south, east and north of a circle in the plane, in meters; InputError off the plane."""
+    """West, south, east and north, in meters."""
     corners = ring(point.lat_udeg / MICRO, point.lon_udeg / MICRO, point.radius_m)
     x, y = transform(WGS84, plane, corners[:, 0], corners[:, 1])
     if not (np.isfinite(x).all() and np.isfinite(y).all()):

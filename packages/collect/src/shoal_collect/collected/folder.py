@@ -1,4 +1,4 @@
-"""The folder of an export: circles, points, density, flow, boxes with a manifest, and the terms."""
+"""The folder of an export."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class ExportResult:
     verdict: str = "NOT CHECKED"
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON document."""
+        """A JSON document."""
         return {
             "releases": self.releases,
             "circles": self.circles,
@@ -63,8 +63,7 @@ class ExportResult:
 class Owners:
     """A laboratory's knowledge.
 
-    ``of`` maps each identifier to its person in the raw data, ``read`` reads the raw data in a plane, and
-    ``linkage_file`` is written with each person's record.
+    ``of``: each identifier's person; ``read``: raw data in a plane; ``linkage_file``: to write.
     """
 
     of: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Collected releases as GeoParquet: every circle with its interval, and every circle's middle as a point."""
+"""Collected releases as GeoParquet."""
 
 import json
 import struct
@@ -21,9 +21,9 @@ Records = Sequence[tuple[str, Sequence[Cylinder]]]
 
 
 def ring(lat_deg: float, lon_deg: float, radius_m: float) -> Floats:
-    """Return corners of a polygon around a circle on the sphere.
+    """Corners around a circle on the sphere.
 
-    float64 [CORNERS, 2]: longitude, which may lie beyond 180 degrees, and latitude.
+    float64 [CORNERS, 2]: longitude, perhaps beyond 180 degrees, and latitude.
     """
     bearing = -2 * np.pi * np.arange(CORNERS) / CORNERS
     lat, away = np.radians(lat_deg), radius_m * _WIDER / EARTH_M
@@ -37,10 +37,10 @@ def ring(lat_deg: float, lon_deg: float, radius_m: float) -> Floats:
 
 
 def outlines(lat_deg: float, lon_deg: float, radius_m: float) -> list[Floats]:
-    """Return polygons within longitudes of -180 to 180 that together hold a circle.
+    """Polygons within -180 to 180 that together hold a circle.
 
-    Each is float64 [corners, 2]: longitude and latitude, counterclockwise and open. A circle over the
-    antimeridian is cut there; one that holds a pole becomes the belt up to it.
+    float64 [corners, 2], counterclockwise and open. Over the antimeridian it is cut; with a pole inside it
+    becomes the belt up to it.
     """
     away_deg = np.degrees(radius_m * _WIDER / EARTH_M)
     if abs(lat_deg) + away_deg >= 90:
@@ -68,7 +68,7 @@ def _cut(corners: Floats, border: float, *, above: bool) -> Floats:
 
 
 def write_circles(records: Records, path: Path) -> None:
-    """Write one row for each circle: pseudonym, interval, middle, radius, and the outline for maps."""
+    """A row for each circle: pseudonym, interval, middle, radius, outline."""
     rows = [(name, point) for name, points in records for point in points]
     shapes = [
         outlines(circle.lat_udeg / MICRO, circle.lon_udeg / MICRO, circle.radius_m) for _, circle in rows
@@ -86,7 +86,7 @@ def write_circles(records: Records, path: Path) -> None:
 
 
 def write_points(records: Records, path: Path) -> None:
-    """Write one row for each circle: its middle in place and time, and its uncertainty."""
+    """A row for each circle: its middle, and its uncertainty."""
     rows = [(name, point) for name, points in records for point in points]
     places = np.array([[circle.lon_udeg, circle.lat_udeg] for _, circle in rows]).reshape(-1, 2) / MICRO
     columns = {
@@ -102,7 +102,7 @@ def write_points(records: Records, path: Path) -> None:
 
 
 def write_geo(columns: dict[str, pa.Array], kind: str, corners: Sequence[Floats], path: Path) -> None:
-    """Write a table with a column ``geometry`` in WGS 84 as GeoParquet."""
+    """Write a table with ``geometry`` in WGS 84."""
     about: dict[str, object] = {"encoding": "WKB", "geometry_types": [kind]}
     every = np.concatenate([*corners, np.empty((0, 2))])
     if len(every):
@@ -115,12 +115,12 @@ def write_geo(columns: dict[str, pa.Array], kind: str, corners: Sequence[Floats]
 
 
 def rectangle(west: float, south: float, east: float, north: float) -> Floats:
-    """Return corners of a rectangle, counterclockwise and open."""
+    """Counterclockwise and open."""
     return np.array([[west, south], [east, south], [east, north], [west, north]])
 
 
 def polygon(corners: Floats) -> bytes:
-    """Return well-known binary of a polygon; its ring is closed here."""
+    """Well-known binary; the ring is closed here."""
     closed = np.concatenate([corners, corners[:1]])
     return struct.pack("<BIII", 1, 3, 1, len(closed)) + closed.astype("<f8").tobytes()
 

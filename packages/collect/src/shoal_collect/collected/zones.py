@@ -1,9 +1,8 @@
-"""Density and flow from circles: for each zone and slot a lower bound, an expected value and an upper bound.
+"""Density and flow from circles, with bounds.
 
-A release certainly was in a zone when one of its circles lies in it whole, and its interval in the slot. It
-may have been there when one of them reaches in. The expected value takes every place of a circle and every
-minute of its interval as equally likely. Releases are counted, not people: which releases share a person is
-unknown.
+A release certainly was in a zone when a circle lies in it whole, and its interval in the slot. It may have
+been there when one reaches in. The expected value takes every place of a circle and every minute as equally
+likely. Releases are counted, not people: which ones share a person is unknown.
 """
 
 import math
@@ -28,7 +27,7 @@ _MOST_ZONES: Final = 10_000
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lower bound, expected value and upper bound of a number of releases."""
+    """Bounds and expected value of a number of releases."""
 
     least: int
     expected: float
@@ -37,10 +36,9 @@ class Bounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Zones of about one size on the whole earth, and slots of equal length since 1970.
+    """Zones of about one size on the earth, and slots since 1970.
 
-    ``zone_m`` is the height of rows in meters, cut into zones of about this width (100 m to 1000 km);
-    ``slot_min`` the length of a slot in minutes (at least one). MisuseError otherwise.
+    ``zone_m``: height of rows and about the width of zones (100 m to 1000 km).
     """
 
     zone_m: float
@@ -55,22 +53,22 @@ class Grid:
 
     @property
     def height_deg(self) -> float:
-        """The height of a row."""
+        """Of a row."""
         return 180.0 / max(1, round(180.0 / math.degrees(self.zone_m / EARTH_M)))
 
     def columns(self, row: int) -> int:
-        """Return the number of zones in a row."""
+        """Zones in a row."""
         middle = math.radians(-90 + (row + 0.5) * self.height_deg)
         return max(1, round(2 * math.pi * EARTH_M * math.cos(middle) / self.zone_m))
 
     def zone_at(self, lat_deg: float, lon_deg: float) -> Zone:
-        """Return the zone of a place."""
+        """The zone of a place."""
         row = min(int((lat_deg + 90) / self.height_deg), round(180 / self.height_deg) - 1)
         width = 360 / self.columns(row)
         return row, int((lon_deg + 180) % 360 / width) % self.columns(row)
 
     def sides(self, zone: Zone) -> tuple[float, float, float, float]:
-        """Return west, south, east and north in degrees."""
+        """West, south, east and north in degrees."""
         row, column = zone
         width, south = 360 / self.columns(row), -90 + row * self.height_deg
         return -180 + column * width, south, -180 + (column + 1) * width, south + self.height_deg
@@ -78,7 +76,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Spread:
-    """The share of a circle in each zone, and whether one zone holds all of it."""
+    """A circle's share in each zone, and whether one holds all of it."""
 
     shares: dict[Zone, float]
     reached: frozenset[Zone]
@@ -86,7 +84,7 @@ class Spread:
 
 
 def spread(point: Cylinder, grid: Grid) -> Spread:
-    """Spread a circle over the zones; raise MisuseError when it reaches into too many."""
+    """Spread a circle; MisuseError when it reaches into too many zones."""
     lat, lon, away = point.lat_udeg / MICRO, point.lon_udeg / MICRO, point.radius_m / EARTH_M
     low, high = lat - math.degrees(away), lat + math.degrees(away)
     ratio = math.sin(away) / max(math.cos(math.radians(lat)), 1e-12)
@@ -114,7 +112,7 @@ def spread(point: Cylinder, grid: Grid) -> Spread:
 
 
 def _spots(lat_deg: float, lon_deg: float, away: float, grid: Grid) -> list[Zone]:
-    """Places are spread evenly over a circle, along a spiral."""
+    """Evenly, along a spiral."""
     number = np.arange(_SPOTS) + 0.5
     far, turn = away * np.sqrt(number / _SPOTS), number * math.pi * (3 - math.sqrt(5))
     lat = math.radians(lat_deg)
@@ -129,7 +127,7 @@ def _spots(lat_deg: float, lon_deg: float, away: float, grid: Grid) -> list[Zone
 
 
 def _slots(point: Cylinder, grid: Grid) -> dict[int, float]:
-    """The last minute of an interval is part of it."""
+    """The last minute is part of it."""
     first, end = point.start_min, point.end_min + 1
     numbers = range(first // grid.slot_min, (end - 1) // grid.slot_min + 1)
     if len(numbers) > _MOST_ZONES:
@@ -143,7 +141,7 @@ def _slots(point: Cylinder, grid: Grid) -> dict[int, float]:
 
 
 def density(records: Records, grid: Grid) -> dict[tuple[Zone, int], Bounds]:
-    """Count the releases by zone and slot; those that no circle reaches are absent."""
+    """Releases by zone and slot; zeros are absent."""
     least: dict[tuple[Zone, int], int] = defaultdict(int)
     most: dict[tuple[Zone, int], int] = defaultdict(int)
     expected: dict[tuple[Zone, int], float] = defaultdict(float)
@@ -166,7 +164,7 @@ def density(records: Records, grid: Grid) -> dict[tuple[Zone, int], Bounds]:
 
 
 def flow(records: Records, grid: Grid) -> dict[tuple[Zone, Zone], Bounds]:
-    """Count the steps of releases between circles, by the zones of both; impossible ones are absent."""
+    """Steps between circles, by both zones; impossible ones are absent."""
     least: dict[tuple[Zone, Zone], int] = defaultdict(int)
     most: dict[tuple[Zone, Zone], int] = defaultdict(int)
     expected: dict[tuple[Zone, Zone], float] = defaultdict(float)
@@ -184,7 +182,7 @@ def flow(records: Records, grid: Grid) -> dict[tuple[Zone, Zone], Bounds]:
 
 
 def write_density(counts: dict[tuple[Zone, int], Bounds], grid: Grid, path: Path) -> None:
-    """Write one row for each zone and slot, with the zone's rectangle."""
+    """A row for each zone and slot, with the rectangle."""
     zones = [zone for zone, _ in counts]
     corners = [rectangle(*grid.sides(zone)) for zone in zones]
     starts = [slot * grid.slot_min * 60 for _, slot in counts]
@@ -199,7 +197,7 @@ def write_density(counts: dict[tuple[Zone, int], Bounds], grid: Grid, path: Path
 
 
 def write_flow(counts: dict[tuple[Zone, Zone], Bounds], grid: Grid, path: Path) -> None:
-    """Write one row for each two zones, with a line between their middles."""
+    """A row for each two zones, with a line between."""
     ends = []
     for zones in counts:
         for zone in zones:

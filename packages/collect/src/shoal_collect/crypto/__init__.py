@@ -1,1 +1,1 @@
-"""Group arithmetic, encryption, sealing and proofs. Bytes and randomness in, bytes out."""
+"""Group arithmetic, encryption, sealing and proofs."""

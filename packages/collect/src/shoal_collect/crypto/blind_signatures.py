@@ -1,12 +1,12 @@
-"""Blind signatures (RFC 9474): the signer cannot read the message, nor recognize the signature later.
+"""Blind signatures (RFC 9474): the signer can neither read the message nor recognize the signature.
 
-The variant is RSABSSA-SHA384-PSS-Randomized: RSA-PSS with SHA-384, a salt of 48 bytes, and 32 random bytes
-before the message. The RFC leaves open whether the signer's key is honest. An exponent that divides the
-group's order would make blinding useless, so a key comes with a proof that its powers are a permutation.
+RSABSSA-SHA384-PSS-Randomized: RSA-PSS with SHA-384, a salt of 48 bytes, and 32 random bytes before the
+message. The RFC leaves open whether the signer's key is honest. An exponent that divides the group's order
+would make blinding useless, so a key comes with a proof that its powers are a permutation.
 
-Timing: the secret exponent goes through ``powmod_sec``, and the signed number is masked first, so no one
-chooses the base. Additions, divisions and conversions of long numbers are Python's and GMP's and take time
-that depends on the numbers, including the client's inverse of the blind.
+Timing: the secret exponent goes through ``powmod_sec``, and the signed number is masked first. Additions,
+divisions and conversions of long numbers take time that depends on the numbers, including the client's
+inverse of the blind.
 """
 
 import hashlib
@@ -32,23 +32,23 @@ _PRIMALITY_ROUNDS: Final = 40
 
 @dataclass(frozen=True)
 class VerifyKey:
-    """A signer's public modulus; the exponent is EXPONENT."""
+    """A public modulus; the exponent is EXPONENT."""
 
     n: mpz
 
     @property
     def length(self) -> int:
-        """Length of the modulus and of every signature, in bytes."""
+        """Of the modulus and of signatures, in bytes."""
         return (int(self.n.bit_length()) + 7) // 8
 
     def to_bytes(self) -> bytes:
-        """Encode the modulus in big-endian order."""
+        """Big-endian."""
         return int(self.n).to_bytes(self.length)
 
 
 @dataclass(frozen=True)
 class SignKey:
-    """A signer's secret: the modulus and the exponent inverse to EXPONENT."""
+    """Modulus and the exponent inverse to EXPONENT."""
 
     public: VerifyKey
     d: mpz
@@ -56,14 +56,14 @@ class SignKey:
 
 @dataclass(frozen=True)
 class BlindedMessage:
-    """A blinded message for the signer, and the secret that unblinds the answer."""
+    """For the signer, and the secret that unblinds the answer."""
 
     text: bytes
     inverse: mpz
 
 
 def draw_key(chance: Chance) -> SignKey:
-    """Draw a signer's key; the same seed gives the same key."""
+    """A signer's key, fixed by the seed."""
     bits = 8 * MODULUS_BYTES // 2
     while True:
         p, q = _draw_prime(chance, bits), _draw_prime(chance, bits)
@@ -73,7 +73,7 @@ def draw_key(chance: Chance) -> SignKey:
 
 
 def _draw_prime(chance: Chance, bits: int) -> mpz:
-    """The two highest bits are set, so that a product of two primes has full length."""
+    """The two highest bits are set, so that a product has full length."""
     while True:
         drawn = mpz(int.from_bytes(chance.take(bits // 8))) | mpz(3) << (bits - 2) | 1
         if is_prime(drawn, _PRIMALITY_ROUNDS):
@@ -81,7 +81,7 @@ def _draw_prime(chance: Chance, bits: int) -> mpz:
 
 
 def read_key(modulus: bytes) -> VerifyKey:
-    """Read a public key; raise PeerError for an even modulus or a wrong length."""
+    """A public key; PeerError for an even modulus or a wrong length."""
     n = mpz(int.from_bytes(modulus))
     if len(modulus) != MODULUS_BYTES or n.bit_length() != 8 * MODULUS_BYTES or n % 2 == 0:
         raise PeerError("bad-element", f"a signer's key that is not a modulus of {8 * MODULUS_BYTES} bits")
@@ -89,7 +89,7 @@ def read_key(modulus: bytes) -> VerifyKey:
 
 
 def prove_key(key: SignKey) -> bytes:
-    """Prove that raising to EXPONENT is a permutation modulo this key: roots of numbers fixed by the key.
+    """Prove that raising to EXPONENT is a permutation: roots of numbers fixed by the key.
 
     If EXPONENT divided the group's order, at most one number in 65,537 would have a root (Goldberg, Reyzin,
     Sagga and Baldimtsi 2019, with a prime exponent).
@@ -102,7 +102,7 @@ def prove_key(key: SignKey) -> bytes:
 
 
 def require_key_proof(key: VerifyKey, proof: bytes) -> None:
-    """Raise PeerError unless blinding under this key is proven to hide the message."""
+    """Raise PeerError unless blinding is proven to hide the message."""
     if len(proof) != _ROOTS * key.length:
         raise PeerError("bad-length", f"a proof of {len(proof)} bytes for a signer's key")
     roots = (mpz(int.from_bytes(proof[at : at + key.length])) for at in range(0, len(proof), key.length))
@@ -112,7 +112,7 @@ def require_key_proof(key: VerifyKey, proof: bytes) -> None:
 
 
 def _challenges(key: VerifyKey) -> list[mpz]:
-    """128 bits more than the modulus make these numbers uniform below it."""
+    """128 bits more than the modulus make them uniform below it."""
     return [
         mpz(
             int.from_bytes(
@@ -127,12 +127,12 @@ def _challenges(key: VerifyKey) -> list[mpz]:
 
 
 def prepare(message: bytes, chance: Chance) -> bytes:
-    """Put 32 random bytes before a message (PrepareRandomize)."""
+    """PrepareRandomize: 32 random bytes before a message."""
     return chance.take(PREFIX_BYTES) + message
 
 
 def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> BlindedMessage:
-    """Blind a prepared message (Sec. 4.2); check the key with ``require_key_proof`` first."""
+    """Sec. 4.2; check the key with ``require_key_proof`` first."""
     salt = chance.take(_SALT_BYTES)
     while True:
         inverse = mpz(1 + chance.below(int(key.n - 1)))
@@ -141,7 +141,7 @@ def blind(key: VerifyKey, prepared: bytes, chance: Chance) -> BlindedMessage:
 
 
 def blind_with(key: VerifyKey, prepared: bytes, salt: bytes, inverse: mpz) -> BlindedMessage:
-    """Blind with the salt and inverse passed in; raise PeerError for a key that shares a factor."""
+    """With this salt and inverse; PeerError for a key that shares a factor."""
     encoded = mpz(int.from_bytes(encode(prepared, salt, int(key.n.bit_length()) - 1)))
     if gcd(encoded, key.n) != 1:
         raise PeerError("bad-element", "a signer's key that shares a factor with the message")
@@ -150,10 +150,9 @@ def blind_with(key: VerifyKey, prepared: bytes, salt: bytes, inverse: mpz) -> Bl
 
 
 def blind_sign(key: SignKey, text: bytes) -> bytes:
-    """Sign a blinded message (Sec. 4.3); raise PeerError when it does not fit the key.
+    """Sec. 4.3; PeerError when the text does not fit the key.
 
-    The signed number is masked by one that only the signer can compute; the result is checked before it
-    leaves.
+    The number is masked by one that only the signer can compute; the result is checked before it leaves.
     """
     n, length = key.public.n, key.public.length
     blinded = mpz(int.from_bytes(text))
@@ -168,7 +167,7 @@ def blind_sign(key: SignKey, text: bytes) -> bytes:
 
 
 def finalize(key: VerifyKey, prepared: bytes, signed: bytes, inverse: mpz) -> bytes:
-    """Remove the blinding (Sec. 4.4); raise PeerError unless the result signs the message."""
+    """Sec. 4.4; PeerError unless the result signs the message."""
     if len(signed) != key.length:
         raise PeerError("bad-length", f"a blind signature of {len(signed)} bytes instead of {key.length}")
     plain = int(mpz(int.from_bytes(signed)) * inverse % key.n).to_bytes(key.length)
@@ -179,7 +178,7 @@ def finalize(key: VerifyKey, prepared: bytes, signed: bytes, inverse: mpz) -> by
 def require_blind_signature(
     key: VerifyKey, prepared: bytes, signed: bytes, salt_bytes: int = _SALT_BYTES
 ) -> None:
-    """Raise PeerError unless this signs the prepared message (RSASSA-PSS-VERIFY, RFC 8017 Sec. 8.1.2)."""
+    """RSASSA-PSS-VERIFY, RFC 8017 Sec. 8.1.2, or PeerError."""
     number = mpz(int.from_bytes(signed))
     if len(signed) != key.length or number >= key.n:
         raise PeerError("bad-signature", f"{len(signed)} bytes that are no signature under this key")
@@ -191,9 +190,9 @@ def require_blind_signature(
 
 
 def encode(message: bytes, salt: bytes, bits: int) -> bytes:
-    """Encode a message for signing (EMSA-PSS-ENCODE, RFC 8017 Sec. 9.1.1); raise MisuseError for short keys.
+    """EMSA-PSS-ENCODE, RFC 8017 Sec. 9.1.1; MisuseError for short keys.
 
-    ``bits``: the longest number that comes out, one bit less than the modulus has.
+    ``bits``: one less than the modulus has.
     """
     size = (bits + 7) // 8
     room = size - _HASH_BYTES - len(salt) - 2

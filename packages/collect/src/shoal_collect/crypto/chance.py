@@ -1,7 +1,4 @@
-"""Randomness as an argument: a stream of bytes that anyone with its seed can replay.
-
-Replay makes blame possible: a mixer whose seed is public can be recomputed step by step.
-"""
+"""Randomness that anyone with its seed can replay: a mixer whose seed is public can be recomputed."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,7 +11,7 @@ _BLOCK_BYTES: Final = 4096
 
 
 class Chance:
-    """SHAKE256(seed, block number), read in order; the same seed gives the same draws."""
+    """SHAKE256(seed, block number), in order."""
 
     def __init__(self, seed: bytes) -> None:
         if len(seed) != SEED_BYTES:
@@ -26,7 +23,7 @@ class Chance:
         self._left = b""
 
     def take(self, n: int) -> bytes:
-        """Take the next ``n`` bytes."""
+        """The next ``n`` bytes."""
         parts = [self._left]
         have = len(self._left)
         while have < n:
@@ -40,11 +37,11 @@ class Chance:
         return drawn[:n]
 
     def seed(self) -> bytes:
-        """Draw a seed for another stream."""
+        """For another stream."""
         return self.take(SEED_BYTES)
 
     def below(self, bound: int) -> int:
-        """Draw a uniform integer in 0..bound-1, by rejection and so without bias."""
+        """Uniform in 0..bound-1, by rejection and so without bias."""
         if bound < 1:
             raise MisuseError(f"cannot draw below {bound}; the bound must be at least 1")
         bits = (bound - 1).bit_length()
@@ -55,11 +52,11 @@ class Chance:
                 return value
 
     def unit(self) -> float:
-        """Draw a uniform float in [0, 1), with 53 bits."""
+        """Uniform in [0, 1), with 53 bits."""
         return self.below(1 << 53) / (1 << 53)
 
     def permutation(self, n: int) -> list[int]:
-        """Draw a uniform order of 0..n-1 (Fisher-Yates)."""
+        """Uniform (Fisher-Yates)."""
         order = list(range(n))
         for last in range(n - 1, 0, -1):
             other = self.below(last + 1)
@@ -67,7 +64,7 @@ class Chance:
         return order
 
     def weighted(self, weights: Sequence[int]) -> int:
-        """Draw a place with probability proportional to its integer weight, exact for weights of any size."""
+        """A place by its integer weight, exact for any size."""
         ticket = self.below(sum(weights))
         for place, weight in enumerate(weights):
             if ticket < weight:

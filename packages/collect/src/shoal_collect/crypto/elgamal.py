@@ -1,8 +1,7 @@
-"""n-of-n threshold ElGamal with proofs: encrypting, stripping, re-masking.
+"""Threshold ElGamal (n of n) with proofs (Romero-Tris and Megías 2018, Sec. 2.4).
 
-Source: Romero-Tris and Megías 2018, Sec. 2.4. Decryption needs all members. A Schnorr proof shows that the
-owner of a share knows its secret, so that no share can cancel the others. One Chaum-Pedersen proof shows for
-a whole list that the right share was stripped.
+A Schnorr proof shows that a share's owner knows its secret, so that no share can cancel the others. One
+Chaum-Pedersen proof shows for a whole list that the right share was stripped.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ class Ciphertext:
 
 @dataclass(frozen=True)
 class KeyProof:
-    """A Schnorr proof that the sender knows the secret of the share."""
+    """A Schnorr proof of the share's secret."""
 
     announced: mpz
     response: mpz
@@ -37,7 +36,7 @@ class KeyProof:
 
 @dataclass(frozen=True)
 class StripProof:
-    """A Chaum-Pedersen proof that a list was stripped with the secret of a share."""
+    """A Chaum-Pedersen proof that a list was stripped of a share."""
 
     announced_key: mpz
     announced_list: mpz
@@ -45,18 +44,18 @@ class StripProof:
 
 
 def encrypt(group: Group, y: mpz, plain: mpz, chance: Chance) -> Ciphertext:
-    """Encrypt for a key: E_y(m, phi), with two exponentiations."""
+    """E_y(m, phi), two exponentiations."""
     phi = group.draw_secret(chance)
     return Ciphertext(group.secret_power(group.g, phi), group.times(plain, group.secret_power(y, phi)))
 
 
 def strip(group: Group, secret: mpz, ciphertext: Ciphertext) -> Ciphertext:
-    """Remove the layer of one share (partial decryption), with one exponentiation."""
+    """Remove one share's layer, one exponentiation."""
     return Ciphertext(ciphertext.c1, group.over(ciphertext.c2, group.secret_power(ciphertext.c1, secret)))
 
 
 def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphertext:
-    """Mask a ciphertext again under the key ``y`` of the members after this one, with two exponentiations."""
+    """Mask again under the key ``y`` of later members, two exponentiations."""
     return Ciphertext(
         group.times(ciphertext.c1, group.secret_power(group.g, phi)),
         group.times(ciphertext.c2, group.secret_power(y, phi)),
@@ -64,7 +63,7 @@ def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphe
 
 
 def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
-    """Return the key that all owners of these shares must strip together."""
+    """The key that all owners of shares strip together."""
     product = mpz(1)
     for share in shares:
         product = group.times(product, share)
@@ -72,7 +71,7 @@ def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
 
 
 def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
-    """Prove knowledge of ``secret``, bound to a session and a member by ``context``."""
+    """Bound to a session and a member by ``context``."""
     mask = group.draw_mask(chance)
     announced = group.secret_power(group.g, mask)
     challenge = _challenge(group, b"key", context, [share, announced])
@@ -95,7 +94,7 @@ def prove_strip(
     context: bytes,
     chance: Chance,
 ) -> StripProof:
-    """Prove that ``after`` holds the second parts of ``before`` without the layer of ``share``."""
+    """Prove that ``after`` holds the second parts of ``before`` without ``share``'s layer."""
     base, _ = _combine(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
@@ -129,7 +128,7 @@ def require_strip_proof(
 def _combine(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
-    """A pair (base, base^secret) for the list: a random combination with weights fixed by the list."""
+    """(base, base^secret): a random combination with weights fixed by the list."""
     stream = Chance(_digest(group, b"weights", context, [share, *_flatten(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):
@@ -163,7 +162,7 @@ def _challenge(group: Group, label: bytes, context: bytes, elements: Sequence[mp
 
 
 def _digest(group: Group, label: bytes, context: bytes, elements: Sequence[mpz]) -> bytes:
-    """The hash is unique to elements, context and purpose."""
+    """Unique to elements, context and purpose."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal proof")
     for part in (label, context, group.to_bytes(group.g)):
         state.update(len(part).to_bytes(4) + part)

@@ -1,7 +1,7 @@
-"""The inner envelope: it opens only after all members voted GO and published their inner keys.
+"""The inner envelope: it opens only after all voted GO and published their inner keys.
 
-So the mix can be audited, and even revealed, without showing a record. It is ElGamal over the group of
-Ed25519 to the sum of the members' keys, with XSalsa20-Poly1305 for the record.
+So the mix can be audited without showing a record. ElGamal over Ed25519's group to the sum of keys, and
+XSalsa20-Poly1305.
 """
 
 import hashlib
@@ -32,24 +32,24 @@ _NO_NONCE: Final = bytes(24)  # each key seals exactly one record
 
 
 def draw_secret(chance: Chance) -> bytes:
-    """Draw a secret scalar."""
+    """A secret scalar."""
     return bytes(crypto_core_ed25519_scalar_reduce(chance.take(64)))
 
 
 def public_key(secret: bytes) -> bytes:
-    """Return the point of a secret scalar."""
+    """The point of a scalar."""
     return bytes(crypto_scalarmult_ed25519_base_noclamp(secret))
 
 
 def require_point(point: bytes) -> bytes:
-    """Return the point; raise PeerError unless it is in the group of prime order."""
+    """The point; PeerError outside the group of prime order."""
     if len(point) != POINT_BYTES or not crypto_core_ed25519_is_valid_point(point):
         raise PeerError("bad-element", "32 bytes that are not a point of the curve")
     return point
 
 
 def prove(secret: bytes, point: bytes, context: bytes, chance: Chance) -> bytes:
-    """Prove (Schnorr, 64 bytes) knowledge of the secret of ``point``, bound to ``context``."""
+    """A Schnorr proof (64 bytes) of the point's secret, bound to ``context``."""
     mask = draw_secret(chance)
     announced = public_key(mask)
     challenge = _challenge(point, announced, context)
@@ -68,22 +68,22 @@ def require_proof(point: bytes, proof: bytes, context: bytes) -> None:
 
 
 def is_secret_of(secret: bytes, point: bytes) -> bool:
-    """Check that this is the secret of the point, in its one encoding."""
+    """In its one encoding."""
     return 0 < int.from_bytes(secret, "little") < _ORDER and public_key(secret) == point
 
 
 def combined_key(points: Sequence[bytes]) -> bytes:
-    """Return the key that all owners of these points must open together."""
+    """The key that all owners open together."""
     return reduce(crypto_core_ed25519_add, points)
 
 
 def combined_secret(secrets: Sequence[bytes]) -> bytes:
-    """Return the secret of the combined key."""
+    """The secret of the combined key."""
     return reduce(crypto_core_ed25519_scalar_add, secrets)
 
 
 def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
-    """Seal a record; the envelope is OVERHEAD_BYTES longer."""
+    """OVERHEAD_BYTES longer."""
     secret = draw_secret(chance)
     point = public_key(secret)
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, key))
@@ -91,7 +91,7 @@ def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
 
 
 def unseal(sealed: bytes, secret: bytes, context: bytes) -> bytes:
-    """Open an envelope; raise PeerError for another key or session, or for damage."""
+    """PeerError for another key or session, or damage."""
     point = require_point(sealed[:POINT_BYTES])
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, point))
     try:

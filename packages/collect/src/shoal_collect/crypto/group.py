@@ -1,4 +1,4 @@
-"""Arithmetic in the subgroup of quadratic residues modulo a safe prime.
+"""The subgroup of quadratic residues modulo a safe prime.
 
 Z_p* would leak one bit of each plaintext; in the subgroup of prime order q = (p - 1) / 2 all elements are
 indistinguishable. Elements from outside are checked by their Jacobi symbol and against 0, 1 and p - 1.
@@ -21,44 +21,44 @@ _SHORT_BITS: Final = 288
 
 @dataclass(frozen=True)
 class Group:
-    """Quadratic residues modulo the safe prime p, with a generator of the subgroup of order (p - 1) / 2."""
+    """Modulo the safe prime p, with a generator of the subgroup."""
 
     p: mpz
     g: mpz
 
     @property
     def q(self) -> mpz:
-        """The order of the subgroup."""
+        """The subgroup's order."""
         return self.p >> 1
 
     @property
     def element_bytes(self) -> int:
-        """The fixed length of an encoded element."""
+        """Length of an element."""
         return (int(self.p.bit_length()) + 7) // 8
 
     @property
     def text_bytes(self) -> int:
-        """The longest text that fits into one element."""
+        """The longest text in one element."""
         return (int(self.q.bit_length()) - 1) // 8 - 1
 
     @property
     def secret_bits(self) -> int:
-        """The most bits of a secret exponent."""
+        """Most bits of a secret exponent."""
         return min(_SHORT_BITS, int(self.q.bit_length()))
 
     def power(self, base: mpz, exponent: mpz) -> mpz:
-        """Compute base^exponent with public numbers."""
+        """Of public numbers."""
         return powmod(base, exponent, self.p)
 
     def secret_power(self, base: mpz, exponent: mpz) -> mpz:
-        """Compute base^exponent in a time that does not depend on the exponent."""
+        """In a time that does not depend on the exponent."""
         return powmod_sec(base, exponent, self.p)
 
     def product_of_powers(self, bases: Sequence[mpz], exponents: Sequence[int], bits: int) -> mpz:
-        """Compute the product of all bases[i]^exponents[i] at once (Pippenger's buckets).
+        """The product of all bases[i]^exponents[i] (Pippenger's buckets).
 
         The number of multiplications does not depend on the exponents; the order of memory accesses does.
-        ``bits``: the longest exponent; higher bits are ignored.
+        ``bits``: higher ones are ignored.
         """
         window = min(range(1, 13), key=lambda one: -(-bits // one) * (len(bases) + (2 << one)))
         digits, total = (1 << window) - 1, mpz(1)
@@ -85,15 +85,15 @@ class Group:
         return a * invert(b, self.p) % self.p
 
     def draw_secret(self, chance: Chance) -> mpz:
-        """Draw a secret exponent, never 0."""
+        """Never 0."""
         return mpz(1 + chance.below(int(min(self.q - 1, mpz(1) << _SHORT_BITS))))
 
     def draw_mask(self, chance: Chance) -> mpz:
-        """Draw a full-size exponent, which completely hides a secret added to it."""
+        """Full size: completely hides a secret added to it."""
         return mpz(1 + chance.below(int(self.q - 1)))
 
     def encode(self, text: bytes, length: int) -> mpz:
-        """Encode a text of exactly ``length`` bytes as m or p - m, whichever is a quadratic residue."""
+        """A text of ``length`` bytes as m or p - m, whichever is a quadratic residue."""
         if len(text) != length or length > self.text_bytes:
             raise MisuseError(
                 f"a text of {len(text)} bytes for {length}; this group holds at most {self.text_bytes}"
@@ -102,18 +102,18 @@ class Group:
         return number if jacobi(number, self.p) == 1 else self.p - number
 
     def decode(self, element: mpz, length: int) -> bytes:
-        """Decode an element; raise PeerError when it does not encode a text of this length."""
+        """PeerError for no text of this length."""
         number = int(min(element, self.p - element))
         if number >> (8 * length) != 1:
             raise PeerError("bad-record", f"an element that holds no text of {length} bytes")
         return number.to_bytes(length + 1)[1:]
 
     def to_bytes(self, element: mpz) -> bytes:
-        """Encode an element in big-endian order at its fixed length."""
+        """Big-endian, fixed length."""
         return int(element).to_bytes(self.element_bytes)
 
     def from_bytes(self, encoded: bytes, *, or_one: bool = False) -> mpz:
-        """Read an element; raise PeerError unless it is in the subgroup, and not 1 unless ``or_one``."""
+        """PeerError outside the subgroup, and for 1 unless ``or_one``."""
         if len(encoded) != self.element_bytes:
             raise PeerError(
                 "bad-length", f"an element of {len(encoded)} bytes instead of {self.element_bytes}"
@@ -126,10 +126,9 @@ class Group:
 
 
 class Powers:
-    """Many powers of one base from a table: seven times as fast as ``Group.power``.
+    """Powers of one base from a table: seven times as fast as ``Group.power``.
 
-    Each power takes the same multiplications of numbers of one size; which table entries it reads depends on
-    the exponent, of at most ``bits`` bits.
+    Each takes the same multiplications; which entries it reads depends on the exponent.
     """
 
     def __init__(self, group: Group, base: mpz, bits: int) -> None:
@@ -145,7 +144,7 @@ class Powers:
         self._start = invert(surplus, self._p)
 
     def of(self, exponent: int) -> mpz:
-        """Compute base^exponent; raise MisuseError for an exponent that is negative or too long."""
+        """The base to an exponent; MisuseError for a negative or too long one."""
         digits = int(exponent)
         if not 0 <= digits < 1 << (_WINDOW_BITS * len(self._rows)):
             bits = _WINDOW_BITS * len(self._rows)

@@ -1,7 +1,6 @@
-"""Hash trees as in RFC 6962, Sec. 2.1 (Certificate Transparency), with SHA-256.
+"""Hash trees as in RFC 6962, Sec. 2.1, with SHA-256.
 
-A root stands for a list of entries; a path of log n digests proves that one entry is in the list, and reveals
-only digests of the others.
+A path of log n digests proves that an entry is in the list, and reveals only digests of others.
 """
 
 import hashlib
@@ -14,12 +13,12 @@ DIGEST_BYTES: Final = 32
 
 
 def leaf(entry: bytes) -> bytes:
-    """Digest one entry."""
+    """One entry's digest."""
     return hashlib.sha256(b"\x00" + entry).digest()
 
 
 def root(leaves: Sequence[bytes]) -> bytes:
-    """Digest a list of leaves, which may be empty."""
+    """A list's digest; it may be empty."""
     if len(leaves) < 2:
         return leaves[0] if leaves else hashlib.sha256().digest()
     split = _split(len(leaves))
@@ -27,7 +26,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
 
 
 def path(leaves: Sequence[bytes], at: int) -> list[bytes]:
-    """Return the siblings that prove a leaf's place, from the bottom to the top."""
+    """The siblings of a leaf, from the bottom to the top."""
     if len(leaves) < 2:
         return []
     split = _split(len(leaves))
@@ -37,7 +36,7 @@ def path(leaves: Sequence[bytes], at: int) -> list[bytes]:
 
 
 def require_path(expected: bytes, n: int, at: int, leaf_digest: bytes, siblings: Sequence[bytes]) -> None:
-    """Raise PeerError unless the siblings prove that a leaf is at place ``at`` of ``n`` under a root."""
+    """Raise PeerError unless the siblings prove a leaf at ``at`` of ``n``."""
     digest, last = leaf_digest, n - 1
     remaining = list(siblings)
     if not 0 <= at < n:

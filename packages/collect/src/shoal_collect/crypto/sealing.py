@@ -1,8 +1,8 @@
-"""Letters between two members of a group, sealed end to end: the relay learns only sizes and times.
+"""Letters between two members, sealed end to end: the relay learns only sizes and times.
 
-Each letter has a fresh key, from X25519 of a new key and the receiver's identity key (Ed25519, mapped to its
-Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All is bound to the session, both
-members and a counter, so that a letter opens once, in its turn, for its receiver.
+Each has a fresh key, from X25519 of a new key and the receiver's identity key (Ed25519, mapped to its
+Montgomery form), for ChaCha20-Poly1305. The sender's signature lies inside. All is bound to the session,
+both members and a counter: a letter opens once, in its turn, for its receiver.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _PURPOSE: Final = b"letter"
 
 @dataclass(frozen=True)
 class Letter:
-    """An opened letter: sender, number between the two members, and text."""
+    """Sender, number between the two, and text."""
 
     sender: int
     number: int
@@ -49,11 +49,11 @@ class Letter:
 
 
 class Correspondence:
-    """One member's letters with the others of a group; the state is two counters for each of them.
+    """One member's letters with the others of a group.
 
-    ``name``: 32 bytes that name the session or round. ``me``: place among ``identities``, with the secret
-    ``signing_seed``. ``sent``, ``received``: letters so far to and from each member; on resuming they must
-    have been on disk before a letter went out. Raises MisuseError if these do not belong together.
+    ``name``: 32 bytes of the session. ``me``: place among ``identities``, with the secret ``signing_seed``.
+    ``sent``, ``received``: letters so far; on resuming they must have been on disk before a letter went
+    out.
     """
 
     def __init__(
@@ -89,16 +89,16 @@ class Correspondence:
 
     @property
     def sent(self) -> tuple[int, ...]:
-        """Number of letters to each member."""
+        """To each member."""
         return tuple(self._sent)
 
     @property
     def received(self) -> tuple[int, ...]:
-        """Number of letters opened from each member."""
+        """From each member."""
         return tuple(self._received)
 
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
-        """Seal the next letter to a member; it is OVERHEAD_BYTES longer than its text.
+        """Seal the next letter, OVERHEAD_BYTES longer.
 
         The key depends on the text too: a device that draws the same randomness twice never seals two texts
         with one key.
@@ -125,7 +125,7 @@ class Correspondence:
         return head + public + sealed
 
     def open(self, letter: bytes) -> Letter:
-        """Open a letter, once and in its turn; raise PeerError otherwise, and change nothing."""
+        """Once and in its turn; else PeerError, and nothing changes."""
         head, sender, number = self._read_head(letter)
         public, sealed = letter[_HEAD_BYTES : _HEAD_BYTES + _KEY_BYTES], letter[_HEAD_BYTES + _KEY_BYTES :]
         try:
@@ -165,13 +165,13 @@ class Correspondence:
         return head, sender, int.from_bytes(head[-_COUNTER_BYTES:])
 
     def _signed_text(self, head: bytes) -> bytes:
-        """A signature covers the keys too: places in a group mean nothing without them."""
+        """The keys too: places in a group mean nothing without them."""
         sender, receiver = head[-_COUNTER_BYTES - 2 : -_COUNTER_BYTES]
         return head + self.identities[sender] + self.identities[receiver]
 
 
 def address(letter: bytes) -> tuple[bytes, int, int, int]:
-    """Read session, sender, receiver and number, as a relay can; raise PeerError for a malformed letter."""
+    """Session, sender, receiver and number, as a relay reads them."""
     if len(letter) < OVERHEAD_BYTES:
         raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
     if letter[: len(_MAGIC)] != _MAGIC:
@@ -186,7 +186,7 @@ def address(letter: bytes) -> tuple[bytes, int, int, int]:
 
 
 def mailbox_key(identity: bytes) -> bytes:
-    """Return the X25519 key of an Ed25519 identity; raise PeerError when it has none."""
+    """An identity's X25519 key; PeerError without."""
     try:
         return bytes(crypto_sign_ed25519_pk_to_curve25519(identity))
     except CryptoError as error:  # every fault of the library is one

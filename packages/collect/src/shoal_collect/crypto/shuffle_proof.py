@@ -1,13 +1,13 @@
-"""A proof that a list was only re-masked and permuted; it hides order and masks.
+"""A proof that a list was only re-masked and permuted.
 
 Source: Terelius and Wikström, Proofs of Restricted Shuffles, AFRICACRYPT 2010; Haenni, Locher, Koenig and
 Dubuis, Pseudo-Code Algorithms for Verifiable Re-encryption Mix-Nets, FC 2017 workshops.
 
 The mixer commits to the order. A hash then gives each place before the shuffle a weight. A chain of
-commitments shows that the product of the weights, moved by the order, is unchanged; the commitments show the
-same for their sum and their products with the lists. Only a permutation keeps all of these, except with
-probability N / 2^128. Moved weights and masks stay hidden: exponents are integers, and each answer adds a
-mask 128 bits longer, so that 2^16 answers leak less than 2^-112.
+commitments shows that the product of the weights, moved by the order, is unchanged; the commitments show
+the same for their sum and their products with the lists. Only a permutation keeps all of these, except with
+probability N / 2^128. Moved weights and masks stay hidden: each answer adds a mask 128 bits longer, so that
+2^16 answers leak less than 2^-112.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _HIDING_BITS: Final = 128  # a mask is so much longer than what it must hide
 
 
 class _Sizes(NamedTuple):
-    """Bits of the hidden numbers; answers are longer by the challenge and the mask."""
+    """Answers are longer by the challenge and the mask."""
 
     sum_of_keys: int
     chain: int
@@ -40,10 +40,10 @@ class _Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class ShuffleProof:
-    """Commitments to the order and to the chain of moved weights, the challenge, and the answers.
+    """Commitments, challenge, answers.
 
-    commitments, chain: one element per record. totals: answers for the sum of the commitments' keys, the end
-    of the chain, and the weighted keys and masks. moved, links: one answer per record.
+    commitments, chain: per record. totals: for the sum of the commitments' keys, the end of the chain, and
+    the weighted keys and masks. moved, links: per record.
     """
 
     commitments: tuple[mpz, ...]
@@ -54,7 +54,7 @@ class ShuffleProof:
     links: tuple[int, ...]
 
     def encode(self, group: Group) -> bytes:
-        """Encode at a length fixed by the group and the number of records."""
+        """At a length fixed by group and records."""
         elements = b"".join(map(group.to_bytes, (*self.commitments, *self.chain)))
         numbers = zip((self.challenge, *self._answers), _lengths(group, len(self.chain)), strict=True)
         return elements + b"".join(int(number).to_bytes(length) for number, length in numbers)
@@ -67,9 +67,9 @@ class ShuffleProof:
 def read_shuffle_proof(
     group: Group, size: int, element: Callable[[], mpz], take: Callable[[int], bytes]
 ) -> ShuffleProof:
-    """Read an encoded proof about ``size`` records.
+    """A proof about ``size`` records.
 
-    ``element`` reads the next group element and ``take`` the next bytes; both raise PeerError.
+    ``element`` reads a group element, ``take`` bytes; both raise PeerError.
     """
     elements = tuple(element() for _ in range(2 * size))
     challenge, *answers = (int.from_bytes(take(length)) for length in _lengths(group, size))
@@ -85,7 +85,7 @@ def read_shuffle_proof(
 
 
 def proof_bytes(group: Group, size: int) -> int:
-    """Length of an encoded proof about ``size`` records."""
+    """Of ``size`` records."""
     return 2 * size * group.element_bytes + sum(_lengths(group, size))
 
 
@@ -159,7 +159,7 @@ def require_shuffle_proof(
 ) -> None:
     """Raise PeerError unless the proof holds.
 
-    All elements must have been checked as members of the group; otherwise nothing is proven.
+    Elements must have been checked as members of the group, or nothing is proven.
     """
     size = len(before)
     lengths = {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))}
@@ -199,7 +199,7 @@ def require_shuffle_proof(
 
 
 def _require_ranges(group: Group, proof: ShuffleProof) -> None:
-    """One encoding per proof: no answer may be read as two different numbers."""
+    """No answer may be read as two numbers."""
     numbers = zip((proof.challenge, *proof._answers), _lengths(group, len(proof.chain)), strict=True)
     if not all(0 <= number < 1 << 8 * length for number, length in numbers) or proof.totals[1] >= group.q:
         raise PeerError("out-of-range", "an answer that no honest mixer gives")
@@ -214,7 +214,7 @@ def _map_totals(
     moved: Sequence[int],
     power: Callable[[mpz, mpz], mpz],
 ) -> list[mpz]:
-    """The five statements about whole lists, applied to masks or answers."""
+    """Applied to masks or answers."""
     of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
     bits = 8 * _answer_bytes(_sizes(group, len(after)).moved)
 
@@ -250,12 +250,12 @@ def _sizes(group: Group, size: int) -> _Sizes:
 
 
 def _mask_bits(bits: int) -> int:
-    """Length of a mask that hides ``bits`` bits times the challenge."""
+    """It hides ``bits`` bits times the challenge."""
     return bits + _WEIGHT_BITS + _HIDING_BITS
 
 
 def _answer_bytes(bits: int) -> int:
-    """Length of an answer: the mask and a carry (once in 2^128)."""
+    """The mask and a carry (once in 2^128)."""
     return _mask_bits(bits) // 8 + 1
 
 
@@ -267,7 +267,7 @@ def _lengths(group: Group, size: int) -> list[int]:
 
 
 def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
-    """The start of the chain and a base per place after the shuffle, with unknown logarithms."""
+    """The start of the chain and a base per place, with unknown logarithms."""
 
     def drawn(number: int) -> mpz:
         prefix = b"shoal generator" + group.to_bytes(group.g) + int(group.p).to_bytes(group.element_bytes)
@@ -285,7 +285,7 @@ def _statement(
     commitments: Sequence[mpz],
     context: bytes,
 ) -> bytes:
-    """The hash of all messages before the weights are drawn."""
+    """The hash of all messages before the weights."""
     state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
     state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
     for element in (group.p, group.g, y, *commitments):
@@ -301,7 +301,7 @@ def _weights(statement: bytes, size: int) -> list[int]:
 
 
 def _challenge(group: Group, statement: bytes, chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
-    """The challenge of 256 bits, fixed by the statement and the later messages."""
+    """256 bits, fixed by the statement and later messages."""
     state = hashlib.blake2b(statement, digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
     for element in (*chain, *announced):
         state.update(group.to_bytes(element))

@@ -13,12 +13,12 @@ SIGNATURE_BYTES: Final = 64
 
 
 def verify_key(signing_seed: bytes) -> bytes:
-    """Return the public key (32 bytes) of a signing seed."""
+    """Of a signing seed (32 bytes)."""
     return bytes(crypto_sign_seed_keypair(signing_seed)[0])
 
 
 def signature(signing_seed: bytes, purpose: bytes, text: bytes) -> bytes:
-    """Sign a text for one purpose; the signature (64 bytes) is detached."""
+    """Detached (64 bytes), for one purpose."""
     _, secret = crypto_sign_seed_keypair(signing_seed)
     return bytes(crypto_sign(_for_purpose(purpose, text), secret)[:SIGNATURE_BYTES])
 

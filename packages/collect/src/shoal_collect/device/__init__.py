@@ -1,1 +1,1 @@
-"""The participant's device: its state on disk, its profile, its HTTP client."""
+"""State on disk, profile, HTTP client."""

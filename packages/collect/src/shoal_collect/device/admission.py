@@ -1,4 +1,4 @@
-"""A device's token from a registrar."""
+"""A device's token."""
 
 import http.client
 import json
@@ -28,8 +28,7 @@ _LOOK_S: Final = 2.0
 class LoginNeededError(InputError):
     """The registrar admits by an institution's login, and this account has none yet.
 
-    ``url`` is the login page, ``number`` the number that the registrar's page asks for, ``until_s`` the
-    deadline in seconds since 1970.
+    ``number``: for the registrar's page; ``until_s``: since 1970.
     """
 
     def __init__(self, url: str, number: str, until_s: float) -> None:
@@ -145,9 +144,9 @@ def _get_clearance(ask: Callable[..., bytes], request: TokenRequest) -> bytes:
 
 
 def report(server: RemoteServer, device: Device, accusations: Sequence[bytes], signing_seed: bytes) -> int:
-    """Bring proofs of blame to the registrar, under the key of the round; return how many it took.
+    """Bring proofs of blame to the registrar; return how many it took.
 
-    A registrar that does not answer or refuses must not keep a member from the end of her round.
+    A silent registrar must not keep a member from the end of the round.
     """
     n_taken = 0
     for body in accusations:

@@ -1,4 +1,4 @@
-"""Both servers' identities, asked before a round; keys are trusted on first contact, then followed."""
+"""Both servers' identities, trusted on first contact, then followed."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A device's state on disk: written whole or not at all, before anything is sent, private to its owner."""
+"""A device's state on disk: whole or not at all, before anything is sent."""
 
 import json
 import os
@@ -24,12 +24,12 @@ _VERSION: Final = 3  # grows when what lasts between rounds changes so that an o
 
 
 class OldStateError(InputError):
-    """The state of a device, or its round under way, is of another version of shoal."""
+    """The state, or its round, is of another version of shoal."""
 
 
 @dataclass
 class DeviceState:
-    """A device, its current round, and how many rounds it has ended."""
+    """A device, its current round, and how many it has ended."""
 
     device: Device
     own_round: ParticipantRound | None = None
@@ -37,11 +37,11 @@ class DeviceState:
 
 
 class MovedError(InputError):
-    """The state of a device was moved elsewhere."""
+    """The state was moved elsewhere."""
 
 
 def state_text(state: DeviceState) -> bytes:
-    """Write a device's state as JSON; data that outlast a round are separate from the round."""
+    """As JSON; data that outlast a round are apart."""
     lasting = encode({"device": vars(state.device), "rounds": state.rounds})
     # the round shares objects with the device, so that both are written together
     under_way = None if state.own_round is None else encode([state.device, state.own_round])
@@ -59,8 +59,8 @@ def state_text(state: DeviceState) -> bytes:
 def read_state(content: bytes, where: str) -> DeviceState:
     """Parse the output of ``state_text``.
 
-    Raises OldStateError for another version of shoal (of state or round), MovedError for an exported state,
-    and InputError for a damaged or foreign file.
+    Raises OldStateError for another version of shoal, MovedError for an exported state, InputError for
+    others.
     """
     damaged = InputError(f"{where} is damaged or no state of a device; restore it from an export")
     if content.startswith((b"\x80", b"shoal device state")):
@@ -101,8 +101,7 @@ def read_state(content: bytes, where: str) -> DeviceState:
 class StateFolder:
     """``state.json``, and the outcome of each round.
 
-    ``folder`` is made when absent, for its owner alone (OutputError if it cannot be); ``past`` holds the
-    releases of all states of the account, None to record none.
+    ``folder``: made when absent; ``past``: releases of all states of the account, None to record none.
     """
 
     def __init__(self, folder: Path, past: Past | None = None) -> None:
@@ -117,7 +116,7 @@ class StateFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Exclude other processes; raise InputError while another one uses the folder."""
+        """Exclude other processes, or InputError."""
         try:
             stream = (self.folder / "lock").open("w")
         except OSError as error:
@@ -132,7 +131,7 @@ class StateFolder:
             yield
 
     def load(self) -> DeviceState | None:
-        """Read the state, None for a new device; errors as in ``read_state``."""
+        """The state, None for a new device."""
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
@@ -148,16 +147,15 @@ class StateFolder:
             read_state(b"\x80", str(older))
 
     def save(self, state: DeviceState) -> None:
-        """Replace the state; raise OutputError."""
+        """Replace the state."""
         if self.past is not None:
             self.past.keep(state.device)
         self._write(self._file, state_text(state))
 
     def export(self, file: Path, *, without_round: bool = False) -> None:
-        """Move the state into one new file, for another folder or device; this folder is locked from then on.
+        """Move the state into one new file; this folder is locked from then on.
 
-        ``without_round`` gives up the round under way, which may be of another version. Raises InputError
-        without a state, and OutputError if the file exists or cannot be written.
+        ``without_round`` gives up the round under way.
         """
         try:
             content = self._file.read_bytes()
@@ -174,7 +172,7 @@ class StateFolder:
         self._write(self._file, json.dumps({"format": _FORMAT, "version": _VERSION, "moved": True}).encode())
 
     def import_from(self, file: Path) -> None:
-        """Import an exported state; raise InputError if this folder has one already, or the file has none."""
+        """Import a state into a folder without one."""
         try:
             self.load()
         except MovedError:
@@ -190,7 +188,7 @@ class StateFolder:
         self._write(self._file, content)
 
     def write_ending(self, state: DeviceState, ending: Ending) -> Path:
-        """Write the outcome of a round, with the count of each checked part; return the file."""
+        """Write the outcome of a round; return the file."""
         file = self.folder / f"round-{state.rounds + 1}.json"
         document = document_of(ending)
         self._write(file, json.dumps(document, indent=2).encode())
@@ -216,7 +214,7 @@ class StateFolder:
 
 
 def document_of(ending: Ending) -> dict[str, Any]:
-    """Return the outcome of a round as JSON, with the count of each checked part."""
+    """The outcome as JSON, with each checked part's count."""
     points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
     return {
         "ending": ending.kind,

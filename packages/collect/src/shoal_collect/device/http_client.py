@@ -1,4 +1,4 @@
-"""A device's HTTP client: signed requests, checked replies, and patience while a server is down."""
+"""Signed requests, checked replies, and patience while a server is down."""
 
 import http.client
 import json
@@ -41,18 +41,18 @@ _PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
 
 
 class Patience:
-    """Waits while a server is away, longer each time, up to ``patience_s``; tells ``say`` once."""
+    """Waits up to ``patience_s``, longer each time; tells ``say`` once."""
 
     def __init__(self, patience_s: float, say: Callable[[str], None]) -> None:
         self._patience_s, self._say = patience_s, say
         self.reset()
 
     def reset(self) -> None:
-        """Start over: the server has answered."""
+        """The server has answered."""
         self._until_s, self._pause_s = math.inf, _FIRST_PAUSE_S
 
     def wait(self, trouble: str) -> bool:
-        """Wait for ``trouble`` to pass; return whether there is time to try again."""
+        """Wait; whether there is time to try again."""
         now_s, first = time.monotonic(), self._until_s == math.inf
         if first:
             self._until_s = now_s + self._patience_s
@@ -66,7 +66,7 @@ class Patience:
 
 
 class RemoteServer:
-    """A collector, witness or authority at an address.
+    """A collector, witness or authority.
 
     Parameters
     ----------
@@ -105,14 +105,13 @@ class RemoteServer:
 
     @property
     def readable(self) -> bool:
-        """Whether the traffic can be read on the way."""
+        """Whether traffic can be read on the way."""
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
     def about(self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None) -> Any:
-        """Ask for the server's statement; its key is not yet verified.
+        """The server's statement; its key is not yet verified.
 
-        ``patience_s`` bounds its absence in seconds, and ``say`` is told once. Raises InputError without an
-        answer.
+        ``patience_s``: seconds; ``say``: told once.
         """
         patience = Patience(patience_s, say)
         while True:
@@ -204,14 +203,14 @@ class RemoteServer:
         return Reply(response.status, content), response.headers.get("Shoal-Signature")
 
     def close(self) -> None:
-        """Close the connection; the next request opens another."""
+        """The next request opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def silence_in_words(where: str, error: Exception) -> str:
-    """Describe why a server does not answer; for a certificate, with a remedy."""
+    """Why a server does not answer; for a certificate, with a remedy."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"the certificate of {where} is not trusted ({error.verify_message}); if you know it, name the "
@@ -221,11 +220,10 @@ def silence_in_words(where: str, error: Exception) -> str:
 
 
 def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
-    """Return a function that requests an address of a server and parses its JSON, as a witness does.
+    """A function that requests an address and parses its JSON, as a witness does.
 
-    When the server continues under a key that the one before has signed, it is asked under that one from then
-    on. The function raises UnavailableError when the server is down, and PeerError for a refusal or another
-    party.
+    It follows a signed succession. UnavailableError when the server is down, PeerError for a refusal or
+    another party.
     """
     itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
 

@@ -1,7 +1,7 @@
-"""A device's state as JSON and back: values, objects of the protocol, and shared references.
+"""A device's state as JSON and back, with shared references.
 
-Reading runs no code: objects are made without their constructors, and only classes of the protocol are looked
-up, in modules of this package. A list or object that two others share is one object again after reading.
+Reading runs no code: objects are made without constructors, and only of the protocol's classes in this
+package.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,16 +23,16 @@ MOVED: Final[Mapping[str, str]] = {}
 
 
 class NotAStateError(InputError):
-    """A text that is no state of this version's classes."""
+    """No state of this version's classes."""
 
 
 def encode(value: Any) -> Any:
-    """Turn values and objects of the protocol into JSON; raise TypeError for others (a caller's bug)."""
+    """Values and objects to JSON; TypeError for others (a caller's bug)."""
     return _Writer().write(value)
 
 
 def decode(document: Any) -> Any:
-    """Reverse ``encode``; raise NotAStateError for other input."""
+    """Reverse ``encode``."""
     try:
         return _Reader().read(document)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The servers' keys that a device knows: trusted on first contact, replaced by signed successors alone."""
+"""The servers' keys: trusted on first contact, replaced by signed successors alone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,18 +16,15 @@ from shoal_collect.roles.succession import (
 
 
 def remember(device: Device, facts: Mapping[str, Any]) -> None:
-    """Record the earlier keys of the collector, on first contact.
+    """Record the collector's earlier keys, on first contact.
 
-    The releases of this account's other states are filed under the first of these keys.
+    The account's releases are filed under the first.
     """
     device.followed += find_predecessors("collector", device.server_key, _stated_successors(facts))
 
 
 def follow_collector(device: Device, facts: Mapping[str, Any], now_s: float) -> bool:
-    """Accept the key in a collector's statement if the known one has signed it; return whether it is new.
-
-    ``now_s`` is the time in seconds since 1970. Raises InputError if no chain leads to it from the known key.
-    """
+    """Accept a collector's key if the known one has signed it; whether it is new."""
     way = _path_to(
         device, "collector", device.server_key, str(facts["server_key"]), _stated_successors(facts), now_s
     )
@@ -38,7 +35,7 @@ def follow_collector(device: Device, facts: Mapping[str, Any], now_s: float) -> 
 
 
 def follow_authority(device: Device, facts: Mapping[str, Any], now_s: float) -> bool:
-    """Do the same with an authority's two keys; the old one has signed both."""
+    """The same with an authority's two keys."""
     stated_key = str(facts["signing_key"])
     path = _path_to(
         device, "authority", device.authority_signing_key, stated_key, _stated_successors(facts), now_s
@@ -53,7 +50,7 @@ def follow_authority(device: Device, facts: Mapping[str, Any], now_s: float) -> 
 
 
 def follow_registrar(device: Device, named: str, facts: Mapping[str, Any], now_s: float) -> None:
-    """Accept the registrar that the collector names if the known key has signed it; the account stays."""
+    """Accept the registrar in the terms if the known key has signed it."""
     if device.registrar_key is None:
         return
     way = _path_to(device, "registrar", device.registrar_key, named, _stated_successors(facts), now_s)

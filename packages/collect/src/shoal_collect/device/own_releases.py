@@ -1,4 +1,4 @@
-"""A person's releases at the collector, from her device: fetched, and withdrawn against a receipt."""
+"""A person's releases at the collector: fetched, and withdrawn."""
 
 import http.client
 import time
@@ -22,11 +22,7 @@ from shoal_collect.roles.stored_releases import StoredRelease, read_release, rea
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A withdrawn release.
-
-    ``release`` holds the collector's signature, ``day`` is the day since 1970 of the withdrawal, and ``due``
-    the first day on which it no longer counts.
-    """
+    """A withdrawn release, the day, and ``due``, the first day on which it no longer counts."""
 
     release: StoredRelease
     day: int
@@ -34,7 +30,7 @@ class Withdrawal:
 
 
 def find(device: Device, identifier: str) -> StoredRelease:
-    """Return one of her releases; raise InputError for an unknown identifier."""
+    """One of her releases."""
     releases = [release for release in device.owned if release.identifier == identifier]
     if not releases:
         raise InputError("this device has no release of that identifier; without one, all are listed")
@@ -44,10 +40,9 @@ def find(device: Device, identifier: str) -> StoredRelease:
 def fetch(
     server: RemoteServer, device: Device, release: StoredRelease
 ) -> tuple[int, tuple[Cylinder, ...], bytes | None]:
-    """Fetch one of her releases; raise InputError, also when it is not in the tree of its day.
+    """Day of storage, cylinders, and state after that day (None while it is open).
 
-    Returns the day of storage, the cylinders, and the state after that day that includes it (None while the
-    day is open).
+    InputError, also when it is not in the tree of its day.
     """
     reply = _ask(server, device, release, Call("GET", f"/v1/releases/{release.identifier}"))
     try:
@@ -64,7 +59,7 @@ def fetch(
 
 
 def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
-    """Return the time and the circle of each part of a release, in words."""
+    """Time and circle of each part."""
     return [
         (
             f"{str(np.datetime64(cylinder.start_min, 'm')).replace('T', ' ')}, {cylinder.gap_min} min",
@@ -75,7 +70,7 @@ def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
 
 
 def take_back(server: RemoteServer, device: Device, release: StoredRelease) -> Withdrawal:
-    """Withdraw one of her releases, and check the receipt; raise InputError."""
+    """Withdraw a release, and check the receipt."""
     reply = _ask(server, device, release, Call("POST", f"/v1/releases/{release.identifier}/withdrawal"))
     try:
         day, due, proof = read_withdrawal(device.server_key, release.identifier, reply)
@@ -85,7 +80,7 @@ def take_back(server: RemoteServer, device: Device, release: StoredRelease) -> W
 
 
 def _ask(server: RemoteServer, device: Device, release: StoredRelease, call: Call) -> Any:
-    """Signed with the key of this release, which reveals nothing of her other ones."""
+    """Signed with this release's key, which reveals nothing of others."""
     try:
         reply = server.send(call, replace(device, signing_seed=release.claim_seed), time.time())
         if reply.refusal is not None:

@@ -1,4 +1,4 @@
-"""A round on a device, from consent to its end, as ``shoal collect join`` runs it after ``proposal``."""
+"""A round on a device, from consent to its end."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +75,7 @@ def begin(
 def finish(
     folder: StateFolder, connection: Connection, say: Callable[[str], None], poll_s: float, patience_s: float
 ) -> tuple[Ending, Path]:
-    """Go on until the round has ended, and write its outcome; return the ending and the file."""
+    """Go on to the end of the round; return the ending and its file."""
     own_round = connection.state.own_round
     if own_round is None:
         raise AssertionError("a round has begun")
@@ -103,7 +103,7 @@ def finish(
 
 
 def end(folder: StateFolder, state: DeviceState, ending: Ending) -> Path:
-    """Write the outcome of the round under way, and free the device for the next one; return the file."""
+    """Write the outcome, and free the device; return the file."""
     file = folder.write_ending(state, ending)
     state.own_round, state.rounds = None, state.rounds + 1
     folder.save(state)
@@ -111,7 +111,7 @@ def end(folder: StateFolder, state: DeviceState, ending: Ending) -> Path:
 
 
 def leave(folder: StateFolder, state: DeviceState) -> Ending:
-    """Give up the round under way; raise MisuseError without one, or once its group is mixing releases."""
+    """Give up the round; MisuseError without one, or once its group is mixing releases."""
     if state.own_round is None or state.own_round.phase not in BEFORE_RELEASE:
         raise MisuseError("it is too late to leave this round; have the release deleted when it is stored")
     ending = Ending("left", "you left the round; nothing of yours was released", k=state.own_round.member.k)

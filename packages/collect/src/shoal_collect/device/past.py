@@ -1,8 +1,8 @@
-"""A person's releases to a collector from all states of this account: her past must not count as her crowd.
+"""All states' releases of this account: her past must not count as her crowd.
 
-A release counts as its owner's by the tag of her device. Another state has other tags, and would count the
-releases of the first as another person's. So a file outside all states holds them, readable by her account on
-this machine alone, one per collector and user name; people who share an account need different names.
+Another state has other tags, and would count the first one's releases as another person's. So a file
+outside all states holds them, private to the account, one per collector and user name; people who share an
+account need different names.
 """
 
 import hashlib
@@ -24,20 +24,20 @@ _VERSION: Final = 1
 
 
 def folder_of_account() -> Path:
-    """Return the folder shared by all states of an account: XDG_STATE_HOME, by default ~/.local/state."""
+    """The folder shared by all states: XDG_STATE_HOME, by default ~/.local/state."""
     variable = os.environ.get("XDG_STATE_HOME", "")
     base = Path(variable) if variable.startswith("/") else Path.home() / ".local" / "state"
     return base / "shoal" / "collect"
 
 
 class Past:
-    """The releases of all states of an account, in a folder from ``folder_of_account``."""
+    """The releases of all states, in ``folder_of_account``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, device: Device) -> None:
-        """Record a device's releases, before they are sent; raise OutputError."""
+        """Record releases before they are sent."""
         if not device.sent:
             return
         sent_by_state, name = self._read(device), _name_of(device)
@@ -50,7 +50,7 @@ class Past:
             pass
 
     def of(self, device: Device) -> tuple[Sent, Sent]:
-        """Return the recorded releases of this state, and those of the others."""
+        """The releases of this state, and of the others."""
         sent_by_state, name = self._read(device), _name_of(device)
         others = [release for state, sent in sent_by_state.items() if state != name for release in sent]
         return sent_by_state.get(name, []), others
@@ -77,5 +77,5 @@ class Past:
 
 
 def _name_of(device: Device) -> str:
-    """It reveals nothing of the key, and is the same for every copy of a state."""
+    """The same for every copy of a state; reveals nothing of the key."""
     return hashlib.blake2b(b"state", digest_size=16, key=device.device_key).hexdigest()

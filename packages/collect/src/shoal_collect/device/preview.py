@@ -1,4 +1,4 @@
-"""The page shown before anything is sent: the data to share, on a local map."""
+"""The page before anything is sent, with a local map."""
 
 import math
 import statistics
@@ -21,7 +21,7 @@ _CORNERS: Final = 32
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRow:
-    """One row of the table of rules: how many points it met and leaves out, and its description."""
+    """A rule: points met, left out, and in words."""
 
     name: str
     n_met: int
@@ -73,7 +73,7 @@ def preview_page(
 
 
 def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
-    """List every rule, even one that met no point, and last the blur of all other places."""
+    """Every rule, and last the blur of all other places."""
     rules = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
     rules = {
         **{
@@ -100,7 +100,7 @@ def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
 
 
 def preview_map(applied: Applied, cylinders: Sequence[Cylinder]) -> Drawing:
-    """Draw the circles that would be sent, her points, and the places of rules, in km around their middle."""
+    """The circles to send, her points, and the places of rules, in km around their middle."""
     middle = (
         statistics.median(p.lat_deg for p in applied.original),
         statistics.median(p.lon_deg for p in applied.original),

@@ -1,6 +1,6 @@
-"""A person's wishes, in a file: her crowd, her blur, her rules for places.
+"""A person's wishes: crowd, blur, rules for places.
 
-Home and work are found on her device, from her own points, and never leave it.
+Home and work are found on her device, and never leave it.
 """
 
 import math
@@ -55,7 +55,7 @@ class _Part(BaseModel):
 
 
 class Blurring(_Part):
-    """The default blur, in meters and minutes."""
+    """In meters and minutes."""
 
     radius: _Radius
     gap: _Gap
@@ -81,7 +81,7 @@ class Handling(_Part):
 
     @property
     def says_something(self) -> bool:
-        """Whether this is a rule at all."""
+        """Whether this is a rule."""
         return self.drop or self.radius is not None or self.gap is not None
 
     @model_validator(mode="after")
@@ -92,7 +92,7 @@ class Handling(_Part):
 
 
 class Bounds(_Part):
-    """Limits of the terms that she accepts in any case.
+    """Limits of the terms that she accepts.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Bounds(_Part):
 
 
 class Place(Handling):
-    """A circle on the map with a name; its own rule, or that of its kind."""
+    """A circle with a name; its own rule, or its kind's."""
 
     name: str = Field(min_length=1)
     lat: float = Field(ge=-90, le=90, allow_inf_nan=False)
@@ -180,12 +180,12 @@ class Profile(_Part):
         return self
 
     def rule_at(self, place: Place) -> Handling:
-        """Return the place's own rule, else that of its kind."""
+        """The place's rule, else its kind's."""
         return place if place.says_something or place.kind is None else self.kinds[place.kind]
 
 
 def read_profile(path: Path) -> Profile:
-    """Read a profile from a TOML file; raise InputError with the mistake and its place."""
+    """A profile from a TOML file; InputError names mistake and place."""
     entries = read_settings(path)
     try:
         return profile_of(entries)
@@ -194,7 +194,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def profile_of(entries: Mapping[str, Any]) -> Profile:
-    """Return the profile of these entries; raise InputError with the mistake and its place."""
+    """A profile of entries; InputError names mistake and place."""
     try:
         return Profile.model_validate(entries)
     except ValidationError as error:
@@ -230,7 +230,7 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Circle:
-    """A circle on the map where a rule holds, named after its place or kind."""
+    """Where a rule holds, named after its place or kind."""
 
     name: str
     lat_deg: float
@@ -240,7 +240,7 @@ class Circle:
 
 @dataclass(frozen=True)
 class Fate:
-    """The outcome for one point: the rules that it met, and its blur (None when it is left out)."""
+    """A point's rules, and its blur (None: left out)."""
 
     rules: tuple[str, ...]
     blur: Blur | None
@@ -276,22 +276,22 @@ class Applied:
 
     @property
     def blurs(self) -> tuple[Blur, ...]:
-        """The blur of each remaining point."""
+        """Of each remaining point."""
         return tuple(fate.blur for fate in self.fates if fate.blur is not None)
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Points left out, by rule; a point that several rules leave out counts for the first."""
+        """Left out, by the first rule."""
         return dict(Counter(fate.rules[0] for fate in self.fates if fate.blur is None))
 
     @property
     def by_rule(self) -> dict[str, int]:
-        """Points that each rule met, with any outcome."""
+        """Met by each rule."""
         return dict(Counter(rule for fate in self.fates for rule in fate.rules or (ELSEWHERE,)))
 
 
 def apply(profile: Profile, points: Sequence[Point]) -> Applied:
-    """Blur each point or leave it out; where rules meet, drop wins, then the largest radius and gap."""
+    """Where rules meet, drop wins, then the largest radius and gap."""
     rules: list[tuple[Circle, Handling]] = []
     not_found: list[str] = []
     for kind in _FOUND:
@@ -327,11 +327,11 @@ def _fate(point: Point, rules: Sequence[tuple[Circle, Handling]], blur: Blurring
 def likeliest_place(
     points: Sequence[Point], kind: Found, utc_offset_h: float | None
 ) -> tuple[float, float] | None:
-    """Find where a person most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
+    """Where a person most likely lives (20 to 6 h) or works (9 to 17 h, Monday to Friday).
 
-    Each point stands for the time until the next, at most an hour. ``kind`` is "home" or "work";
-    ``utc_offset_h`` None takes the clock of each point's longitude. Returns latitude and longitude in degrees
-    of the middle of the points within 200 m of the busiest cell; None without a point in these hours.
+    Each point stands for the time until the next, at most an hour. ``kind``: "home" or "work";
+    ``utc_offset_h`` None: by longitude. The middle, in degrees, of the points within 200 m of the busiest
+    cell.
     """
     if not points:
         return None

@@ -1,4 +1,4 @@
-"""The data to share from a trip, prepared on the device and shown before anything is sent."""
+"""The data to share from a trip, prepared on the device."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _PREAMBLE_SLOTS: Final = 4
 
 @dataclass(frozen=True)
 class Movement:
-    """All of a person's points, and the indices of one trip's points."""
+    """A person's points, and one trip's indices."""
 
     points: tuple[Point, ...]
     trip: tuple[int, ...]
@@ -72,7 +72,7 @@ def movement_of(data: Trajectories, subject: str | None, trip: int, max_gap_s: f
 def trips_of(
     data: Trajectories, subject: str | None, max_gap_s: float
 ) -> tuple[tuple[Point, ...], list[tuple[int, ...]]]:
-    """Find a person's points, and the indices of each trip's points, the newest last."""
+    """A person's points, and each trip's indices, the newest last."""
     ids = list(map(str, data.ids))
     if subject is None and len(ids) > 1:
         raise InputError(f"the data hold {len(ids)} people; name yourself (--subject)")
@@ -101,7 +101,7 @@ class Plan:
 
     @property
     def special(self) -> list[str]:
-        """The differences between collectors and trips: controller, days and hours, thresholds."""
+        """What differs: controller, days and hours, thresholds."""
         minutes = [point.t_min for point in self.applied.original]
         return [
             *describe_collector(self.terms),
@@ -115,7 +115,7 @@ class Plan:
         ]
 
     def lines(self, page: Path) -> list[str]:
-        """Return the text of the consent; ``page`` is the file of the preview."""
+        """The text of the consent; ``page``: of the preview."""
         dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
         not_found = [
             f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
@@ -136,7 +136,7 @@ class Plan:
 
 
 def prepare(connection: Connection, movement: Movement, profile: Profile) -> Plan:
-    """Apply the profile and blur; raise InputError when nothing is left to ask about."""
+    """Apply the profile and blur; InputError when nothing is left."""
     most = most_points(profile, connection.terms)
     everything = apply(profile, movement.points)
     rows = _thin_evenly([row for row in movement.trip if everything.fates[row].blur is not None], most)
@@ -185,9 +185,9 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
 
 
 def most_points(profile: Profile, terms: Terms) -> int:
-    """Return how many points may take part: those that fit a release, with all pairs answerable.
+    """How many points fit a release, with all pairs answerable.
 
-    Without a crowd (k = 0) nothing needs to be asked, and ``hitting-set`` and ``strict`` ask about a part.
+    Without a crowd (k = 0) nothing is asked; ``hitting-set`` and ``strict`` ask about a part.
     """
     capacity = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
     if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
@@ -206,7 +206,7 @@ def require_within_bounds(
 ) -> None:
     """Raise InputError, with every reason, unless terms and trip lie within the profile's bounds.
 
-    No consent overrides these bounds. ``sent`` are her earlier releases, from this device or another.
+    No consent overrides them.
     """
     reasons = list(_beyond(profile, terms, repeated_share(cylinders, sent)))
     if reasons:
@@ -214,7 +214,7 @@ def require_within_bounds(
 
 
 def repeated_share(cylinders: Sequence[Cylinder], sent: Sequence[Sequence[Cylinder]]) -> float:
-    """Compute the share of circles that stood in an earlier release, at any time."""
+    """The share of circles that stood in an earlier release."""
     earlier = {_circle(point) for points in sent for point in points}
     return sum(_circle(point) in earlier for point in cylinders) / max(1, len(cylinders))
 

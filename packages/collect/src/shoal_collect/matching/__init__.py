@@ -1,1 +1,1 @@
-"""Uncertain points, similarity of sub-trajectories, and the points that a person keeps."""
+"""Uncertain points, similarity, and the points that a person keeps."""

@@ -1,9 +1,8 @@
-"""Contributor tags: one for each person, area and period, and a count that is never too large.
+"""Contributor tags, and a count that is never too large.
 
-A lasting tag would link all releases of a person. So a device uses another tag for releases that begin in
-another area or period, and only the device can link them. Releases that share a query may then carry several
-tags of one person, but only one per scope: the count is the largest number of tags in one scope, at most the
-number of people.
+A lasting tag would link a person's releases. So releases that begin in another area or period have another
+tag, and only the device can link them. A query may then meet several tags of one person, but one per scope:
+the count is the largest number of tags in one scope, at most the number of people.
 """
 
 import hashlib
@@ -25,13 +24,13 @@ SCOPE_SHIFT: Final = 40  # a stored contributor's number has its scope's number 
 
 @dataclass(frozen=True)
 class Scoping:
-    """Scope of a tag: areas ``area_km`` high (about as wide, at most twice), periods of ``period_days``."""
+    """Areas ``area_km`` high (at most twice as wide), periods of ``period_days``."""
 
     area_km: int
     period_days: int
 
     def scope_of(self, first: Cylinder) -> bytes:
-        """Name the area and period of a release by its first circle and interval."""
+        """Area and period of a release's first circle."""
         side = self.area_km * _UDEG_PER_KM
         band = (first.lat_udeg + 90 * MICRO) // side
         middle = abs(band * side + side // 2 - 90 * MICRO)
@@ -42,19 +41,18 @@ class Scoping:
 
 
 def lasting_tag(device_key: bytes) -> bytes:
-    """Return the single tag of a device for all its releases, without scopes."""
+    """One tag for all releases."""
     return hashlib.blake2b(b"contributor", digest_size=TAG_BYTES, key=device_key).digest()
 
 
 def scoped_tag(scope: bytes, device_key: bytes) -> bytes:
-    """Return a device's tag in a scope; without the key, two tags of it look like two people's."""
+    """A device's tag in a scope; without the key, two look like two people's."""
     return hashlib.blake2b(scope, digest_size=TAG_BYTES, key=device_key, person=b"shoal tag").digest()
 
 
 def count_people(contributors: Iterable[int]) -> int:
-    """Count people from the stored numbers of different contributors: the most in any one scope.
+    """The most contributors in any one scope.
 
-    A person with releases in several scopes has a number in each; a sum could count that person several
-    times.
+    A person may have releases in several scopes, which a sum would count several times.
     """
     return max(Counter(number >> SCOPE_SHIFT for number in contributors).values(), default=0)

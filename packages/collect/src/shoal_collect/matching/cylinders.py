@@ -1,10 +1,8 @@
 """Uncertain points: a circle and an interval that contain the true place and time.
 
-Source: Romero-Tris and Megías 2018, Def. 2.2.
-
-Fresh circles around one place would average out. A cylinder is therefore drawn from a device key and the
-public cell and slot of the point, so that all visits to one cell show the same circle. It contains the whole
-cell, so it reveals no more than the cell does.
+Romero-Tris and Megías 2018, Def. 2.2. Fresh circles around one place would average out. So one is drawn
+from a device key and the point's public cell and slot: all visits to a cell show the same circle. It
+contains the whole cell, so it reveals no more.
 """
 
 import hashlib
@@ -26,10 +24,10 @@ _ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m
 
 @dataclass(frozen=True, order=True)
 class Cylinder:
-    """A circle around a center, and an interval; raises MisuseError if no record can hold it.
+    """A circle and an interval, as a record can hold.
 
-    ``start_min``, ``gap_min``: first minute since 1970, and length in minutes. ``lat_udeg``, ``lon_udeg``:
-    the center, in micro-degrees. ``radius_m``: in meters.
+    ``start_min``, ``gap_min``: since 1970, and length, in minutes. ``lat_udeg``, ``lon_udeg``: center, in
+    micro-degrees.
     """
 
     start_min: int
@@ -52,13 +50,13 @@ class Cylinder:
 
     @property
     def end_min(self) -> int:
-        """The last minute of the interval."""
+        """The last minute."""
         return self.start_min + self.gap_min
 
 
 @dataclass(frozen=True)
 class Point:
-    """A true place in degrees, and a time in minutes since 1970."""
+    """A true place in degrees, minutes since 1970."""
 
     lat_deg: float
     lon_deg: float
@@ -74,10 +72,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Blur:
-    """How much a point is blurred; raises MisuseError for sizes out of range.
+    """How much a point is blurred.
 
-    ``radius_m``, ``gap_min``: radius in meters, interval in minutes. ``cell_m``, ``slot_min``: the public
-    cell and slot that they contain; an interval that hides nothing of its slot is refused.
+    ``radius_m``, ``gap_min``: circle and interval. ``cell_m``, ``slot_min``: the public cell and slot
+    inside; an interval that hides nothing of its slot is refused.
     """
 
     radius_m: int
@@ -99,12 +97,12 @@ class Blur:
 
 
 def distance_m(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
-    """Great-circle distance (haversine) in meters; the antimeridian is no border."""
+    """Haversine; the antimeridian is no border."""
     return distances_from(lat1_deg, lon1_deg)(lat2_deg, lon2_deg)
 
 
 def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float], float]:
-    """Return a function that measures great-circle distances from one place, for many targets."""
+    """A function for great-circle distances from one place."""
     radians, sin, cos, lat1 = math.radians, math.sin, math.cos, math.radians(lat1_deg)
     cos_lat1 = cos(lat1)
 
@@ -117,10 +115,9 @@ def distances_from(lat1_deg: float, lon1_deg: float) -> Callable[[float, float],
 
 
 def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cylinder:
-    """Draw the sticky cylinder of a point, uniform over those that contain its whole cell and slot.
+    """The sticky cylinder of a point, uniform over those with its whole cell and slot.
 
-    The draw depends on ``device_key`` (32 secret bytes) and the number of the release ``period``. Raises
-    MisuseError if the radius is at most half the cell's diagonal.
+    Drawn from ``device_key`` (32 secret bytes) and ``period``.
     """
     lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
     room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
@@ -140,7 +137,7 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
 
 def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chance) -> Cylinder:
-    """Draw a fresh cylinder around the point, as printed but uniform over the disc; for replication only."""
+    """A fresh cylinder, as printed but uniform over the disc; for replication only."""
     bearing, away_m = 2 * math.pi * chance.unit(), max(0.0, radius_m - _ROUNDING_M) * math.sqrt(chance.unit())
     lat_udeg, lon_udeg = _udeg(*destination(point.lat_deg, point.lon_deg, away_m, bearing))
     start_min = max(0, math.floor(point.t_min) - chance.below(gap_min + 1))
@@ -148,7 +145,7 @@ def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chanc
 
 
 def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
-    """Center of the point's public cell, and the largest distance from there within the cell."""
+    """Its center, and the largest distance within it."""
     height = math.degrees(cell_m / EARTH_M)
     band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
     low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)
@@ -165,7 +162,7 @@ def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
 
 
 def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
-    """Return the place ``away_m`` along a great circle, in degrees, possibly beyond 180."""
+    """The place ``away_m`` along a great circle, possibly beyond 180."""
     lat, angle = math.radians(lat_deg), away_m / EARTH_M
     north = math.sin(lat) * math.cos(angle) + math.cos(lat) * math.sin(angle) * math.cos(bearing)
     new_lat = math.asin(max(-1.0, min(1.0, north)))
@@ -176,7 +173,7 @@ def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -
 
 
 def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
-    """Return the direction of the second place from the first, in radians from north."""
+    """In radians from north."""
     lat1, lat2, east = math.radians(lat1_deg), math.radians(lat2_deg), math.radians(lon2_deg - lon1_deg)
     return math.atan2(
         math.sin(east) * math.cos(lat2),
@@ -194,10 +191,9 @@ def _key(device_key: bytes, *parts: object) -> bytes:
 
 
 def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int) -> float:
-    """Compute a trajectory's utility: 1 - exp(-(|T'| / |T|) / V), V the sum of volumes in km^2 h (Eq. 1).
+    """Utility: 1 - exp(-(|T'| / |T|) / V), V the sum of volumes in km^2 h (Eq. 1).
 
-    ``n_original``: length before trimming. Returns 0 without points, 1 without blur. Raises MisuseError for
-    different numbers of radii and gaps, or more of them than points.
+    ``n_original``: before trimming. 0 without points, 1 without blur.
     """
     if not len(radii_km) == len(gaps_h) <= n_original:
         raise MisuseError(

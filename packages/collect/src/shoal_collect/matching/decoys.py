@@ -1,9 +1,8 @@
-"""Decoys: fake trajectories with the times, paces and sizes of the real one, elsewhere.
+"""Decoys: fakes with the times, paces and sizes of the real one.
 
-A decoy is the real trajectory turned, mirrored and moved to public places, so times, step lengths, turns and
-circle sizes do not tell which is real. Among many such motions one is chosen whose places are about as public
-as the real ones. The real one shares the noise of that choice; otherwise it would be the most, the least or
-the median public.
+A decoy is the real trajectory turned, mirrored and moved to public places. Among many such motions one is
+chosen whose places are about as public as the real ones, which share the noise of that choice; otherwise
+the real one would be the most, the least or the median public.
 """
 
 import math
@@ -35,10 +34,7 @@ _JITTER_M: Final = 700.0  # a decoy's anchor lies so far from a public place at 
 def draw_decoys(
     real: Sequence[Point], blurs: Sequence[Blur], prior: Prior, how_many: int, chance: Chance
 ) -> list[tuple[Cylinder, ...]]:
-    """Draw ``how_many`` decoys of a trajectory of true points with their blurs.
-
-    Decoys are sorted and have a cylinder per point, except where two coincide in every motion.
-    """
+    """Decoys of a trajectory, sorted, with a cylinder per point unless two coincide in every motion."""
     public = _Publicity(prior)
     motions = [_move(real, prior, chance) for _ in range(max(_MOTIONS, how_many))]
     scores = np.array([public.look(points) for points in motions])
@@ -61,7 +57,7 @@ def draw_decoys(
 
 
 def _move(real: Sequence[Point], prior: Prior, chance: Chance) -> list[Point]:
-    """The trajectory turned, perhaps mirrored around one of its points, near a public place."""
+    """Turned, perhaps mirrored around a point, near a public place."""
     anchor, place = real[chance.below(len(real))], chance.weighted(prior.weights)
     turn, mirror = 2 * math.pi * chance.unit(), chance.below(2)
     away_m, toward = _JITTER_M * math.sqrt(chance.unit()), 2 * math.pi * chance.unit()
@@ -84,7 +80,7 @@ class _Publicity:
         self._floor = float(self._weights.mean()) / 1000
 
     def look(self, points: Sequence[Point]) -> Floats:
-        """Return the average publicity, the least, and the nearness of public places, as logarithms [3]."""
+        """Average publicity, least, and nearness of public places, as logarithms [3]."""
         lat, lon = np.radians([(point.lat_deg, point.lon_deg) for point in points]).T[:, :, None]
         east = (lon - self._lon + np.pi) % (2 * np.pi) - np.pi
         squared_m = ((lat - self._lat) ** 2 + (east * np.cos(lat)) ** 2) * EARTH_M**2
@@ -94,7 +90,7 @@ class _Publicity:
 
 
 def _normals(chance: Chance) -> Floats:
-    """Three standard normal draws (Box and Muller), [3]."""
+    """Box and Muller, [3]."""
     return np.array(
         [
             math.sqrt(-2 * math.log(1 - chance.unit())) * math.cos(2 * math.pi * chance.unit())

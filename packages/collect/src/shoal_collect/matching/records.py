@@ -1,7 +1,6 @@
-"""Fixed-size records: queries, pieces of releases and padding look the same in the mix.
+"""Fixed-size records: queries, pieces and padding look the same in the mix.
 
-A record has a header of 4 bytes, a name of 16 random bytes, and 8 slots of 16 bytes. Each record has exactly
-one encoding; anything else is refused.
+A header of 4 bytes, a name of 16 random bytes, and 8 slots of 16 bytes. Each has exactly one encoding.
 """
 
 import struct
@@ -28,7 +27,7 @@ _PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of 
 
 @dataclass(frozen=True)
 class Query:
-    """A sub-trajectory to count; only its owner recognizes it by its name."""
+    """A sub-trajectory to count; only its owner knows its name."""
 
     name: bytes
     points: tuple[Cylinder, ...]
@@ -40,10 +39,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Release:
-    """A trimmed trajectory on its way to the database.
+    """A trimmed trajectory.
 
-    ``name``: 16 bytes that only the owner knows in advance. ``contributor``: the tag (16 bytes) that counts
-    as a person. ``claim_key``: the key (32 bytes) that can claim it. ``points``: 1 to MAX_POINTS cylinders.
+    ``name``: 16 bytes that only the owner knows in advance. ``contributor``: a tag (16 bytes).
+    ``claim_key``: 32 bytes. ``points``: 1 to MAX_POINTS.
     """
 
     name: bytes
@@ -63,12 +62,12 @@ class Release:
 
 
 def encode_query(query: Query) -> bytes:
-    """Encode a query as a record of RECORD_BYTES."""
+    """As RECORD_BYTES."""
     return _record(_QUERY, len(query.points), 0, query.name, b"".join(map(_encode_point, query.points)))
 
 
 def decode_query(record: bytes) -> Query:
-    """Read a query; raise PeerError unless this is its one encoding."""
+    """PeerError unless this is its one encoding."""
     kind, count, part, name, body = _parts(record)
     if kind != _QUERY or part != 0 or not 2 <= count <= SLOTS:
         raise PeerError("bad-record", "a record that is not a query of 2 to 8 points")
@@ -79,14 +78,14 @@ def decode_query(record: bytes) -> Query:
 
 
 def pieces_needed(n_points: int) -> int:
-    """Number of records that a release of ``n_points`` takes."""
+    """Records for ``n_points``."""
     return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
-    """Encode a release as exactly ``n_pieces`` ordered records, padded so that their number reveals nothing.
+    """A release as exactly ``n_pieces`` records, so that their number reveals nothing.
 
-    None encodes padding only. Raises MisuseError if the release needs more records.
+    None: padding only.
     """
     records = []
     if release is not None:
@@ -107,10 +106,9 @@ def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> li
 
 
 def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
-    """Find the complete releases among records in any order, sorted by name.
+    """The complete releases among records, sorted by name, and the number of bad records.
 
-    A bad record spoils only the release with its name; padding is valid. Also returns the number of bad
-    records.
+    A bad record spoils only the release of its name; padding is valid.
     """
     pieces: dict[bytes, dict[int, bytes]] = {}
     totals: dict[bytes, set[int]] = {}
@@ -139,12 +137,12 @@ def decode_releases(records: Sequence[bytes]) -> tuple[list[Release], int]:
 
 
 def encode_points(points: Sequence[Cylinder]) -> bytes:
-    """Encode points alone, 16 bytes each."""
+    """16 bytes each."""
     return b"".join(map(_encode_point, points))
 
 
 def decode_points(stored: bytes) -> tuple[Cylinder, ...]:
-    """Read encoded points; raise PeerError unless all points are whole."""
+    """PeerError unless all are whole."""
     if len(stored) % SLOT_BYTES:
         raise PeerError("bad-length", f"{len(stored)} bytes of points instead of {SLOT_BYTES} each")
     return tuple(map(_decode_point, _slots(stored)))
@@ -191,7 +189,7 @@ def _encode_point(point: Cylinder) -> bytes:
 
 
 def _decode_point(slot: bytes) -> Cylinder:
-    """A point from outside: PeerError instead of MisuseError."""
+    """PeerError instead of MisuseError."""
     lat_udeg, lon_udeg, radius_m, start_min, gap_min = _POINT.unpack(slot)
     try:
         return Cylinder(start_min, gap_min, lat_udeg, lon_udeg, radius_m)

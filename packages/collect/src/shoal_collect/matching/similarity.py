@@ -1,7 +1,4 @@
-"""Similarity of two sub-trajectories, occurrences of one, and the count that answers a question.
-
-Source: Romero-Tris and Megías 2018, Def. 2.5.
-"""
+"""Similarity, occurrences, and the count that answers a question (Romero-Tris and Megías 2018, Def. 2.5)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -54,7 +51,7 @@ class Thresholds:
 
 
 def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
-    """Return a function that tests whether a point is similar to this one, for many points.
+    """A function that tests similarity to this point.
 
     It takes the other's start_min, gap_min, lat_udeg, lon_udeg and radius_m.
     """
@@ -77,7 +74,7 @@ def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
 
 
 def _coarse_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
-    """Uses the other's cell and marks only; never true where the exact comparison is not."""
+    """By cell and marks; never true where the exact comparison is not."""
     wide_m, mark = thresholds.resolution_m, max(1, thresholds.resolution_min)
     exactly = similarity_test(point, replace(thresholds, resolution_m=0.0, resolution_min=0))
     least_m = _SLACK * wide_m / math.sqrt(2)  # how far the middle may lie from the center
@@ -91,7 +88,7 @@ def _coarse_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
 
 
 def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, int]:
-    """Rows of one height, each with columns of about the same width."""
+    """Rows of one height, columns of about one width."""
     if not wide_m:
         return lat_udeg, lon_udeg
     step = MICRO * math.degrees(wide_m / EARTH_M)
@@ -104,14 +101,14 @@ def _middle_of_cell(lat_udeg: int, lon_udeg: int, wide_m: float) -> tuple[int, i
 
 
 def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
-    """Check that two uncertain points are at most theta_T apart, and their circles at most theta_L."""
+    """At most theta_T apart, and circles at most theta_L."""
     return similarity_test(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
 
 
 def occurrences(query_places: Sequence[Sequence[int]]) -> int:
-    """Count the sub-trajectories similar to a query: ascending choices of one place from each list.
+    """Ascending choices of one place from each list.
 
-    ``query_places``: for each point of the query, the ascending places of a trajectory's similar points.
+    ``query_places``: a trajectory's similar points for each point of the query.
     """
     choices = {-1: 1}
     for places in query_places:
@@ -120,7 +117,7 @@ def occurrences(query_places: Sequence[Sequence[int]]) -> int:
 
 
 def occurs(query_places: Sequence[Sequence[int]]) -> bool:
-    """Check that such a choice exists; the earliest fitting place is always the best."""
+    """Whether there is a choice; the earliest fitting place is always the best."""
     reached = -1
     for places in query_places:
         later = [place for place in places if place > reached]
@@ -132,10 +129,10 @@ def occurs(query_places: Sequence[Sequence[int]]) -> bool:
 
 @dataclass(frozen=True)
 class Count:
-    """The people who share a sub-trajectory.
+    """Who shares a sub-trajectory.
 
-    ``people``: an upper bound where tags are scoped. ``bootstrap``: similar bootstrap records, of no person.
-    ``occurrences``: similar sub-trajectories, the paper's phi.
+    ``people``: an upper bound where tags are scoped. ``bootstrap``: bootstrap records. ``occurrences``: the
+    paper's phi.
     """
 
     people: int
@@ -147,7 +144,7 @@ Places = dict[tuple[int, int], list[int]]  # (record, contributor) -> positions 
 
 
 def combine_places(places_by_point: Sequence[Places]) -> Count:
-    """Count a query from the places similar to each of its points."""
+    """Count a query from places similar to its points."""
     people, bootstrap, total = set(), 0, 0
     for key in set(places_by_point[0]).intersection(*places_by_point[1:]):
         lists = [sorted(places[key]) for places in places_by_point]

@@ -1,7 +1,4 @@
-"""The sub-trajectories to check, and fakes that hide them.
-
-Source: Romero-Tris and Megías 2018, Sec. 3.3.3.
-"""
+"""The sub-trajectories to check, and fakes (Romero-Tris and Megías 2018, Sec. 3.3.3)."""
 
 import itertools
 import math
@@ -21,16 +18,15 @@ _FADING_M: Final = 5_000.0  # over this distance a place becomes e times less li
 
 
 def count(n_points: int, longest: int) -> int:
-    """Count the sub-trajectories of 2 to ``longest`` points (Sec. 2.2): 11 for 4 points."""
+    """Sub-trajectories of 2 to ``longest`` points (Sec. 2.2): 11 for 4 points."""
     return sum(math.comb(n_points, size) for size in range(2, min(n_points, longest) + 1))
 
 
 def draw_subtrajectories(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
-    """Draw different sub-trajectories, uniform over all of 2 to ``longest`` points (Algorithm 1).
+    """Different sub-trajectories, uniform over 2 to ``longest`` points (Algorithm 1).
 
-    A size is drawn with weight C(n, size), then a set of that size; duplicates are drawn again, so that the
-    2^n are never listed. Returns ascending places in ascending order, fewer than ``how_many`` if there are no
-    more. Raises MisuseError if ``how_many`` is negative or ``longest`` below 2.
+    A size is drawn with weight C(n, size), then a set; duplicates are drawn again. Ascending, fewer than
+    ``how_many`` if there are no more.
     """
     if how_many < 0 or longest < 2:
         raise MisuseError(
@@ -50,10 +46,7 @@ def draw_subtrajectories(n_points: int, how_many: int, longest: int, chance: Cha
 
 
 def choose_subtrajectories(n_points: int, how_many: int, longest: int, chance: Chance) -> list[Places]:
-    """Choose the questions about a trajectory: each pair once if all pairs fit, then larger ones.
-
-    If the pairs do not fit, ``draw_subtrajectories`` draws all.
-    """
+    """The questions about a trajectory: each pair once if all fit, then larger ones; else drawn."""
     n_pairs = math.comb(n_points, 2)
     if n_pairs > how_many:
         return draw_subtrajectories(n_points, how_many, longest, chance)
@@ -69,12 +62,12 @@ def choose_subtrajectories(n_points: int, how_many: int, longest: int, chance: C
 
 
 def most_points_in_pairs(how_many: int) -> int:
-    """Length of the longest trajectory whose pairs all fit into ``how_many`` questions."""
+    """Of which all pairs fit into ``how_many`` questions."""
     return (1 + math.isqrt(1 + 8 * how_many)) // 2
 
 
 def _subset(n: int, size: int, chance: Chance) -> Places:
-    """Uniform (Floyd's algorithm)."""
+    """Floyd's algorithm."""
     chosen: set[int] = set()
     for last in range(n - size, n):
         place = chance.below(last + 1)
@@ -84,10 +77,10 @@ def _subset(n: int, size: int, chance: Chance) -> Places:
 
 @dataclass(frozen=True)
 class Prior:
-    """Public knowledge about movement; raises MisuseError if inconsistent.
+    """Public knowledge about movement.
 
-    ``lat_deg``, ``lon_deg``: places (homes, stations), in degrees. ``weights``: relative frequency of visits.
-    ``first_min``, ``last_min``: a span of time, in minutes since 1970.
+    ``lat_deg``, ``lon_deg``: homes, stations. ``weights``: relative frequency. ``first_min``, ``last_min``:
+    since 1970.
     """
 
     lat_deg: Sequence[float]
@@ -115,10 +108,10 @@ class Prior:
 def fake_trajectory(
     prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
 ) -> tuple[Cylinder, ...]:
-    """Draw a fake trajectory: places by weight and nearness, one after the other.
+    """A fake trajectory: places by weight and nearness.
 
-    Each point draws one of the real points' ``blurs``, so that none differs in size. With ``canary``, the
-    last point lies where no one can have been, so that an honest server must count 0.
+    Each point draws one of the real ``blurs``. With ``canary``, the last point lies where no one can have
+    been: an honest server counts 0.
     """
     key, place = chance.seed(), chance.weighted(prior.weights)
     start = prior.first_min + chance.below(prior.last_min - prior.first_min)

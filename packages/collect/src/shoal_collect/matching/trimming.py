@@ -1,7 +1,4 @@
-"""The points that a person keeps when some sub-trajectories are rare.
-
-Source: Romero-Tris and Megías 2018, Sec. 3.3.6.
-"""
+"""The points that a person keeps (Romero-Tris and Megías 2018, Sec. 3.3.6)."""
 
 import heapq
 from collections.abc import Collection, Mapping
@@ -17,21 +14,20 @@ _STEPS: Final = 20_000  # of a search, which then takes the best that it found
 
 
 def required_phi(k: int, reading: Reading = "others") -> int:
-    """Return the required phi: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
+    """The required phi: k, or k - 1 when the owner counts among the k (Sec. 5.1)."""
     if k < 0:
         raise MisuseError(f"k = {k} is no crowd; choose k >= 1, or 0 to share without one")
     return k if reading == "others" else max(0, k - 1)
 
 
 def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = DEFAULT) -> Places:
-    """Choose the points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
+    """The points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
 
-    ``phi``: the count of each checked sub-trajectory, by its places; one below ``least`` is rare. ``how``:
-    "verified-pairs": the most points such that each pair of them is in a common checked sub-trajectory and no
-    rare checked one stays whole. "verified-only": the longest common checked one stays; a person who shares
-    it shares all its parts, so all is promised. "hitting-set": the smallest removal that leaves no rare
-    checked one whole (the example of Sec. 3.4). "strict": all points of each rare one go (Algorithm 2). The
-    last two promise nothing about unchecked sub-trajectories.
+    ``phi``: by places; below ``least`` is rare. ``how``: "verified-pairs": the most points such that each
+    pair is in a common checked sub-trajectory and no rare one stays whole. "verified-only": the longest
+    common checked one stays: all is promised. "hitting-set": the smallest removal that leaves no rare one
+    whole (the example of Sec. 3.4). "strict": all points of each rare one go (Algorithm 2). The last two
+    promise nothing about unchecked sub-trajectories.
     """
     if least == 0:
         return tuple(range(n_points))
@@ -52,7 +48,7 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = D
 
 
 def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]]) -> Places:
-    """After ``_STEPS`` steps, the best set so far: verified, perhaps not the largest."""
+    """After ``_STEPS`` steps, the best so far: verified, perhaps not the largest."""
     near: dict[int, set[int]] = {}
     for places, count in phi.items():
         # a rare part of a common one would be a contradiction; then neither is trusted
@@ -78,7 +74,7 @@ def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[fr
 
 
 def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS) -> frozenset[int]:
-    """Find a smallest set that meets each of these sets; after ``budget`` steps, a greedy one."""
+    """A smallest set that meets each; after ``budget`` steps, a greedy one."""
     minimal = [members for members in set(sets) if not any(other < members for other in set(sets))]
     if not minimal:
         return frozenset()

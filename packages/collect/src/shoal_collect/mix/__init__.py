@@ -1,1 +1,1 @@
-"""A mix run among the members of a group: messages, states, transcript and blame."""
+"""A mix run among the members of a group."""

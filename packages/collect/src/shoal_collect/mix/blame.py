@@ -1,4 +1,4 @@
-"""Find the member who broke a run: audit the signed messages, then replay once the inner keys are erased.
+"""Find who broke a run: audit signed messages, then replay once inner keys are erased.
 
 No honest member is ever named: each rule needs a message that the member signed, or a part that does not
 replay from the secrets that the member revealed.
@@ -31,9 +31,8 @@ _INPUTS = (Kind.INPUT_COMMIT, Kind.INPUT)
 class Findings:
     """The result of an audit.
 
-    ``culprits``: members with proof against them. ``silent``: members without an answer, perhaps because of
-    the network. ``disputed``: pairs of members where one misses a message that the other claims to have sent;
-    which is true cannot be decided.
+    ``culprits``: with proof. ``silent``: without an answer, perhaps because of the network. ``disputed``:
+    pairs where one misses a message that the other claims to have sent.
     """
 
     culprits: frozenset[int] = frozenset()
@@ -42,7 +41,7 @@ class Findings:
     reason: str = ""
 
     def __str__(self) -> str:
-        """Describe the findings; members are numbered by their places, from 0."""
+        """By places, from 0."""
         groups = (
             ("proven against", self.culprits),
             ("silent", self.silent),
@@ -55,10 +54,9 @@ class Findings:
 
 
 def audit(session: Session, slots: Slots, conflicts: frozenset[int]) -> Findings:
-    """Find the first proof of a fault, in the order of the protocol.
+    """The first proof of a fault, in the protocol's order.
 
-    ``slots``: messages that one member received and sent. ``conflicts``: senders of two messages for one
-    slot.
+    ``slots``: messages of one member. ``conflicts``: senders of two for one slot.
     """
     if conflicts:
         return Findings(conflicts, reason="told different things to different members")
@@ -78,7 +76,7 @@ Testimonies = dict[int, Opening | Confession]
 
 
 def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Testimonies]:
-    """Read each member's testimony after the vote; returns first the members without a readable one."""
+    """Members without a readable testimony, and the testimonies."""
     bad: set[int] = set()
     testimonies: Testimonies = {}
     for member in range(session.n):
@@ -100,7 +98,7 @@ def read_testimonies(session: Session, slots: Slots) -> tuple[frozenset[int], Te
 
 
 def find_liars(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Find members who signed two messages for one slot, or who invent messages that were never signed."""
+    """Who signed two messages for one slot, or invents messages."""
     seen = {slot: signed.digest for slot, signed in slots.items()}
     inventors, equivocators = set(), set()
     for witness, testimony in testimonies.items():
@@ -117,7 +115,7 @@ def find_liars(session: Session, slots: Slots, testimonies: Testimonies) -> Find
 
 
 def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """They published an inner key without a GO from all, perhaps to escape the replay."""
+    """Without a GO from all, perhaps to escape the replay."""
     early = set()
     for member, testimony in testimonies.items():
         if isinstance(testimony, Opening):
@@ -130,7 +128,7 @@ def _early_openers(session: Session, slots: Slots, testimonies: Testimonies) -> 
 
 
 def _bad_messages(session: Session, slots: Slots) -> Findings | None:
-    """Faults visible in a member's messages; only the earliest phase counts."""
+    """Only the earliest phase counts."""
 
     def faults(read: Callable[[int], object]) -> frozenset[int]:
         faulty = set()
@@ -164,7 +162,7 @@ def _bad_messages(session: Session, slots: Slots) -> Findings | None:
 
 
 def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Findings | None:
-    """Parts of the mix that do not follow from the confessed secrets."""
+    """They do not follow from the confessed secrets."""
     group = session.group
     if not all_slots(session, _KEYS) <= slots.keys():
         return None
@@ -214,7 +212,7 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
 
 
 def _find_equal_envelopes(confessions: dict[int, Confession]) -> set[int]:
-    """Envelopes are random and cannot be copied in time, so equal ones were agreed on."""
+    """Envelopes are random and cannot be copied in time: equal ones were agreed on."""
     owners: dict[bytes, set[int]] = {}
     for member, confession in confessions.items():
         for sealed in confession.sealed:
@@ -223,7 +221,7 @@ def _find_equal_envelopes(confessions: dict[int, Confession]) -> set[int]:
 
 
 def _find_groundless(session: Session, slots: Slots, testimonies: Testimonies) -> Findings:
-    """After a sound mix: members without an answer, with a missing message, or with a groundless stop."""
+    """After a sound mix: without an answer, with a missing message, or a groundless stop."""
     votes = {
         member: Vote.decode(slots[Kind.VOTE, member].body)
         for member in range(session.n)
@@ -261,7 +259,7 @@ def _find_groundless(session: Session, slots: Slots, testimonies: Testimonies) -
 
 
 def _confesses_without_cause(confession: Confession, member: int, votes: dict[int, Vote]) -> bool:
-    """A confession without own vote, NO-GO or another confession."""
+    """Without own vote, NO-GO or another confession."""
     received = confession.attestation
     may_have_cause = any(
         kind is Kind.BLAME or (kind is Kind.VOTE and not (m in votes and votes[m].go)) for kind, m in received
@@ -270,7 +268,7 @@ def _confesses_without_cause(confession: Confession, member: int, votes: dict[in
 
 
 def _accuses_falsely(session: Session, slots: Slots, vote: Vote) -> bool:
-    """A NO-GO with a sound message, together with all messages it builds on."""
+    """A NO-GO with a sound message, and all that it builds on."""
     if not vote.evidence:
         return False
     try:
@@ -283,7 +281,7 @@ def _accuses_falsely(session: Session, slots: Slots, vote: Vote) -> bool:
 
 
 def _wrong_hashes(votes: dict[int, Vote], slots: Slots) -> frozenset[int]:
-    """GO votes over a transcript other than the one on which all testimonies agree."""
+    """GO over a transcript other than the one of all testimonies."""
     return frozenset(
         member for member, vote in votes.items() if vote.go and vote.transcript != transcript_hash(slots)
     )
@@ -295,5 +293,4 @@ def _inputs(session: Session, slots: Slots) -> tuple[Ciphertext, ...]:
 
 
 def _list_after(session: Session, signed: SignedMessage) -> tuple[Ciphertext, ...]:
-    """The list that a mixer passed on, checked before."""
     return Hop.decode(session, signed.body, last=signed.sender == session.n - 1).shuffled

@@ -1,7 +1,6 @@
-"""Random groups that no one can choose: frozen roster, commit, reveal, shuffle.
+"""Random groups that no one can choose (Romero-Tris and Megías 2018, Sec. 3.3.1).
 
-Source: Romero-Tris and Megías 2018, Sec. 3.3.1. All commit before anyone reveals, so neither the server nor
-the last member to reveal can pick the outcome.
+All commit before anyone reveals, so neither the server nor the last to reveal can pick the outcome.
 """
 
 import hashlib
@@ -21,17 +20,17 @@ SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES
 
 
 def commitment(roster: bytes, identity: bytes, secret: bytes) -> bytes:
-    """Commit to a secret before the reveal; bound to the roster and the member."""
+    """Bound to the roster and the member."""
     return hashlib.blake2b(roster + identity + secret, digest_size=32, person=b"shoal lot").digest()
 
 
 def sign_lot(signing_seed: bytes, part: bytes, roster: bytes, lot: bytes) -> bytes:
-    """Sign a commitment (part "commit") or a secret ("reveal") over the roster that the member sees."""
+    """Sign a commitment ("commit") or a secret ("reveal") over the roster."""
     return lot + signature(signing_seed, part, roster + lot)
 
 
 def read_lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> bytes:
-    """Return a member's commitment or secret; raise PeerError unless signed over this roster."""
+    """A member's commitment or secret; PeerError unless over this roster."""
     if len(message) != SIGNED_LOT_BYTES:
         raise PeerError("bad-length", f"a lot of {len(message)} bytes instead of {SIGNED_LOT_BYTES}")
     require_signature(identity, part, roster + message[:LOT_BYTES], message[LOT_BYTES:])
@@ -39,7 +38,7 @@ def read_lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> byt
 
 
 def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
-    """Hash the frozen roster: the round's name and all identities."""
+    """The round's name and all identities."""
     state = hashlib.blake2b(len(round_name).to_bytes(4) + round_name, digest_size=32, person=b"shoal roster")
     for identity in sorted(identities):
         state.update(len(identity).to_bytes(4) + identity)
@@ -49,10 +48,9 @@ def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
 def divide(
     seed: bytes, identities: Sequence[bytes], size: int
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...]]:
-    """Divide the roster into groups of ``size`` or ``size`` + 1 by a fair shuffle.
+    """Groups of ``size`` or ``size`` + 1 by a fair shuffle, and who waits.
 
-    Returns the groups, and the people who wait for the next round. Raises MisuseError if ``size`` is outside
-    SMALLEST..LARGEST - 1.
+    Size within SMALLEST..LARGEST - 1.
     """
     if not SMALLEST <= size < LARGEST:
         raise MisuseError(f"groups of {size}; choose {SMALLEST} to {LARGEST - 1}")
@@ -67,7 +65,7 @@ def divide(
 
 @dataclass
 class Lottery:
-    """One attempt at commit and reveal over a frozen, sorted roster, after ``restarts`` restarts."""
+    """One attempt over a frozen, sorted roster."""
 
     round_name: bytes
     identities: tuple[bytes, ...]
@@ -77,11 +75,11 @@ class Lottery:
 
     @property
     def roster(self) -> bytes:
-        """Digest to which commitments are bound; each restart changes it."""
+        """What commitments are bound to; each restart changes it."""
         return roster_digest(self.round_name + bytes((self.restarts,)), self.identities)
 
     def commit(self, identity: bytes, digest: bytes) -> None:
-        """Record one commitment; raise PeerError for an unknown member, a second one, or a wrong length."""
+        """Record one commitment; PeerError for a second one."""
         self._require_known(identity)
         if identity in self.commits:
             raise PeerError("duplicate", "a second commitment")
@@ -90,7 +88,7 @@ class Lottery:
         self.commits[identity] = digest
 
     def reveal(self, identity: bytes, secret: bytes) -> None:
-        """Record one secret after all have committed; raise PeerError unless it matches the commitment."""
+        """Record one secret after all commitments; PeerError unless it matches."""
         self._require_known(identity)
         if len(self.commits) < len(self.identities):
             raise PeerError("bad-frame", "a reveal before all have committed")
@@ -102,11 +100,11 @@ class Lottery:
 
     @property
     def seed(self) -> bytes | None:
-        """The shared seed; None until all have revealed."""
+        """None until all have revealed."""
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
     def without_silent(self) -> "Lottery":
-        """Return the next attempt without the silent members; raise PeerError after the second."""
+        """The next attempt; PeerError after the second."""
         if self.restarts >= MOST_RESTARTS:
             raise PeerError("too-late", "the lottery has started again twice already; this round is over")
         heard = self.reveals if len(self.commits) == len(self.identities) else self.commits

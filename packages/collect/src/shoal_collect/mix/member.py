@@ -1,9 +1,9 @@
-"""A member of a group in one mix run, as a state machine: bytes and time in, bytes and events out.
+"""A member in one mix run: bytes and time in, bytes and events out.
 
 The members commit to their keys and show them, commit to their ciphertexts and show them; then each in turn
-strips, re-masks and permutes, and all vote. If all vote GO over one transcript, they publish their inner keys
-and the records open. Otherwise each first erases the inner key and then reveals all other secrets, so that a
-replay finds the culprit. No honest member ever reveals both. ``member_states`` holds the transitions.
+strips, re-masks and permutes, and all vote. If all vote GO over one transcript, they publish their inner
+keys and the records open. Otherwise each first erases the inner key and then reveals all other secrets, so
+that a replay finds the culprit. No honest member ever reveals both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Broadcast:
 
 @dataclass(frozen=True)
 class OpenedRecords:
-    """All records of the group in canonical order, and the number of envelopes without a record."""
+    """In canonical order, and envelopes without a record."""
 
     records: tuple[bytes, ...]
     spoiled: int
@@ -52,14 +52,14 @@ class OpenedRecords:
 
 @dataclass(frozen=True)
 class AbortedRun:
-    """The run is over and this member opened no record."""
+    """The run is over without records."""
 
     findings: Findings
 
 
 @dataclass(frozen=True)
 class IgnoredMessage:
-    """Bytes without effect, and the reason."""
+    """Bytes without effect, and why."""
 
     fault: PeerError
 
@@ -68,11 +68,10 @@ Output = Broadcast | OpenedRecords | AbortedRun | IgnoredMessage
 
 
 class Member:
-    """One member: call ``start`` once, then ``receive`` and ``tick`` in any order.
+    """One member: call ``start`` once, then ``receive`` and ``tick``.
 
-    The same seed and calls give the same outputs. ``me``: place in the group, from 0, with the secret
-    ``signing_seed`` of 32 bytes. ``records``: exactly ``session.n_records``, fakes included; else
-    MisuseError. ``limit_s``: time limit of each state, in seconds.
+    The same seed and calls give the same outputs. ``me``: place, with the secret ``signing_seed`` of 32
+    bytes. ``records``: exactly ``session.n_records``, fakes included. ``limit_s``: of each state.
     """
 
     table: Table[State, Event, Action] = TABLE
@@ -116,7 +115,7 @@ class Member:
         return self._drain_outputs()
 
     def receive(self, frame: bytes, now_s: float) -> list[Output]:
-        """Process a message; one of another session has no effect and is reported."""
+        """Process a message; one of another session is reported."""
         try:
             signed = open_frame(self.session, frame)
             self._step(Event.MESSAGE, now_s)
@@ -127,7 +126,7 @@ class Member:
         return self._drain_outputs()
 
     def tick(self, now_s: float) -> list[Output]:
-        """Advance the time: a member who exceeds the limit ends the run."""
+        """A member beyond the limit ends the run."""
         if now_s > self._deadline_s:
             self._evidence = None
             self._step(Event.LATE, now_s)
@@ -136,7 +135,7 @@ class Member:
 
     @property
     def waiting_for(self) -> frozenset[int]:
-        """The members who must send next."""
+        """Who must send next."""
         if self._state is State.HOPS:
             return frozenset({self._hop}) - {sender for kind, sender in self._slots if kind is Kind.HOP}
         awaited = AWAITED.get(self._state)
@@ -144,11 +143,11 @@ class Member:
 
     @property
     def deadline_s(self) -> float:
-        """The time limit of the current state; ``tick`` has no effect before."""
+        """``tick`` has no effect before."""
         return self._deadline_s
 
     def evidence_against(self, culprit: int) -> list[bytes]:
-        """Return the messages that may prove a member's fault to an outsider."""
+        """Messages that may prove a fault to an outsider."""
         _, testimonies = read_testimonies(self.session, self._slots)
         return choose_evidence(self._received, testimonies, culprit)
 
@@ -216,7 +215,7 @@ class Member:
 
     @property
     def _readers(self) -> Mapping[State, Callable[[], Event]]:
-        """Commitments carry nothing to check yet, and the audit judges confessions."""
+        """Commitments carry nothing to check, and the audit judges confessions."""
         return {
             State.KEYS: self._read_keys,
             State.INPUTS: self._read_inputs,
@@ -292,7 +291,7 @@ class Member:
         return Event.LAST
 
     def _compare_votes(self) -> Event:
-        """All vote GO here; they must refer to one transcript."""
+        """They must refer to one transcript."""
         votes = [Vote.decode(self._slots[Kind.VOTE, member].body) for member in range(self.session.n)]
         return Event.FAULTY if len({vote.transcript for vote in votes}) > 1 else Event.SOUND
 
@@ -303,7 +302,7 @@ class Member:
         return Event.FAULTY if self._wrong_openers else Event.SOUND
 
     def _openings(self) -> dict[int, bytes | None]:
-        """Each member's inner secret; None for one that does not match the member's key."""
+        """None for a secret that does not match the key."""
         secrets: dict[int, bytes | None] = {}
         for (kind, sender), signed in sorted(self._slots.items()):
             if kind is Kind.OPEN:
@@ -345,7 +344,7 @@ class Member:
         self._post(Kind.OPEN, self._make_opening())
 
     def _stop(self) -> None:
-        """NO-GO, with the message that shows the fault, if one does."""
+        """With the message that shows the fault, if one does."""
         self._erase_inner_key()
         if (Kind.VOTE, self.me) not in self._slots:
             evidence = b"" if self._evidence is None else self._evidence.frame
@@ -353,7 +352,7 @@ class Member:
         self._confess()
 
     def _confess(self) -> None:
-        """Erase the inner key first, then reveal all else."""
+        """Erase the inner key first."""
         if (Kind.OPEN, self.me) in self._slots:
             raise AssertionError("no honest member gives both")
         self._erase_inner_key()

@@ -1,6 +1,6 @@
 """The transitions of a member of a mix run: (state, event) -> (action, next state).
 
-Each state except the first and the last two is named after the messages that the member waits for.
+Most states are named after the messages that the member waits for.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The messages that a member received and sent: one per slot, with proof against senders of two."""
+"""A member's messages: one per slot, with proof against senders of two."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from shoal_collect.mix.transcript import Slots
 
 
 class MessageLog:
-    """One member's view of the run; ``conflicts`` holds a second signed message per cheating sender."""
+    """``conflicts``: a second signed message per cheating sender."""
 
     def __init__(self, session: Session, me: int) -> None:
         self._session, self._me = session, me
@@ -18,9 +18,9 @@ class MessageLog:
         self.conflicts: dict[int, SignedMessage] = {}
 
     def take(self, signed: SignedMessage) -> None:
-        """Store a message in its slot; raise PeerError for a copy.
+        """Store a message; PeerError for a copy.
 
-        A second, different message proves its sender's fault.
+        A different second one proves its sender's fault.
         """
         slot = (signed.kind, signed.sender)
         earlier = self.slots.get(slot)
@@ -34,7 +34,7 @@ class MessageLog:
             self._take_evidence(signed)
 
     def _take_evidence(self, signed: SignedMessage) -> None:
-        """A NO-GO may carry the faulty message."""
+        """A NO-GO may carry it."""
         try:
             vote = Vote.decode(signed.body)
             if vote.evidence:
@@ -45,12 +45,12 @@ class MessageLog:
             return  # the audit judges a vote that cannot be read; evidence that cannot be read is none
 
     def silent(self, kinds: Collection[Kind]) -> frozenset[int]:
-        """The members without a message of these kinds."""
+        """Without a message of these kinds."""
         members = range(self._session.n)
         return frozenset(m for m in members if not any((kind, m) in self.slots for kind in kinds))
 
     def overdue(self) -> frozenset[int]:
-        """Members whose messages are attested but missing here (later ones may overtake them)."""
+        """Attested but missing here (later ones may overtake them)."""
         if not any(kind is Kind.BLAME for kind, _ in self.slots):
             return frozenset()
         _, testimonies = read_testimonies(self._session, self.slots)
@@ -62,7 +62,7 @@ class MessageLog:
         )
 
     def is_stopped(self) -> bool:
-        """Check for a NO-GO, an unreadable vote, or a confession."""
+        """A NO-GO, an unreadable vote, or a confession."""
         for (kind, _), signed in self.slots.items():
             if kind is Kind.BLAME:
                 return True
@@ -75,5 +75,5 @@ class MessageLog:
         return False
 
     def attestation(self) -> Attestation:
-        """Digest and signature of all messages received and sent so far."""
+        """Digest and signature of all messages so far."""
         return {slot: (signed.digest, signed.signature) for slot, signed in self.slots.items()}

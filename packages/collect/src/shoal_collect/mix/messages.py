@@ -1,4 +1,4 @@
-"""The messages of a mix run: for each kind one type and one binary encoding of strict length."""
+"""The messages of a mix run: a type and a strict encoding each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from shoal_collect.mix.session import DIGEST_BYTES, KINDS, Kind, Session
 
 
 class Reader:
-    """Reads a body from left to right, checks each length, and rejects trailing bytes."""
+    """Reads from left to right, and rejects trailing bytes."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._at = 0
 
     def take(self, n: int) -> bytes:
-        """Take the next n bytes; raise PeerError when there are fewer."""
+        """The next n bytes, or PeerError."""
         part = self._body[self._at : self._at + n]
         if len(part) != n:
             raise PeerError("bad-length", f"{len(self._body)} bytes are too few for this message")
@@ -31,15 +31,15 @@ class Reader:
         return part
 
     def number(self) -> int:
-        """Take a number of two bytes."""
+        """A number of two bytes."""
         return int.from_bytes(self.take(2))
 
     def element(self, group: Group, *, or_one: bool = False) -> mpz:
-        """Take a group element and check it."""
+        """A checked element."""
         return group.from_bytes(self.take(group.element_bytes), or_one=or_one)
 
     def scalar(self, group: Group) -> mpz:
-        """Take a number below the group's order."""
+        """A number below the order."""
         scalar = mpz(int.from_bytes(self.take(group.element_bytes)))
         if scalar >= group.q:
             raise PeerError("out-of-range", "an exponent beyond the group's order")
@@ -53,7 +53,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Key:
-    """A member's shares of both keys, with proofs of their secrets."""
+    """Shares of both keys, with proofs."""
 
     share: mpz
     proof: KeyProof
@@ -61,13 +61,13 @@ class Key:
     inner_proof: bytes
 
     def encode(self, group: Group) -> bytes:
-        """Encode at a fixed length."""
+        """At a fixed length."""
         numbers = (self.share, self.proof.announced, self.proof.response)
         return b"".join(map(group.to_bytes, numbers)) + self.inner + self.inner_proof
 
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Key":
-        """Read a body; raise PeerError when it is not canonical."""
+        """PeerError unless canonical."""
         reader, group = Reader(body), session.group
         share, announced, response = reader.element(group), reader.element(group), reader.scalar(group)
         key = cls(
@@ -81,9 +81,8 @@ class Key:
 class Hop:
     """One mixer's step.
 
-    ``stripped``, ``proof``: the second parts without the layer of the mixer's share, and the proof.
-    ``shuffled``: the re-masked list in another order; empty for the last mixer. ``shuffle``: the proof of the
-    shuffle, in sessions that require one.
+    ``stripped``, ``proof``: second parts without the mixer's layer. ``shuffled``: in another order; empty
+    for the last mixer. ``shuffle``: its proof, where required.
     """
 
     stripped: tuple[mpz, ...]
@@ -92,14 +91,14 @@ class Hop:
     shuffle: ShuffleProof | None = None
 
     def encode(self, group: Group) -> bytes:
-        """Encode at a length fixed by session and place."""
+        """At a fixed length."""
         numbers = [*self.stripped, self.proof.announced_key, self.proof.announced_list, self.proof.response]
         shuffle_proof = b"" if self.shuffle is None else self.shuffle.encode(group)
         return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shuffle_proof
 
     @classmethod
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
-        """Read a body; raise PeerError when it is not canonical."""
+        """PeerError unless canonical."""
         reader, group, size = Reader(body), session.group, session.n * session.n_records
         # 1 follows from an earlier input or step, not from this mixer; the replay names the culprit
         stripped = tuple(reader.element(group, or_one=True) for _ in range(size))
@@ -113,14 +112,14 @@ class Hop:
 
 
 def encode_list(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:
-    """Encode both parts of each ciphertext, in order."""
+    """Both parts of each, in order."""
     return b"".join(
         group.to_bytes(part) for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)
     )
 
 
 def decode_list(session: Session, body: bytes) -> tuple[Ciphertext, ...]:
-    """Read one member's input; raise PeerError when it is not canonical."""
+    """One member's input; PeerError unless canonical."""
     reader = Reader(body)
     ciphertexts = _take_list(reader, session.group, session.n_records)
     reader.end()
@@ -137,19 +136,19 @@ Attestation = dict[tuple[Kind, int], tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Vote:
-    """GO over a transcript, or NO-GO with a message that shows its sender's fault, if one does."""
+    """GO over a transcript, or NO-GO with a faulty message, if any."""
 
     go: bool
     transcript: bytes
     evidence: bytes = b""
 
     def encode(self) -> bytes:
-        """Encode the flag, the transcript's hash and the evidence."""
+        """Flag, hash and evidence."""
         return bytes((self.go,)) + self.transcript + self.evidence
 
     @classmethod
     def decode(cls, body: bytes) -> "Vote":
-        """Read a body; raise PeerError when it is not canonical."""
+        """PeerError unless canonical."""
         if len(body) < 1 + DIGEST_BYTES or body[0] > 1 or (body[0] and len(body) > 1 + DIGEST_BYTES):
             raise PeerError("bad-length", "a vote that cannot be read")
         return cls(bool(body[0]), body[1 : 1 + DIGEST_BYTES], body[1 + DIGEST_BYTES :])
@@ -157,18 +156,18 @@ class Vote:
 
 @dataclass(frozen=True)
 class Opening:
-    """A member's inner secret, and an attestation of all messages received."""
+    """An inner secret, and an attestation of all messages."""
 
     inner_secret: bytes
     attestation: Attestation
 
     def encode(self) -> bytes:
-        """Encode the secret and the attestation."""
+        """Secret and attestation."""
         return self.inner_secret + encode_attestation(self.attestation)
 
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Opening":
-        """Read a body; raise PeerError when it is not canonical."""
+        """PeerError unless canonical."""
         reader = Reader(body)
         opening = cls(reader.take(32), _take_attestation(reader, session))
         reader.end()
@@ -177,7 +176,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Confession:
-    """The secrets that let others replay a member's part after NO-GO, without the inner key."""
+    """Secrets to replay a part after NO-GO, without the inner key."""
 
     secret: mpz
     input_seed: bytes
@@ -186,7 +185,7 @@ class Confession:
     attestation: Attestation
 
     def encode(self, group: Group) -> bytes:
-        """Encode the secrets, the envelopes and the attestation."""
+        """Secrets, envelopes and attestation."""
         return (
             group.to_bytes(self.secret)
             + self.input_seed
@@ -197,7 +196,7 @@ class Confession:
 
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Confession":
-        """Read a body; raise PeerError when it is not canonical."""
+        """PeerError unless canonical."""
         reader = Reader(body)
         secret = reader.scalar(session.group)
         input_seed, hop_seed = reader.take(SEED_BYTES), reader.take(SEED_BYTES)
@@ -210,7 +209,7 @@ class Confession:
 
 
 def encode_attestation(attestation: Attestation) -> bytes:
-    """Encode the sorted rows after their count."""
+    """The sorted rows after their count."""
     rows = [bytes(slot) + digest + signature for slot, (digest, signature) in sorted(attestation.items())]
     return len(rows).to_bytes(2) + b"".join(rows)
 

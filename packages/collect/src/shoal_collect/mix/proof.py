@@ -1,6 +1,6 @@
-"""The faults that signed messages prove to an outsider, who does not trust the person showing them.
+"""The faults that signed messages prove to an outsider.
 
-That person may leave messages out, or have agreed with others on a story. So a fault counts only where the
+The person showing them may leave some out, or have agreed on a story. So a fault counts only where the
 culprit's own messages show it, or where the culprit's testimony admits having received the very messages by
 which the part is judged. Testifying to fewer messages than must have been received is a fault, too.
 """
@@ -22,10 +22,7 @@ _BEFORE = {Kind.KEY: Kind.KEY_COMMIT, Kind.INPUT_COMMIT: Kind.KEY, Kind.INPUT: K
 
 
 def choose_evidence(received: MessageLog, testimonies: Testimonies, culprit: int) -> list[bytes]:
-    """Choose messages that may prove a member's fault: those the member sent or received.
-
-    Votes and testimonies of all members are among them.
-    """
+    """Messages that may prove a fault: what the member sent or received, with all votes and testimonies."""
     testimony = testimonies.get(culprit)
     received_slots = set[tuple[Kind, int]]() if testimony is None else set(testimony.attestation)
     chosen = [
@@ -38,9 +35,9 @@ def choose_evidence(received: MessageLog, testimonies: Testimonies, culprit: int
 
 
 def find_proven_culprits(session: Session, frames: Sequence[bytes]) -> frozenset[int]:
-    """Find the members whose fault is proven by these messages of a run.
+    """The members whose fault these messages prove.
 
-    ``frames`` may be any selection. Raises PeerError if one is not a message of this run.
+    ``frames``: any selection. PeerError for a message of another run.
     """
     received = MessageLog(session, _NOBODY)
     for frame in frames:
@@ -67,7 +64,7 @@ def find_proven_culprits(session: Session, frames: Sequence[bytes]) -> frozenset
 
 
 def _shows_fault(session: Session, slots: Slots, testimonies: Testimonies, member: int) -> bool:
-    """The member's own messages suffice."""
+    """Own messages suffice."""
     try:
         if {(Kind.KEY_COMMIT, member), (Kind.KEY, member)} <= slots.keys():
             key = read_key(session, slots[Kind.KEY_COMMIT, member], slots[Kind.KEY, member])
@@ -86,7 +83,7 @@ def _shows_fault(session: Session, slots: Slots, testimonies: Testimonies, membe
 
 
 def _required_slots(session: Session, slots: Slots, member: int) -> set[tuple[Kind, int]]:
-    """Messages that an honest member had before sending hers."""
+    """What an honest member had before sending hers."""
     everybody = range(session.n)
 
     def all_of(kinds: Iterable[Kind]) -> set[tuple[Kind, int]]:
@@ -104,6 +101,6 @@ def _required_slots(session: Session, slots: Slots, member: int) -> set[tuple[Ki
 
 
 def _testifies_to_inputs(slots: Slots, testimonies: Testimonies, member: int) -> bool:
-    """The testimony covers each message of others by which the part is judged."""
+    """Each message of others by which the part is judged."""
     judged_by = {slot for slot in slots if slot[0] in BEFORE_VOTE and slot[1] != member}
     return judged_by <= testimonies[member].attestation.keys()

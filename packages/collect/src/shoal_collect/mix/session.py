@@ -1,4 +1,4 @@
-"""A mix run, and its messages as frames: named kinds, signed by their sender, with strict lengths.
+"""A mix run, and its messages as signed frames.
 
 A signature covers the digest of all bytes before it, so a digest with its signature proves a sent message.
 Members compare these to detect different messages to different people.
@@ -45,11 +45,11 @@ KINDS: Final = frozenset(map(int, Kind))
 
 @dataclass(frozen=True)
 class Session:
-    """One mix run; raises MisuseError if a size is outside the limits.
+    """One mix run.
 
-    ``name``: 32 bytes that no other run has. ``identities``: the members' public keys, in order; SMALLEST to
-    LARGEST. ``n_records``: records per member, at most MAX_RECORDS. ``proven``: whether each mixer proves the
-    shuffle: a fault is then detected at once, at many times the cost.
+    ``name``: 32 unique bytes. ``identities``: public keys in order; SMALLEST to LARGEST. ``n_records``: at
+    most MAX_RECORDS. ``proven``: each mixer proves the shuffle: a fault is detected at once, at many times
+    the cost.
     """
 
     name: bytes
@@ -78,15 +78,15 @@ class Session:
 
     @property
     def sealed_bytes(self) -> int:
-        """Length of a record in its inner envelope."""
+        """Of a record in its envelope."""
         return self.record_bytes + envelope.OVERHEAD_BYTES
 
     def context(self, member: int) -> bytes:
-        """Return the bytes that bind a proof to this session and one member."""
+        """Binds a proof to this session and one member."""
         return self.name + bytes((member,))
 
     def frame_limit(self) -> int:
-        """Return the length of the longest message; longer ones can be refused unread."""
+        """Longer messages can be refused unread."""
         size = self.n * self.n_records
         proofs = proof_bytes(self.group, size) if self.proven else 0
         return (
@@ -116,7 +116,7 @@ def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: b
 
 
 def open_frame(session: Session, frame: bytes) -> SignedMessage:
-    """Read a message; raise PeerError for anything that is not a signed message of this session."""
+    """PeerError for anything that is no signed message of this session."""
     if not _HEAD_BYTES + SIGNATURE_BYTES <= len(frame) <= session.frame_limit():
         raise PeerError("bad-length", f"a message of {len(frame)} bytes")
     if frame[: len(_MAGIC)] != _MAGIC or frame[len(_MAGIC)] not in KINDS:

@@ -1,4 +1,4 @@
-"""The meaning of a run's public messages, for the members during the run and the audit after it."""
+"""The meaning of a run's public messages, for members and audit."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def commitment(session: Session, sender: int, body: bytes) -> bytes:
 
 
 def read_key(session: Session, commit: SignedMessage, opened: SignedMessage) -> Key:
-    """Read a member's keys; raise PeerError unless committed to and proven."""
+    """A member's keys; PeerError unless committed to and proven."""
     _require_commitment(session, commit, opened)
     key = Key.decode(session, opened.body)
     require_key_proof(session.group, key.share, key.proof, session.context(opened.sender))
@@ -41,7 +41,7 @@ def read_key(session: Session, commit: SignedMessage, opened: SignedMessage) -> 
 
 
 def read_input(session: Session, commit: SignedMessage, opened: SignedMessage) -> tuple[Ciphertext, ...]:
-    """Read a member's ciphertexts; raise PeerError unless committed to."""
+    """A member's ciphertexts; PeerError unless committed to."""
     _require_commitment(session, commit, opened)
     return decode_list(session, opened.body)
 
@@ -49,7 +49,7 @@ def read_input(session: Session, commit: SignedMessage, opened: SignedMessage) -
 def read_hop(
     session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], signed: SignedMessage
 ) -> Hop:
-    """Read a mixer's step; raise PeerError unless stripping (and, if required, shuffling) is proven."""
+    """A mixer's step; PeerError unless stripping (and, if required, shuffling) is proven."""
     hop = Hop.decode(session, signed.body, last=signed.sender == session.n - 1)
     group, context = session.group, session.context(signed.sender)
     require_strip_proof(group, shares[signed.sender], before, hop.stripped, hop.proof, context)
@@ -71,10 +71,10 @@ def read_hop(
 def make_hop(
     session: Session, me: int, secret: mpz, keys: tuple[mpz, mpz], before: Sequence[Ciphertext], seed: bytes
 ) -> Hop:
-    """Strip, re-mask for the members after this one, and permute (Sec. 3.3.5, step 3).
+    """Strip, re-mask for later members, and permute (Sec. 3.3.5, step 3).
 
-    ``keys``: the mixer's own share, and the combined key of those after it. All chance comes from ``seed``,
-    so that the hop can be replayed.
+    ``keys``: own share, and the combined key of later ones. All chance comes from ``seed``: a replay is
+    possible.
     """
     share, rest = keys
     chance = Chance(seed)
@@ -101,7 +101,7 @@ def make_hop(
 
 
 def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
-    """Encrypt the envelopes (step 1), with all chance from one seed."""
+    """Encrypt the envelopes (step 1), from one seed."""
     chance = Chance(seed)
     return tuple(
         encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
@@ -119,7 +119,7 @@ def transcript_hash(slots: Mapping[tuple[Kind, int], SignedMessage]) -> bytes:
 
 
 def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tuple[Kind, int]]:
-    """Return the slots of a complete transcript."""
+    """Of a complete transcript."""
     return {(kind, member) for kind in kinds for member in range(session.n)}
 
 

@@ -1,1 +1,1 @@
-"""Participant, collector, authority, and a device in a round; time and randomness are arguments."""
+"""Participant, collector, authority, and a device in a round."""

@@ -1,8 +1,8 @@
-"""A proof of blame for a registrar: all that an outsider needs to judge a member's fault.
+"""A proof of blame: all that an outsider needs to judge a member's fault.
 
-The culprit signed the round and its terms on joining; these, the lottery's seed and the members determine the
-name of each mix run, for which all its messages are signed. So no message can be moved to another run or
-judged by other terms. The culprit's token shows for which collector and period it was admitted.
+The culprit signed the round and its terms on joining; these, the lottery's seed and the members determine
+the name of each mix run, for which all messages are signed. So no message can be moved to another run or
+judged by other terms.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ QUESTIONS_TAG, RELEASES_TAG = 0, 3  # of the letters in each of the two mix runs
 
 
 def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: int) -> Session:
-    """Return one of a group's two mix runs: for its questions or its releases."""
+    """A group's mix run for its questions or its releases."""
     name = hashlib.blake2b(channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
     rules = terms.rules
     n_records = terms.n_questions if tag == QUESTIONS_TAG else terms.n_pieces
@@ -43,11 +43,10 @@ def mix_run(channel: bytes, identities: tuple[bytes, ...], terms: Terms, tag: in
 
 @dataclass(frozen=True)
 class Accusation:
-    """One member of a group (``culprit``, by place), and the messages that prove a fault.
+    """A member of a group (``culprit``, by place), and the messages that prove a fault.
 
-    ``round_name``, ``seed``, ``terms``: the round, the seed of its lottery, and its terms as JSON. ``tag``:
-    which of the two mix runs. ``entry``: the culprit's signature of the terms, and token. ``token_key``: the
-    registrar's statement of its key for the period. ``frames``: messages of the run.
+    ``seed``: of the round's lottery. ``tag``: which mix run. ``entry``: the culprit's signature of the
+    terms, and token. ``token_key``: the registrar's statement of its key.
     """
 
     collector_key: bytes
@@ -62,14 +61,14 @@ class Accusation:
     frames: tuple[bytes, ...]
 
     def encode(self) -> bytes:
-        """Encode it; parts of variable length follow their length."""
+        """Each part of variable length follows its length."""
         head = bytes((self.tag, len(self.identities), self.culprit)) + b"".join(self.identities)
         fixed = _MAGIC + self.collector_key + self.round_name + self.seed + head + self.entry + self.token_key
         return fixed + b"".join(len(part).to_bytes(4) + part for part in (self.terms, *self.frames))
 
 
 def read_accusation(body: bytes) -> Accusation:
-    """Read an accusation; raise PeerError when truncated or with other parts."""
+    """Read an accusation; raise PeerError for other parts."""
     at = len(_MAGIC)
 
     def take(n: int) -> bytes:
@@ -105,7 +104,7 @@ def read_accusation(body: bytes) -> Accusation:
 
 
 def require_proof(accusation: Accusation, registrar_key: bytes) -> Purpose:
-    """Return the purpose of the culprit's token; raise PeerError unless the fault is proven."""
+    """The purpose of the culprit's token; PeerError unless the fault is proven."""
     culprit = accusation.identities[accusation.culprit]
     try:
         terms = Terms.model_validate_json(accusation.terms)

@@ -1,8 +1,7 @@
 """Tokens of admission: a registrar certifies that a key belongs to a person, and cannot tell which.
 
-A token is the registrar's blind signature of an identity key, for one collector and one period: the registrar
-has a key for each, stated under its lasting key. Anyone can check a token, and no roster contains a member
-without one.
+A token is a blind signature of an identity key, for one collector and period: the registrar has a key for
+each, stated under its lasting key.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # purposes of a regis
 
 @dataclass(frozen=True)
 class Purpose:
-    """A token's use: one collector's key, the length of a period in days, and its number since 1970."""
+    """A token's use: a collector's key, and a period's length in days and number since 1970."""
 
     collector_key: bytes
     days: int
@@ -46,7 +45,7 @@ class Purpose:
 
     @property
     def text(self) -> bytes:
-        """Bytes to which statements and secrets are bound."""
+        """To which statements and secrets are bound."""
         return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
 
     @classmethod
@@ -56,40 +55,40 @@ class Purpose:
 
     @property
     def first_day(self) -> int:
-        """First day of the period, since 1970."""
+        """Since 1970."""
         return self.period * self.days
 
     @property
     def end_day(self) -> int:
-        """First day of the next period, since 1970."""
+        """Of the next period, since 1970."""
         return self.first_day + self.days
 
     @property
     def parts(self) -> tuple[bytes, int, int]:
-        """The collector's key, the length and the number of the period."""
+        """Collector's key, length and number."""
         return self.collector_key, self.days, self.period
 
     def is_recent(self, now_s: float) -> bool:
-        """Check whether a token of this period must still be cleared."""
+        """Whether a token of this period must still be cleared."""
         return now_s // DAY_S < self.end_day + EXCLUDED_DAYS
 
 
 def period_at(now_s: float, days: int) -> int:
-    """Return the number of the period at a moment (seconds since 1970)."""
+    """The number of the period at a moment (seconds since 1970)."""
     return int(now_s // DAY_S) // days
 
 
 def purpose_of(collector_key: bytes, registrar: RegistrarTerms) -> Purpose:
-    """Return the purpose of a round's tokens, by its terms."""
+    """The purpose of a round's tokens."""
     return Purpose(collector_key, registrar.days, registrar.period)
 
 
 def read_stated_key(
     registrar_key: bytes, purpose: Purpose, statement: bytes, what: bytes = TOKEN_KEY
 ) -> VerifyKey:
-    """Read the key of one purpose; raise PeerError unless the registrar signed it.
+    """The key of one purpose; raise PeerError unless the registrar signed it.
 
-    ``what`` is TOKEN_KEY or CLEARANCE_KEY.
+    ``what``: TOKEN_KEY or CLEARANCE_KEY.
     """
     if len(statement) != KEY_STATEMENT_BYTES:
         raise PeerError("bad-length", f"a registrar's key of {len(statement)} bytes")
@@ -99,7 +98,7 @@ def read_stated_key(
 
 
 def require_token(key: VerifyKey, identity: bytes, token: bytes) -> None:
-    """Raise PeerError unless a token admits this identity; the key comes from ``read_stated_key``."""
+    """Raise PeerError unless a token admits this identity."""
     if len(token) != TOKEN_BYTES:
         raise PeerError("bad-length", f"a token of {len(token)} bytes instead of {TOKEN_BYTES}")
     require_blind_signature(key, token[:PREFIX_BYTES] + _subject(identity), token[PREFIX_BYTES:])
@@ -111,10 +110,9 @@ def _subject(identity: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Entry:
-    """A member's entry to a round: a key for one round, and the token that admits it.
+    """A member's key for one round, and the token that admits it.
 
-    ``signing_seed``: 32 secret bytes. ``token``, ``statement``: the token, and the registrar's statement of
-    the key that checks it; empty without a registrar.
+    ``signing_seed``: 32 secret bytes. ``statement``: of the registrar's key; empty without a registrar.
     """
 
     signing_seed: bytes
@@ -125,9 +123,8 @@ class Entry:
 class TokenRequest:
     """A device's requests for its token of a period.
 
-    All secrets follow from ``device_key`` (32 secret bytes), so that a repeated request is identical and gets
-    the same answer. ``account_key``: the registrar's key at the time of admission, where another one has
-    followed.
+    All secrets follow from ``device_key`` (32 secret bytes), so that a repeated request is identical.
+    ``account_key``: the registrar's key at the time of admission.
     """
 
     def __init__(
@@ -148,23 +145,23 @@ class TokenRequest:
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
 
     def of_period(self, period: Any) -> "TokenRequest":
-        """Return the request for another period; raise PeerError for an invalid number."""
+        """The request for another period."""
         if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
             raise PeerError("out-of-range", "a period that cannot be")
         registrar = self._registrar.model_copy(update={"period": period})
         return TokenRequest(self._device_key, self.purpose.collector_key, registrar, self._account_key)
 
     def ask_what_to_clear(self) -> Call:
-        """Ask which of the account's earlier tokens must be cleared."""
+        """Ask which earlier tokens must be cleared."""
         path = f"{self.purpose.collector_key.hex()}/{self.purpose.days}"
         return Call("GET", f"/v1/clearances/{path}", to="registrar")
 
     def ask_for_key(self) -> Call:
-        """Ask for the key of this collector and period."""
+        """Ask for the key of this period."""
         return Call("GET", f"/v1/keys/{self._path}", to="registrar")
 
     def ask_for_token(self, statement: bytes, clearances: bytes = b"") -> Call:
-        """Send the blinded identity, and clearances of earlier periods.
+        """Send the blinded identity, and clearances.
 
         Raises PeerError for a key without the registrar's statement, or under which blinding hides nothing.
         """
@@ -172,7 +169,7 @@ class TokenRequest:
         return Call("POST", f"/v1/tokens/{self._path}", body, to="registrar")
 
     def entry(self, statement: bytes, signed: bytes) -> Entry:
-        """Unblind the registrar's answer; raise PeerError unless it is a token."""
+        """Unblind the answer; raise PeerError unless it is a token."""
         key, prepared, _, inverse = self._blinded(statement)
         token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
         return Entry(self._signing_seed, token, statement[:KEY_STATEMENT_BYTES])
@@ -182,12 +179,12 @@ class TokenRequest:
         return Call("GET", f"/v1/clearance-keys/{self._path}", to="registrar")
 
     def ask_for_clearance(self, statement: bytes, token: bytes) -> Call:
-        """Send the blinded account with its token of the period, signed by the admitted key."""
+        """Send the blinded account with its token, signed by the admitted key."""
         body = token + self._blinded(statement, clearing=True)[2]
         return Call("POST", f"/v1/clearances/{self._path}", body, to="registrar")
 
     def clearance(self, statement: bytes, signed: bytes) -> bytes:
-        """Unblind the clearance, which the next request for a token must include."""
+        """Unblind the clearance, for the next request."""
         key, prepared, _, inverse = self._blinded(statement, clearing=True)
         return (
             self.purpose.period.to_bytes(4)
@@ -212,12 +209,12 @@ class TokenRequest:
 
 
 def cleared_text(account: bytes, purpose: Purpose) -> bytes:
-    """Return the text of a clearance: no proof of blame stands against this account's token of the period."""
+    """The text of a clearance: no proof of blame stands against this token."""
     return b"shoal clearance" + account + purpose.text
 
 
 def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
-    """Read period, random prefix and signature of each clearance; raise PeerError when truncated."""
+    """Period, random prefix and signature of each clearance."""
     if len(body) % CLEARANCE_BYTES or len(body) > MOST_CLEARANCES * CLEARANCE_BYTES:
         raise PeerError("bad-length", f"clearances in {len(body)} bytes")
     rows = (body[at : at + CLEARANCE_BYTES] for at in range(0, len(body), CLEARANCE_BYTES))
@@ -225,7 +222,7 @@ def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
 
 
 def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:
-    """Return the secret that signs for a person at one registrar only."""
+    """The secret that signs for a person at one registrar only."""
     return _derive(device_key, b"shoal account", registrar_key)
 
 
@@ -234,10 +231,9 @@ def _derive(device_key: bytes, what: bytes, text: bytes) -> bytes:
 
 
 def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
-    """Read a joining member's signature of the terms, token, and statement of the registrar's key.
+    """A member's signature of the terms, token, and statement of the registrar's key.
 
-    Without a registrar (``admitted`` false) there is only the signature. Raises PeerError for a missing token
-    or a wrong length.
+    Without a registrar there is only the signature.
     """
     if not admitted:
         return body, b"", b""
@@ -252,7 +248,7 @@ def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
 
 
 def split_roster(entry: bytes, *, admitted: bool) -> tuple[bytes, bytes]:
-    """Read a roster entry: signature of the terms, and token; raises PeerError."""
+    """A roster entry's signature of the terms, and token."""
     length = SIGNATURE_BYTES + (TOKEN_BYTES if admitted else 0)
     if len(entry) != length:
         raise PeerError("bad-length", f"{len(entry)} bytes of a roster entry instead of {length}")

@@ -1,4 +1,4 @@
-"""The legal authority: it knows the owner of each identifier, and sees no trajectory (Sec. 3.3.7).
+"""The legal authority: it knows who owns each identifier, and sees no trajectory (Sec. 3.3.7).
 
 Anyone could claim any identifier. So each release has its own key, the collector signs which identifier
 belongs to which key, and a claim is signed with that key.
@@ -21,7 +21,7 @@ _FIXED_BYTES: Final = IDENTIFIER_BYTES + KEY_BYTES + 2 * SIGNATURE_BYTES
 
 @dataclass(frozen=True)
 class Receipt:
-    """The collector's signed statement that an identifier belongs to a release's key."""
+    """A signed statement that an identifier belongs to a key."""
 
     identifier: str
     claim_key: bytes
@@ -29,16 +29,13 @@ class Receipt:
 
 
 def receipt(collector_seed: bytes, identifier: str, claim_key: bytes) -> Receipt:
-    """Sign a receipt, as the collector does on storing a release."""
+    """Sign a receipt, as the collector does."""
     signed = signature(collector_seed, b"receipt", identifier.encode() + claim_key)
     return Receipt(identifier, claim_key, signed)
 
 
 def claim(stored: Receipt, user: str, claim_seed: bytes, authority_key: bytes, chance: Chance) -> bytes:
-    """Claim an identifier for a user, with the collector's receipt and the seed of the release's key.
-
-    It is sealed with ``authority_key``, so that only the authority reads it.
-    """
+    """Claim an identifier for a user, sealed so that only the authority reads it."""
     claim_signature = signature(
         claim_seed, b"claim", authority_key + stored.identifier.encode() + user.encode()
     )
@@ -47,7 +44,7 @@ def claim(stored: Receipt, user: str, claim_seed: bytes, authority_key: bytes, c
 
 
 class Authority:
-    """Records claims on releases of these collectors, and on lawful request names a user's identifiers."""
+    """Records claims, and on lawful request names a user's identifiers."""
 
     def __init__(self, secret: bytes, collector_keys: frozenset[bytes]) -> None:
         self._secret, self._collector_keys = secret, collector_keys
@@ -55,20 +52,20 @@ class Authority:
 
     @property
     def public_key(self) -> bytes:
-        """The key with which claims are sealed."""
+        """The key that seals claims."""
         return envelope.public_key(self._secret)
 
     def take(self, sealed: bytes) -> None:
         """Record a claim; a copy has no effect.
 
-        Raises PeerError for a claim without proof, or on an identifier that another user claimed before.
+        PeerError without proof, or for another user's identifier.
         """
         identifier, user = self.read(sealed)
         if self._owners.setdefault(identifier, user) != user:
             raise PeerError("not-entitled", "an identifier that somebody else has claimed")
 
     def read(self, sealed: bytes) -> tuple[str, str]:
-        """Return identifier and user of a claim; raise PeerError unless it proves itself."""
+        """Identifier and user of a claim; PeerError unless it proves itself."""
         if not _FIXED_BYTES < len(sealed) - envelope.OVERHEAD_BYTES <= _FIXED_BYTES + MAX_USER_BYTES:
             raise PeerError("bad-length", f"a claim of {len(sealed)} bytes")
         text = envelope.unseal(sealed, self._secret, _CONTEXT)
@@ -93,7 +90,7 @@ class Authority:
         return identifier, user
 
     def identifiers_of(self, user: str) -> tuple[str, ...]:
-        """Return all identifiers claimed by a user."""
+        """All identifiers of a user."""
         return tuple(sorted(identifier for identifier, owner in self._owners.items() if owner == user))
 
 

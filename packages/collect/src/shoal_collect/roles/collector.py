@@ -1,8 +1,8 @@
 """The collector: it counts the people who share a sub-trajectory, and stores releases.
 
-It learns the questions but not who asks them. Answers are signed and capped. They come from the state at the
-end of the previous day, so that no one can watch the count change when a neighbor sends. Several collectors
-with one database can be asked, and must agree.
+It learns the questions but not who asks. Answers come from the state at the end of the previous day, so
+that no one can watch the count change when a neighbor sends. Several collectors with one database must
+agree.
 """
 
 import hashlib
@@ -27,10 +27,7 @@ DEFAULT_QUOTA: Final = 4096
 
 @dataclass(frozen=True)
 class Answer:
-    """People (at most CAP) with a similar sub-trajectory before the day ``snapshot`` (since 1970).
-
-    ``state`` is a digest of all days before that one, over which was counted.
-    """
+    """People (at most CAP) before the day ``snapshot``; ``state``: a digest of all days before."""
 
     people: int
     snapshot: int
@@ -41,10 +38,10 @@ class Store(Protocol):
     """A database of releases."""
 
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
-        """Store a release whose tag counts in a scope; return its identifier."""
+        """Store a release; return its identifier."""
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a release until a day as a bootstrap record, of no person."""
+        """Store a bootstrap record until a day."""
 
     def count(
         self,
@@ -54,9 +51,9 @@ class Store(Protocol):
         *,
         enough: int | None = None,
     ) -> Count:
-        """Count the people who share a query over all releases stored before a day.
+        """Count the people who share a query before a day.
 
-        A count of ``enough`` people or more need not be complete.
+        A count of ``enough`` or more need not be complete.
         """
 
 
@@ -64,12 +61,11 @@ class Store(Protocol):
 class Collector:
     """The collector without a network.
 
-    ``signing_seed``: 32 secret bytes that sign answers and receipts. ``quota``: questions per member and day.
-    ``least_utility``: a release with less utility (Eq. 1) is refused; its original length is unknown here, so
-    all of it counts as kept. ``count_bootstrap``: whether bootstrap records count, too. ``by_occurrence``:
-    count sub-trajectories, as the paper does, instead of people. ``scoping``: the scope of contributor tags;
-    None for lasting ones. ``least_count``: smaller counts are answered as 0. ``require``: raises PeerError
-    for points that a release may not have.
+    ``signing_seed``: 32 secret bytes. ``quota``: questions per member and day. ``least_utility``: of
+    releases (Eq. 1); the original length is unknown, so all counts as kept. ``count_bootstrap``: whether
+    bootstrap records count. ``by_occurrence``: count sub-trajectories, as the paper does. ``scoping``: None
+    for lasting tags. ``least_count``: smaller counts are answered as 0. ``require``: raises PeerError for
+    points.
     """
 
     store: Store
@@ -86,14 +82,13 @@ class Collector:
 
     @property
     def public_key(self) -> bytes:
-        """The key that checks answers and receipts."""
+        """Checks answers and receipts."""
         return verify_key(self.signing_seed)
 
     def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
         """Answer one question; raise PeerError for a malformed one, and beyond the quota.
 
-        ``submitter``: identity key of the member. ``record``: the encoded question. ``today``: the day since
-        1970.
+        ``submitter``: identity key. ``record``: encoded. ``today``: since 1970.
         """
         asked = self._asked.get((submitter, today), 0)
         if asked >= self.quota:
@@ -105,11 +100,11 @@ class Collector:
         return self.reply(record, today)
 
     def reply(self, record: bytes, today: int) -> bytes:
-        """Answer one question without a quota."""
+        """Answer without a quota."""
         return self.sign_answer(record, self.people(record, today), today)
 
     def people(self, record: bytes, today: int) -> int:
-        """Count one question's people as answered: between the threshold and the cap."""
+        """The people to answer: between threshold and cap."""
         enough = None if self.by_occurrence else CAP
         count = self.store.count(decode_query(record).points, self.thresholds, today, enough=enough)
         people = count.people + (count.bootstrap if self.count_bootstrap else 0)
@@ -117,7 +112,7 @@ class Collector:
         return min(phi, CAP) if phi >= self.least_count else 0
 
     def sign_answer(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
-        """Sign an answer to one question, counted over the state before a day."""
+        """Sign an answer over the state before a day."""
         digest = hashlib.blake2b(record, digest_size=32).digest()
         body = digest + people.to_bytes(2) + today.to_bytes(4) + state
         return body + signature(self.signing_seed, b"answer", body)
@@ -125,8 +120,7 @@ class Collector:
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
         """Store the releases among these records.
 
-        Returns a receipt for each release by its name, and the number of records outside an acceptable
-        release.
+        Returns receipts by name, and the number of other records.
         """
         receipts: dict[bytes, Receipt] = {}
 
@@ -139,9 +133,9 @@ class Collector:
     def accept_bootstrap(
         self, records: Sequence[bytes], today: int, until_day: int
     ) -> tuple[list[bytes], int]:
-        """Store the releases among these records as bootstrap records until a day.
+        """Store the releases among these as bootstrap records.
 
-        Returns the names of the stored ones, and the number of records outside an acceptable release.
+        Returns their names, and the number of other records.
         """
         names: list[bytes] = []
 
@@ -164,7 +158,7 @@ class Collector:
 
 
 def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
-    """Read a collector's answer to this record; raise PeerError unless it signed that."""
+    """A collector's answer to this record; PeerError unless it signed that."""
     if len(answer) != ANSWER_BYTES:
         raise PeerError("bad-length", f"an answer of {len(answer)} bytes instead of {ANSWER_BYTES}")
     body, signed = answer[:_BODY_BYTES], answer[_BODY_BYTES:]
@@ -175,7 +169,7 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
 
 
 def require_agreement(answers: Sequence[Answer]) -> Answer:
-    """Return the one answer of all collectors; raise PeerError when they differ, so that one of them lies."""
+    """The one answer of all collectors; PeerError when they differ."""
     if not answers or len(set(answers)) != 1:
         raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
     return answers[0]

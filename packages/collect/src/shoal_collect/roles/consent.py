@@ -1,6 +1,6 @@
-"""The information a person gets before consenting: shared data, the promise, and open risks.
+"""What a person reads before consenting.
 
-The sentences are for readers of 14; a test measures that (``test_collect_consent.py``).
+For readers of 14 (``test_collect_consent.py``).
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ _PROMISES: Final[dict[Trimming, str]] = {
 
 
 def describe_promise(k: int, trimming: Trimming) -> str:
-    """Describe the guarantee for all releases under these settings."""
+    """The guarantee for all releases."""
     if k == 0:
         return "You share without a crowd (k = 0). Everything shown here is released, whoever else was there."
     others = "1 other person" if k == 1 else f"{k} other people"
@@ -71,7 +71,7 @@ _STATED: Final = (
 
 
 def describe_collector(terms: Terms) -> list[str]:
-    """List the collector's statements about itself, and the missing ones."""
+    """The collector's statements about itself, and the missing ones."""
     statements = [(words, getattr(terms, name)) for name, words in _STATED]
     missing = [words.lower() for words, text in statements if not text]
     lines = [f"{words}: {text}" for words, text in statements if text]
@@ -83,7 +83,7 @@ def describe_collector(terms: Terms) -> list[str]:
 
 
 def days_and_hours(first_min: float, last_min: float) -> str:
-    """Describe the days and hours of a trip, in minutes since 1970."""
+    """Days and hours of a trip, in minutes since 1970."""
     first, last = (np.datetime64(int(minute), "m") for minute in (first_min, last_min))
     first_text, last_text = (str(moment).replace("T", " ") for moment in (first, last))
     until = last_text[11:] if first_text[:10] == last_text[:10] else last_text
@@ -91,7 +91,7 @@ def days_and_hours(first_min: float, last_min: float) -> str:
 
 
 def describe_sharing(theta_m: float, theta_min: float, group_size: int) -> str:
-    """Describe the collector's settings behind the promise: thresholds and group size."""
+    """Thresholds and group size behind the promise."""
     return (
         "Here somebody shares a part of your trip if each of her circles is at most "
         f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
@@ -101,7 +101,7 @@ def describe_sharing(theta_m: float, theta_min: float, group_size: int) -> str:
 
 
 def describe_linking(area_km: int, period_days: int) -> str:
-    """Describe which releases the collector can link to one person."""
+    """Which releases the collector can link to one person."""
     return (
         f"What you share gets a tag. Trips that start in one area (of {area_km} km) within {period_days} "
         "days get the same tag, so that you count once. The collector can see by the tag that they are from "
@@ -110,18 +110,18 @@ def describe_linking(area_km: int, period_days: int) -> str:
 
 
 def describe_retention(kept_days: int | None) -> str:
-    """Describe how long a collector keeps a release; None until its owner deletes it."""
+    """How long a collector keeps a release; None until its owner deletes it."""
     how_long = "until you delete it" if kept_days is None else f"for {counted(kept_days, 'day')}"
     return f"The collector keeps what you share {how_long}. It may hand it on, or publish it, at any time."
 
 
 def date_of(day: int) -> str:
-    """Format a day since 1970 (UTC) for people."""
+    """A day since 1970 (UTC) for people."""
     return str(np.datetime64(day, "D"))
 
 
 def describe_bootstrap(until_day: int, k: int) -> str:
-    """Describe the rules while a collector fills its database, until a day since 1970."""
+    """The rules while a collector fills its database."""
     crowd = (
         f" Your k = {k} holds. While the database is almost empty, nearly everything is too rare."
         if k
@@ -135,7 +135,7 @@ def describe_bootstrap(until_day: int, k: int) -> str:
 
 
 def describe_membership(registrar: RegistrarTerms | None, least: int) -> str:
-    """Describe who can be in one's group, by a round's terms: groups are drawn from ``least`` people."""
+    """Who can be in one's group, drawn from ``least`` people."""
     if registrar is None:
         return (
             "Anybody can join here, under as many names as she likes. Somebody who does can be everybody "
@@ -151,7 +151,7 @@ def describe_membership(registrar: RegistrarTerms | None, least: int) -> str:
 
 
 def describe_counting(witnesses: Sequence[OtherCollector]) -> list[str]:
-    """Describe who counts the crowd, and who would notice a false count."""
+    """Who counts the crowd, and who would notice a false count."""
     several = "Somebody who changes her device can count as several people in your crowd."
     if not witnesses:
         return [
@@ -170,7 +170,7 @@ def describe_counting(witnesses: Sequence[OtherCollector]) -> list[str]:
 
 
 def describe_decoys(n_real: int, n_fake: int) -> list[str]:
-    """Warn when a collector's terms leave no room for a decoy of the trip."""
+    """A warning when terms leave no room for a decoy of the trip."""
     if n_fake >= n_real:
         return []
     return [
@@ -180,7 +180,7 @@ def describe_decoys(n_real: int, n_fake: int) -> list[str]:
 
 
 def describe_terms(terms: Terms, k: int = 0) -> list[str]:
-    """Describe the terms of a round; ``k`` is the participant's, 0 where unknown."""
+    """The terms of a round; ``k``: the participant's, 0 where unknown."""
     retention = (
         describe_retention(terms.kept_days)
         if terms.bootstrap_until is None
@@ -197,7 +197,7 @@ def describe_terms(terms: Terms, k: int = 0) -> list[str]:
 
 
 def describe_roster(group: MemberGroup) -> str:
-    """Describe the roster from which a group was drawn."""
+    """The roster of a group."""
     drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
     if group.terms.registrar is None:
         return f"{drawn} names; nobody knows how many people they are"

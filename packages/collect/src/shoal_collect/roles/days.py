@@ -1,8 +1,7 @@
-"""Closed days: the releases of each under one root, and the chain of days that an answer names.
+"""Closed days: the releases of each under one root, and the chain that an answer names.
 
-A closed day's releases and withdrawals no longer change. The state before a day is a digest over all closed
-days before it, so a signed answer with it fixes the data behind the count. Releases are hidden in the tree by
-their names, 16 random bytes each.
+A closed day no longer changes. The state before a day is a digest over all closed days before it, so a
+signed answer fixes the data behind the count. Releases are hidden by their names, 16 random bytes each.
 """
 
 import hashlib
@@ -19,10 +18,10 @@ _NOBODY: Final = bytes(32)
 
 @dataclass(frozen=True)
 class ClosedDay:
-    """One closed day, with ``n`` stored releases.
+    """A closed day with ``n`` releases.
 
-    ``added``, ``gone``: roots of these, and of the identifiers that stop counting on the next day. ``state``:
-    the state before the next day.
+    ``added``, ``gone``: roots of these, and of identifiers that stop counting on the next day. ``state``:
+    before the next day.
     """
 
     day: int
@@ -33,18 +32,18 @@ class ClosedDay:
 
     @classmethod
     def after(cls, state: bytes, day: int, added: Sequence[bytes], gone: Sequence[bytes]) -> "ClosedDay":
-        """Close a day over its leaves, after the state before it."""
+        """Close a day over its leaves."""
         roots = merkle.root(sorted(added)), merkle.root(sorted(gone))
         return cls(day, len(added), *roots, following_state(state, day, *roots))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON of a reply, which the collector signs."""
+        """As the collector signs it."""
         roots = {name: getattr(self, name).hex() for name in ("added", "gone", "state")}
         return {"day": self.day, "n": self.n, **roots}
 
     @classmethod
     def read(cls, document: Any) -> "ClosedDay":
-        """Read a collector's document; raise PeerError when malformed."""
+        """A collector's document."""
         try:
             roots = [bytes.fromhex(document[name]) for name in ("added", "gone", "state")]
             return cls(int(document["day"]), int(document["n"]), *roots)
@@ -53,26 +52,26 @@ class ClosedDay:
 
 
 def following_state(state: bytes, day: int, added: bytes, gone: bytes) -> bytes:
-    """Return the state after a day."""
+    """The state after a day."""
     return hashlib.sha256(b"\x02" + state + day.to_bytes(4) + added + gone).digest()
 
 
 def release_leaf(
     name: bytes, tag: bytes, claim_key: bytes | None, expires: int | None, points: bytes
 ) -> bytes:
-    """Digest one stored release; a bootstrap record has no key, and a day of deletion."""
+    """A stored release; a bootstrap record has no key, and a day of deletion."""
     return merkle.leaf(name + tag + (claim_key or _NOBODY) + (expires or 0).to_bytes(4) + points)
 
 
 def identifier_leaf(identifier: str) -> bytes:
-    """Digest one withdrawn identifier."""
+    """A withdrawn identifier."""
     return merkle.leaf(identifier.encode())
 
 
 def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: bytes) -> ClosedDay:
-    """Return the closed day; raise PeerError unless it contains the release with this key and points.
+    """The closed day; PeerError unless it contains the release with this key and points.
 
-    ``answer``: the release's name and tag, the closed day, place and path, from the collector.
+    ``answer``: name and tag, closed day, place and path.
     """
     try:
         day = ClosedDay.read(answer["closed"])

@@ -1,7 +1,4 @@
-"""A member's session with the group: two mix runs over sealed letters, and the questions between them.
-
-``group_session_states`` holds the transitions.
-"""
+"""A member's session with the group: two mix runs, and the questions between."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -38,9 +35,8 @@ _LIE: Final = "collectors do not agree over the same state, so one of them lies;
 class GroupSession:
     """One member's session.
 
-    Replies and the time (seconds since 1970) go in, requests gather in ``outbox``. In the stage MIXED,
-    ``records`` holds the group's releases. ``server_key`` checks the collector's answers; ``questions`` are
-    encoded records.
+    Replies and the time go in, requests gather in ``outbox``. In the stage MIXED, ``records`` holds the
+    group's releases. ``server_key`` checks answers; ``questions`` are encoded.
     """
 
     def __init__(
@@ -77,16 +73,16 @@ class GroupSession:
         return self.stage in (State.ASKING, State.CHASING) and len(self.answers) == len(set(self.records))
 
     def release(self, pieces: list[bytes], now_s: float) -> None:
-        """Begin the second mix, after the answers."""
+        """Begin the second mix."""
         self._now_s = now_s
         self._step(Event.RELEASE, pieces)
 
     def look(self) -> Call:
-        """Ask for new letters; earlier ones are on this device."""
+        """Ask for new letters."""
         return Call("GET", f"/v1/letters?after={self.after}", poll=True)
 
     def received(self, batch: bytes, now_s: float) -> None:
-        """Process letters, perhaps none; raise PeerError when the run must end."""
+        """Process letters, perhaps none; PeerError when the run must end."""
         self._now_s = now_s
         self._step(Event.NEWS)
         for number, letter in unpack(batch):
@@ -102,18 +98,18 @@ class GroupSession:
             self._step(Event.LATE)
 
     def answered(self, call: Call, answers: bytes) -> None:
-        """Process a collector's answers to a slice that this member submitted.
+        """Process answers to a slice that this member submitted.
 
-        Raises PeerError when they are invalid, or contradict those of another collector.
+        PeerError when they are invalid, or collectors contradict each other.
         """
         self._step(Event.ANSWERS, call, answers)
 
     def refused(self, batch: bytes) -> None:
-        """Ask the next member to submit the slice: this member's quota is used up today."""
+        """Ask the next member to submit: this member's quota is used up."""
         self._step(Event.QUOTA, batch)
 
     def slice_of(self, number: int) -> list[bytes]:
-        """Return the questions that a member submits; slices are disjoint and in order."""
+        """The questions that a member submits; slices are disjoint."""
         n = len(self.group.identities)
         return [
             record for place, record in enumerate(self.records) if place * n // len(self.records) == number
@@ -213,7 +209,6 @@ class GroupSession:
         )
 
     def _accuse(self, culprits: frozenset[int]) -> None:
-        """Assemble proofs of faults for the registrar, if there is one."""
         group, drawn = self.group, self.group.drawn
         if group.terms.registrar is None or drawn is None:
             return
@@ -237,7 +232,7 @@ class GroupSession:
     # questions and answers
 
     def _vouch(self, opened: OpenedRecords) -> None:
-        """Sign the set that the mix opened, and nothing else."""
+        """Nothing but the set that the mix opened."""
         asked = dict.fromkeys(record for record in opened.records if _is_query(record))
         self.records = (*asked, *self._empty_questions(len(opened.records) + opened.spoiled - len(asked)))
         members = range(len(self.group.identities))
@@ -267,7 +262,7 @@ class GroupSession:
         self._read_early()
 
     def _empty_questions(self, n: int) -> list[bytes]:
-        """Equal empty questions replace invalid ones, since the number is fixed."""
+        """The number is fixed."""
         terms = self.group.terms
         points = tuple(
             Cylinder(at * terms.least_gap_min, terms.least_gap_min, 0, _EMPTY_SEA_UDEG, terms.least_radius_m)
@@ -311,10 +306,7 @@ class GroupSession:
         self._broadcast(bytes((self._slice_number(batch),)))
 
     def _read_answers(self, text: bytes) -> None:
-        """An empty slice calls for the next member; a bad one is ignored.
-
-        Raises PeerError when collectors contradict each other.
-        """
+        """An empty slice calls for the next member; a bad one is ignored."""
         number, answers = text[:1], text[1:]
         if number and not answers:
             self._stand_in(number[0])
@@ -328,7 +320,7 @@ class GroupSession:
             self._accept_answers(number[0], chain)
 
     def _check_answers(self, number: int, chain: list[bytes]) -> list[list[Answer]]:
-        """The answers to each question of a slice; raises PeerError unless all are from one state."""
+        """All must be from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, chain, strict=False):
             if not len(answers) == len(records) * ANSWER_BYTES > 0:
@@ -340,7 +332,7 @@ class GroupSession:
         return [list(answer) for answer in zip(*read, strict=True)]
 
     def _accept_answers(self, number: int, chain: list[bytes]) -> None:
-        """Raises PeerError unless all collectors answered, and equally."""
+        """All collectors must answer equally."""
         if any(
             len(read) != len(self._keys) or len(set(read)) > 1 for read in self._check_answers(number, chain)
         ):
@@ -348,7 +340,7 @@ class GroupSession:
         self.answers.update(zip(self.slice_of(number), _parts(chain[0]), strict=True))
 
     def _stand_in(self, number: int) -> None:
-        """Submit a missing slice if this member comes next after its member; each has one backup."""
+        """If this member comes next after its member; each has one backup."""
         follows = (number + 1) % len(self.group.identities) == self.group.me
         if follows and not set(self.slice_of(number)) <= set(self.answers):
             self._ask(number)
@@ -369,7 +361,7 @@ class GroupSession:
 
 
 def _addressee(place: int) -> str:
-    """Collectors in requests: the first, and its witnesses."""
+    """The first, and its witnesses."""
     return f"witness {place}" if place else "collector"
 
 

@@ -1,4 +1,4 @@
-"""The transitions of a member's session with the group: (state, event) -> (action, next state)."""
+"""The transitions of a member's session: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final

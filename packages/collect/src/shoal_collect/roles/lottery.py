@@ -1,8 +1,4 @@
-"""A member's part in a round until the group is drawn.
-
-The member joins the roster, commits, reveals, and computes the groups alone. ``TABLE`` has the transitions:
-(state, event) -> (action, next state).
-"""
+"""A member's part in a round until the group is drawn."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -98,10 +94,9 @@ _PHASES: Final[Mapping[str, Event]] = {
 
 @dataclass(frozen=True)
 class LotteryResult:
-    """The origin of a group, as proof for the registrar.
+    """A group's origin, as proof for the registrar.
 
-    ``entries``: each member's roster entry: signature of the terms, and token. ``token_key``: the registrar's
-    statement of its key for the period.
+    ``entries``: signature of the terms, and token. ``token_key``: the registrar's statement.
     """
 
     round_name: bytes
@@ -112,11 +107,10 @@ class LotteryResult:
 
 @dataclass(frozen=True)
 class MemberGroup:
-    """A member's group, in which ``me`` is the member's place.
+    """A member's group, with the place ``me``.
 
-    ``channel``: the name under which the members write to each other. ``n_roster``, ``n_tokens``: number of
-    people on the roster, and of different tokens among them: 0 without a registrar. ``drawn``: the origin of
-    the group.
+    ``channel``: under which members write. ``n_roster``, ``n_tokens``: people on the roster, and different
+    tokens: 0 without a registrar. ``drawn``: the origin.
     """
 
     channel: bytes
@@ -129,12 +123,12 @@ class MemberGroup:
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
-    """No group for this member in this round; the message has the reason."""
+    """No group in this round, and why."""
 
 
 @dataclass(frozen=True)
 class View:
-    """The collector's description of a round."""
+    """The collector's view of a round."""
 
     name: bytes
     phase: str
@@ -147,7 +141,7 @@ class View:
 
     @classmethod
     def read(cls, document: Any) -> "View":
-        """Read a collector's document; raise PeerError when it does not describe a round."""
+        """A collector's document."""
         try:
             roster, commits, reveals = (
                 {bytes.fromhex(k): bytes.fromhex(v) for k, v in document[part].items()}
@@ -161,15 +155,15 @@ class View:
 
     @property
     def lottery(self) -> Lottery:
-        """The lottery over this roster, before any commitment."""
+        """Before any commitment."""
         return Lottery(self.name, tuple(sorted(self.roster)), self.restarts)
 
 
 class LotteryPart:
-    """One member in the lottery: views of the round go in, requests come out, until ``group`` is known.
+    """One member in the lottery: views go in, requests come out, until ``group`` is known.
 
-    ``entry``: the member's key, and token where the terms require one. ``collector_key``: the purpose of
-    tokens. ``terms``: the accepted terms; a round on any others is refused.
+    ``entry``: key, and token where required. ``collector_key``: the purpose of tokens. ``terms``: a round
+    on any others is refused.
     """
 
     def __init__(self, entry: Entry, collector_key: bytes, terms: Terms, chance: Chance) -> None:
@@ -192,9 +186,9 @@ class LotteryPart:
         return Call("GET", f"/v1/rounds{of}", poll=True)
 
     def take_view(self, document: Any) -> list[Call]:
-        """Process the round's JSON from the collector; return the next requests.
+        """Process the round's JSON; return requests.
 
-        Raises PeerError if the collector cheats, and NoGroup if the member has no group.
+        PeerError if the collector cheats, NoGroup without a group.
         """
         view = View.read(document)
         if view.terms != self._terms:
@@ -210,7 +204,7 @@ class LotteryPart:
         return calls
 
     def _events(self, view: View) -> list[Event]:
-        """Raises PeerError for a view that no honest collector shows."""
+        """PeerError for a view that no honest collector shows."""
         if self._state is State.LOOKING:
             return [Event.FOUND]
         if view.name != self._round:
@@ -227,7 +221,7 @@ class LotteryPart:
         return [Event.RESTARTED, event] if view.restarts > self._attempt else [event]
 
     def _require_roster(self, view: View) -> None:
-        """All joined on the same terms, with a token if the terms name a registrar."""
+        """On the same terms, with a token if they name a registrar."""
         registrar, key = view.terms.registrar, None
         new = {who: entry for who, entry in view.roster.items() if self._checked.get(who) != entry}
         if registrar is not None and new:
@@ -247,7 +241,7 @@ class LotteryPart:
         self._checked = dict(view.roster)
 
     def _require_frozen_roster(self, restarts: int, roster: frozenset[bytes]) -> None:
-        """A frozen roster only shrinks, by a restart, and rarely: the collector sees secrets first."""
+        """It only shrinks, by a restart, and rarely: the collector sees secrets first."""
         if len(roster) < self._terms.enough:
             raise PeerError(
                 "bad-answer",
@@ -295,7 +289,7 @@ class LotteryPart:
         return [self._send("commits", sign_lot(self._seed, b"commit", roster, commit))]
 
     def _reveal(self, view: View) -> list[Call]:
-        """Only after all committed to this roster; these commitments are final."""
+        """Only after all committed to this roster."""
         lottery = view.lottery
         for identity, message in view.commits.items():
             lottery.commit(identity, _checked_lot(identity, b"commit", lottery.roster, message))
@@ -306,7 +300,7 @@ class LotteryPart:
         return [self._send("reveals", sign_lot(self._seed, b"reveal", lottery.roster, self._secret))]
 
     def _judge_groups(self, view: View) -> Event:
-        """Compute the groups; raises PeerError when they do not follow from the commitments."""
+        """PeerError when they do not follow from the commitments."""
         lottery = view.lottery
         lottery.commits.update(self._commits)
         for identity, message in view.reveals.items():

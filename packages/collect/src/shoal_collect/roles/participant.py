@@ -1,4 +1,4 @@
-"""A person's device in a round: blur, ask, correct the counts, draft a release."""
+"""A person's device: blur, ask, correct the counts, draft a release."""
 
 import hashlib
 import math
@@ -28,14 +28,13 @@ from shoal_collect.roles.rules import Rules
 
 @dataclass(kw_only=True)
 class Participant:
-    """A person with a device: points, wishes, and earlier releases.
+    """A person's points, wishes, and earlier releases.
 
-    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each; the first
-    signs, the second draws circles. ``k``: how many other people must share each release, from 0 (no crowd)
-    to 15; else MisuseError. ``reading``: whether k counts others only, or the person as well. ``sent``:
-    earlier releases, with their days since 1970; subtracted from the counts. ``blurs``: one blur per point,
-    if the profile varies it; MisuseError for another number. ``elsewhere``: releases under other keys; each
-    counts as another person.
+    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each; the second
+    draws circles. ``k``: how many others must share each release, 0 (no crowd) to 15. ``reading``: whether
+    k counts others only. ``sent``: earlier releases with days since 1970, subtracted from counts.
+    ``blurs``: one per point, if they vary. ``elsewhere``: releases under other keys; each counts as another
+    person.
     """
 
     user: str
@@ -63,12 +62,12 @@ class Participant:
 
     @property
     def identity(self) -> bytes:
-        """Her public identity key."""
+        """The public identity key."""
         return verify_key(self.signing_seed)
 
 
 def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
-    """Step 2: turn points into cylinders in order of time; a new release ``period`` gives new circles."""
+    """Step 2: points to cylinders in order of time; a new ``period`` gives new circles."""
     blurs = member.blurs or [member.blur] * len(member.points)
     drawn = (
         cylinder_for(point, point_blur, member.device_key, period)
@@ -79,10 +78,10 @@ def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
 
 @dataclass(frozen=True)
 class Questions:
-    """Steps 3 and 4: a person's real sub-trajectories, hidden among fake ones.
+    """Steps 3 and 4: real sub-trajectories, hidden among fakes.
 
-    ``places``: each real question's name and places in the trajectory. ``canaries``: names of questions where
-    no one can have been. ``points``: the cylinders. ``records``: all questions, encoded and in random order.
+    ``places``: each real question's name and places. ``canaries``: names of questions where no one can have
+    been. ``points``: cylinders. ``records``: encoded and in random order.
     """
 
     places: Mapping[bytes, Places]
@@ -94,10 +93,9 @@ class Questions:
 def choose_questions(
     member: Participant, points: tuple[Cylinder, ...], prior: Prior, rules: Rules, chance: Chance
 ) -> Questions:
-    """Choose real sub-trajectories, the same ones of as many decoys as fit, and canaries for the rest.
+    """Choose real sub-trajectories, those of as many decoys as fit, and canaries.
 
-    Fakes are drawn from ``prior`` and blurred as the member's points are; ``rules`` fix the number and length
-    of questions.
+    Fakes are drawn from ``prior`` and blurred alike.
     """
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
@@ -133,14 +131,14 @@ def choose_questions(
 
 
 def _places_to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
-    """All pairs and nothing else if pairs are released; else as many parts as the rules allow."""
+    """All pairs and nothing else if pairs are released; else as many parts as fit."""
     if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
         return choose_subtrajectories(n_points, math.comb(n_points, 2), rules.longest, chance)
     return choose_subtrajectories(n_points, rules.n_real, rules.longest, chance)
 
 
 def _distinct_points(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
-    """The true points with their blurs, one per cell and slot."""
+    """With their blurs, one per cell and slot."""
     blurs = member.blurs or [member.blur] * len(member.points)
     by_draw: dict[tuple[Cylinder, ...], tuple[Point, Blur]] = {}
     for point, point_blur in zip(member.points, blurs, strict=True):
@@ -154,10 +152,10 @@ def _distinct_points(member: Participant, most: int) -> tuple[list[Point], list[
 def count_others(
     member: Participant, asked: Questions, answers: Mapping[bytes, Answer], thresholds: Thresholds
 ) -> dict[Places, int]:
-    """Step 7: count the other people who share each real sub-trajectory, by its places.
+    """Step 7: how many others share each real sub-trajectory, by places.
 
-    The member subtracts earlier releases, so that no question has to name its owner. A question without an
-    answer counts as 0. Raises PeerError if a canary was counted.
+    Earlier releases are subtracted, so that no question has to name its owner. No answer counts as 0.
+    PeerError if a canary was counted.
     """
     phi: dict[Places, int] = {}
     for record in asked.records:
@@ -186,7 +184,6 @@ def count_others(
 
 
 def _is_counted(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Thresholds) -> bool:
-    """Whether a release would have been counted for a query."""
     return occurs(
         [
             [place for place, point in enumerate(points) if similar(query_point, point, thresholds)]
@@ -197,7 +194,7 @@ def _is_counted(points: Sequence[Cylinder], query: Sequence[Cylinder], threshold
 
 @dataclass(frozen=True)
 class Draft:
-    """An unsent release, and the seed of the key that can claim it."""
+    """An unsent release, and the seed of its key."""
 
     release: Release
     claim_seed: bytes
@@ -212,10 +209,9 @@ def draft_release(
     bootstrap: bool = False,
     scoping: Scoping | None = None,
 ) -> Draft | None:
-    """Put the points at ``places`` under a fresh name and key; None without points.
+    """Put the points at ``places`` under a fresh name and key, if any.
 
-    ``bootstrap``: a bootstrap record, under a fresh tag that cannot be linked. ``scoping``: the scope of the
-    tag; None for a lasting one.
+    ``bootstrap``: under a fresh tag that cannot be linked. ``scoping``: None for a lasting tag.
     """
     if not places:
         return None

@@ -1,8 +1,6 @@
-"""A device's way through one round, as a state machine: replies and the time in, requests out.
+"""A device's way through one round: replies and the time in, requests out.
 
-The lottery, the questions' mix, asking, trimming, the releases' mix, storing, claiming:
-``participant_round_states`` holds the transitions. The state can be saved and resumed, and any request may be
-repeated, since servers treat a copy as the same request.
+The state can be saved, and any request repeated: servers treat a copy as the same request.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,12 +61,12 @@ _OPENED: Final[Mapping[State, tuple[SessionState, ...]]] = {
 
 @dataclass
 class Device:
-    """The lasting state between rounds.
+    """The state between rounds.
 
-    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each. Servers' keys
-    are as the device first saw them. ``sent``: earlier releases, with their days since 1970. ``owned``:
-    secrets to fetch and withdraw each release. ``followed``: statements by which servers' keys were replaced.
-    ``account_key``: the registrar's key at the time of admission, where another one has followed.
+    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each. Servers'
+    keys: as first seen. ``sent``: earlier releases with days since 1970. ``owned``: secrets to fetch and
+    withdraw. ``followed``: statements by which servers' keys were replaced. ``account_key``: the
+    registrar's key at the time of admission.
     """
 
     user: str
@@ -95,11 +93,10 @@ class Ending:
     """The end of a round.
 
     ``kind``: "shared", "nothing-left" (all was rare), "alone" (no group) or "failed"; without a complete
-    round "declined" or "left". ``checked``: count of others for each sub-trajectory asked about, by its
-    places. ``snapshot_day``: the day since 1970 before which all was counted. ``places_kept``, ``released``:
-    the kept places, and their cylinders once stored. ``identifier``: the release's name at the authority.
-    ``bootstrap_until``, ``bootstrap_records``: the day on which a bootstrap record is deleted, and the number
-    of them at the time.
+    round "declined" or "left". ``checked``: others for each sub-trajectory, by places. ``snapshot_day``:
+    before which all was counted. ``places_kept``, ``released``: the places, and their cylinders once
+    stored. ``identifier``: at the authority. ``bootstrap_until``, ``bootstrap_records``: when a bootstrap
+    record is deleted, and how many there were.
     """
 
     kind: Kind
@@ -117,8 +114,7 @@ class Ending:
 class ParticipantRound:
     """One person in one round: send ``next_call``, pass its reply to ``replied``, until ``ending``.
 
-    ``device`` records releases; ``prior`` is the source of fakes; ``entry`` is by default the device's own
-    key, without a token.
+    ``prior``: of fakes; ``entry``: by default the device's key, without a token.
     """
 
     def __init__(
@@ -152,31 +148,31 @@ class ParticipantRound:
 
     @property
     def phase(self) -> str:
-        """The phase: lottery, questions, asking, releases, storing, claiming, or over."""
+        """Lottery, questions, asking, releases, storing, claiming, or over."""
         return "over" if self._state in TABLE.final else str(self._state)
 
     @property
     def identity(self) -> bytes:
-        """The member's public key in this round."""
+        """The public key in this round."""
         return verify_key(self.entry.signing_seed)
 
     @property
     def group(self) -> MemberGroup | None:
-        """The member's group, once drawn."""
+        """Once drawn."""
         return self._lottery.group
 
     @property
     def accusations(self) -> list[bytes]:
-        """Proofs of blame for the registrar, if a provably guilty member stopped the round."""
+        """Proofs of blame, if a guilty member stopped the round."""
         return [] if self._session is None else self._session.accusations
 
     @property
     def waiting_calls(self) -> list[Call]:
-        """The unsent requests, in order."""
+        """The unsent requests."""
         return self._outbox if self._session is None else self._session.outbox
 
     def next_call(self) -> Call:
-        """Return the next request: the first one waiting, or a poll."""
+        """The first request waiting, or a poll."""
         if self.waiting_calls:
             return self.waiting_calls[0]
         if self._session is None:
@@ -187,7 +183,7 @@ class ParticipantRound:
         return self._session.look()
 
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
-        """Process a checked reply; return whether to save the state before the next request."""
+        """Process a checked reply; whether to save the state first."""
         self._advance_time(now_s)
         self.requests += 1
         self.messages += not call.poll
@@ -206,7 +202,7 @@ class ParticipantRound:
         return before != self._progress()
 
     def _advance_time(self, now_s: float) -> None:
-        """Time counts while the servers answer."""
+        """While the servers answer."""
         self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
         self._now_s = now_s
 
@@ -218,7 +214,7 @@ class ParticipantRound:
     # the meaning of replies
 
     def _event_of(self, call: Call, reply: Reply) -> tuple[Any, ...]:
-        """The event and its action's arguments; raises PeerError for a reply that breaks the protocol."""
+        """With its action's arguments; PeerError for a reply that breaks the protocol."""
         if reply.refusal is not None:
             return self._refusal(call, *reply.refusal)
         if self._session is None:
@@ -239,7 +235,7 @@ class ParticipantRound:
         return Event.REFUSED, f"the {call.to} refused: {message}"
 
     def _read_storing(self, document: Any) -> tuple[Any, ...]:
-        """Raises PeerError when the member's release is missing."""
+        """PeerError when the member's release is missing."""
         if not isinstance(document, dict):
             raise PeerError("bad-frame", "words that say nothing of releases")
         if not document.get("stored"):
@@ -357,7 +353,7 @@ class ParticipantRound:
         self._active_session.refused(batch)
 
     def _trim(self) -> None:
-        """Steps 7 and 8: the counts, the kept points, the second mix."""
+        """Steps 7 and 8."""
         session, member, rules = self._active_session, self.member, self.terms.rules
         if self._questions is None:
             raise AssertionError("the answers are to questions")
@@ -382,7 +378,7 @@ class ParticipantRound:
         session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
 
     def _require_one_day(self, days: set[int]) -> int:
-        """The day of the answers; raises PeerError when too old, or in the future."""
+        """PeerError when too old, or in the future."""
         oldest, newest = snapshot_day(self._now_s - LIFETIME_S - SKEW_S), snapshot_day(self._now_s + SKEW_S)
         if not oldest <= min(days) <= max(days) <= newest:
             raise PeerError(

@@ -1,4 +1,4 @@
-"""The transitions of a device in one round: (state, event) -> (action, next state)."""
+"""The transitions of a device in a round: (state, event) -> (action, next state)."""
 
 from enum import StrEnum
 from typing import Final

@@ -1,6 +1,6 @@
-"""The meaning of a group size: the risk that all others in a group collude, and the cost of a round.
+"""What a group size means: the risk that all others collude, and the cost of a round.
 
-Source: Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010.
+Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010.
 """
 
 import math
@@ -31,8 +31,7 @@ _HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
 class Cost:
     """One round's cost for a member who is not the last, without the lottery.
 
-    ``messages``: letters sent, a broadcast counted per receiver. ``cpu_s``: seconds of one core, fitted to
-    measurements. ``sent_mb``: approximate megabytes of letters sent.
+    ``messages``: a broadcast counted per receiver. ``cpu_s``: of one core, fitted to measurements.
     """
 
     messages: int
@@ -41,11 +40,10 @@ class Cost:
 
 
 def isolation_probability(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
-    """Return the probability that all others in an honest person's group collude.
+    """The probability that all others in an honest person's group collude.
 
-    It is an upper bound over all strategies of ``dishonest`` colluders among ``people``, who can choose among
-    ``shots`` lotteries: in each the group is a fair draw. Raises MisuseError for fewer people than a group,
-    or too many dishonest ones.
+    An upper bound over all strategies of ``dishonest`` colluders among ``people``, who can choose among
+    ``shots`` lotteries: in each the group is a fair draw.
     """
     _require_roster(people, dishonest, size)
     if dishonest < size - 1:
@@ -55,15 +53,14 @@ def isolation_probability(people: int, dishonest: int, size: int, shots: int = S
 
 
 def any_isolation_bound(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
-    """Return a bound on the probability that any honest person of a round is isolated."""
+    """A bound on the probability that any honest person is isolated."""
     return min(1.0, (people - dishonest) * isolation_probability(people, dishonest, size, shots))
 
 
 def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
-    """Return the paper's expression for a bad grouping (Sec. 4), for one lottery.
+    """The paper's expression for a bad grouping (Sec. 4).
 
-    It is printed as a product from i = 1 to n - 2, times (N - t) / (N - n + 1), times N. As a bound on a
-    probability it may exceed 1.
+    Printed as a product from i = 1 to n - 2, times (N - t) / (N - n + 1), times N; it may exceed 1.
     """
     _require_roster(people, dishonest, size)
     product = math.prod(max(0, dishonest - i) / (people - i) for i in range(1, size - 1))
@@ -71,7 +68,7 @@ def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
 
 
 def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
-    """Return a member's cost: ``questions`` records in the first mix, ``pieces`` in the second."""
+    """A member's cost: ``questions`` records in the first mix, ``pieces`` in the second."""
     cpu_s = sent = 0.0
     for records in (questions, pieces):
         passed_on = size * records

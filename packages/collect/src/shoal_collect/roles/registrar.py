@@ -1,7 +1,7 @@
-"""The registrar: it admits persons, and blindly signs one key of each for a collector and a period.
+"""The registrar: it admits persons, and blindly signs one key of each per collector and period.
 
-It knows who may take part and who asked for a token. It does not know the token's key, so it learns nothing
-of a round, even together with the collector.
+It knows who asked for a token, but not the token's key: it learns nothing of a round, even together with
+the collector.
 """
 
 import hashlib
@@ -40,42 +40,41 @@ _KEPT_KEYS: Final = 256  # two for each period that can still be cleared
 
 
 class Register(Protocol):
-    """The database of admitted persons and issued tokens."""
+    """Admitted persons and issued tokens."""
 
     def admit(self, code: bytes, person: bytes) -> bool:
-        """Use an invitation; return whether this person used it, now or before."""
+        """Use an invitation; whether this person used it, now or before."""
 
     def knows(self, person: bytes) -> bool:
-        """Check whether a person is admitted."""
+        """Whether a person is admitted."""
 
     def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
-        """Record a request for a person's one token of a purpose; return whether no other was recorded."""
+        """Record a request for a person's one token; whether no other was recorded."""
 
     def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Check whether this very request was recorded."""
+        """Whether this very request was recorded."""
 
     def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
-        """Return the earlier, ended periods of a person's tokens without a clearance."""
+        """The ended periods without a clearance."""
 
     def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
-        """Record a person's clearances of these purposes."""
+        """Record clearances."""
 
     def blame(self, identity: bytes, purpose: Purpose) -> bool:
-        """Record a proof of blame against a key; return whether it is the first."""
+        """Record a proof of blame; whether it is the first."""
 
     def is_blamed(self, identity: bytes) -> bool:
-        """Check for a proof of blame against a key."""
+        """Whether there is a proof of blame."""
 
     def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
-        """Record a request for a key's one clearance; return whether no other was recorded."""
+        """Record a request for a key's one clearance; whether no other was recorded."""
 
 
 class Registrar:
-    """Admits persons and issues tokens, without a network.
+    """Admits persons and issues tokens.
 
-    ``seed``: 32 secret bytes, the source of all keys. ``days``: the length of a period: a person gets one
-    token in each. ``signing_seed``: 32 secret bytes that sign for it, if it runs inside another server; by
-    default from ``seed``.
+    ``seed``: 32 secret bytes, the source of all keys. ``days``: a person gets one token in each period.
+    ``signing_seed``: if it runs inside another server.
     """
 
     def __init__(
@@ -92,32 +91,29 @@ class Registrar:
 
     @property
     def public_key(self) -> bytes:
-        """The lasting key, named in collectors' terms."""
+        """The lasting key, in collectors' terms."""
         return verify_key(self.signing_seed)
 
     def admit(self, person: bytes, code: str) -> None:
-        """Admit a person's account key with an invitation; a repetition has no effect.
-
-        Raises PeerError for an unknown invitation, or one that another person used.
-        """
+        """Admit an account key with an invitation; a repetition has no effect."""
         if not self._register.admit(code_digest(code), person):
             raise PeerError("not-entitled", "an invitation that does not exist, or that has been used")
 
     def key_of(self, collector_key: bytes, days: int, period: int, now_s: float) -> bytes:
-        """Return the signed key of a collector and period, with the proof that blinding hides the message.
+        """The signed key of a period, with the proof that blinding hides the message.
 
-        Raises PeerError for a collector, length or period without tokens, unless some must still be cleared.
+        PeerError for a period without tokens, unless some must still be cleared.
         """
         return self._key(self._purpose(collector_key, days, period, now_s, past=True))[1]
 
     def sign(
         self, person: bytes, collector_key: bytes, days: int, period: int, body: bytes, now_s: float
     ) -> bytes:
-        """Sign a blinded key: once for each person, collector and period; a repetition gets the same answer.
+        """Sign a blinded key, once; a repetition gets the same answer.
 
         ``person``: the account's key. ``body``: the blinded key, and clearances of all earlier tokens of
-        ended periods. Raises PeerError without admission or a clearance, for a second token, and where
-        ``key_of`` refuses. In an ended period only earlier requests are signed again.
+        ended periods. PeerError without admission or a clearance, for a second token, and where ``key_of``
+        refuses. In an ended period only earlier requests are signed again.
         """
         blinded, clearances = body[:MODULUS_BYTES], split_clearances(body[MODULUS_BYTES:])
         purpose = self._purpose(collector_key, days, period, now_s, past=True)
@@ -141,9 +137,9 @@ class Registrar:
     # exclusion after blame
 
     def accuse(self, body: bytes, now_s: float) -> bool:
-        """Record a proof of blame from any person; return whether it is the first against this token.
+        """Record a proof of blame; whether it is the first.
 
-        Raises PeerError for one without proof, and for a token that needs no clearance any more.
+        PeerError without proof, and for a token that needs no clearance any more.
         """
         accusation = read_accusation(body)
         purpose = require_proof(accusation, self.public_key)
@@ -151,22 +147,21 @@ class Registrar:
         return self._register.blame(accusation.identities[accusation.culprit], purpose)
 
     def to_clear(self, person: bytes, collector_key: bytes, days: int, now_s: float) -> list[int]:
-        """Return the periods that a person must clear before the next token."""
+        """The periods to clear before the next token."""
         purpose = Purpose(collector_key, days, period_at(now_s, days))
         return self._register.to_clear(person, purpose, (now_s - REPORT_S) / DAY_S, self.public_key)
 
     def clearing_key_of(self, collector_key: bytes, days: int, period: int, now_s: float) -> bytes:
-        """Return the key that clears the tokens of a period, as ``key_of`` does."""
+        """The key that clears a period's tokens, as ``key_of``."""
         return self._key(self._purpose(collector_key, days, period, now_s, past=True), CLEARANCE_KEY)[1]
 
     def clear(
         self, identity: bytes, collector_key: bytes, days: int, period: int, body: bytes, now_s: float
     ) -> bytes:
-        """Sign a blinded account for the holder of a token, after the end of its period.
+        """Sign a blinded account for the holder of a token, after its period.
 
-        ``identity``: the key that the token admits. ``body``: the token, and the blinded account. Raises
-        PeerError for a blamed token, while proofs can still arrive, for an invalid token, and for a second
-        clearance.
+        ``identity``: admitted by the token. ``body``: token, and blinded account. PeerError for a blamed or
+        invalid token, while proofs can still arrive, and for a second clearance.
         """
         purpose = self._purpose(collector_key, days, period, now_s, past=True)
         require_token(self._key(purpose)[0].public, identity, body[:TOKEN_BYTES])
@@ -212,7 +207,7 @@ class Registrar:
     def _purpose(
         self, collector_key: bytes, days: int, period: int, now_s: float, *, past: bool = False
     ) -> Purpose:
-        """Raises PeerError for an ended period (``past``: ended too long ago)."""
+        """PeerError for an ended period (``past``: ended too long ago)."""
         if collector_key not in self.collector_keys or days != self.days:
             raise PeerError("not-entitled", "a collector, or a length of periods, without tokens here")
         purpose = Purpose(collector_key, days, period)
@@ -222,7 +217,7 @@ class Registrar:
         return purpose
 
     def _key(self, purpose: Purpose, what: bytes = TOKEN_KEY) -> tuple[SignKey, bytes]:
-        """Secret key and statement of a purpose follow from the registrar's seed."""
+        """They follow from the registrar's seed."""
         name = what, purpose.text
         if name not in self._keys:
             person = b"shoal token" if what == TOKEN_KEY else b"shoal clearance"
@@ -237,15 +232,12 @@ class Registrar:
 
 
 def signing_seed_of(seed: bytes) -> bytes:
-    """Return a registrar's signing seed from the 32 secret bytes of its key file."""
+    """Of 32 secret bytes."""
     return hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
 
 
 def code_digest(code: str) -> bytes:
-    """Return the digest of an invitation, so that the database contains no usable ones.
-
-    Raises PeerError for a malformed invitation.
-    """
+    """An invitation's digest: the database contains no usable ones."""
     try:
         secret = bytes.fromhex(code.replace("-", "").strip())
     except ValueError:
@@ -256,6 +248,6 @@ def code_digest(code: str) -> bytes:
 
 
 def write_code(secret: bytes) -> str:
-    """Format an invitation for copying: groups of four digits."""
+    """An invitation in groups of four digits."""
     text = secret.hex()
     return "-".join(text[at : at + 4] for at in range(0, len(text), 4))

@@ -1,4 +1,4 @@
-"""Requests and replies of the service, signed by their senders."""
+"""Signed requests and replies."""
 
 import base64
 import binascii
@@ -15,10 +15,9 @@ SKEW_S: Final = 300.0  # a request signed longer ago, or in the future, is refus
 
 @dataclass(frozen=True)
 class Call:
-    """One request.
+    """One request, as in HTTP.
 
-    ``method``, ``target`` (path and query), ``body``: as in HTTP. ``to``: "collector", "authority", or
-    "witness 1" and so on. ``poll``: whether the request only asks for news.
+    ``to``: "collector", "authority", or "witness 1" and so on. ``poll``: only asks for news.
     """
 
     method: Literal["GET", "POST"]
@@ -30,14 +29,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply: HTTP status, and body with a checked signature where required."""
+    """HTTP status, and body with a checked signature where required."""
 
     status: int
     body: bytes
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """Name and message of an error; None for a success."""
+        """Name and message of an error, if any."""
         if self.status < 400:
             return None
         try:
@@ -50,7 +49,7 @@ class Reply:
 def authorization(
     signing_seed: bytes, identity: bytes, audience: bytes, method: str, target: str, body: bytes, now_s: float
 ) -> str:
-    """Write the header that signs a request for one server, whose key is ``audience``."""
+    """The header that signs a request for one server, ``audience``."""
     moment = f"{now_s:.3f}"
     signed = signature(
         signing_seed, b"request", _request(audience, method, target, moment, body_digest(body))
@@ -61,9 +60,9 @@ def authorization(
 def read_authorization(
     header: str | None, audience: bytes, method: str, target: str, digest: bytes, now_s: float
 ) -> bytes:
-    """Return the identity key of the sender, from the head and the digest of the body.
+    """The sender's identity key, from the head and the body's digest.
 
-    Raises PeerError unless the request is signed for this server within SKEW_S of its clock.
+    PeerError unless signed for this server within SKEW_S.
     """
     try:
         scheme, who, moment, signed = (header or "").split(" ")
@@ -84,12 +83,12 @@ def read_authorization(
 
 
 def body_digest(body: bytes) -> bytes:
-    """Return the signed digest of a body; the header Shoal-Digest sends it before the body."""
+    """The signed digest; the header Shoal-Digest sends it first."""
     return hashlib.blake2b(body, digest_size=32).digest()
 
 
 def answer_digest(answer: bytes) -> str:
-    """Return the digest by which a waiting client recognizes an answer: 32 hexadecimal digits."""
+    """By which a waiting client recognizes an answer: 32 hexadecimal digits."""
     return hashlib.blake2b(answer, digest_size=16).hexdigest()
 
 
@@ -98,22 +97,22 @@ def _request(audience: bytes, method: str, target: str, moment: str, digest: byt
 
 
 def head_digest(method: str, target: str, who: str, length: str, body: str) -> bytes:
-    """Return the digest that a reply signs: the head of its request, as the server read it.
+    """What a reply signs: the head of its request, as the server read it.
 
-    So a reply to another request, or to a changed one, cannot be passed off as the reply to this one.
-    ``who``, ``length``, ``body``: the headers Authorization, Content-Length ("0" without a body) and
-    Shoal-Digest, or empty.
+    So a reply to another or changed request cannot be passed off as the reply to this one. ``who``,
+    ``length``, ``body``: the headers Authorization, Content-Length ("0" without a body) and Shoal-Digest,
+    or empty.
     """
     return hashlib.blake2b(json.dumps([method, target, who, length, body]).encode(), digest_size=32).digest()
 
 
 def sign_reply(signing_seed: bytes, head: bytes, body: bytes) -> str:
-    """Write the header that signs a reply to the request with this head digest."""
+    """The header that signs a reply to this request."""
     return signature(signing_seed, b"reply", head + body).hex()
 
 
 def require_reply_signature(server_key: bytes, head: bytes, body: bytes, header: str | None) -> None:
-    """Raise PeerError unless the server signed this reply to the request with this head digest."""
+    """Raise PeerError unless the server signed this reply to this request."""
     try:
         signed = bytes.fromhex(header or "")
     except ValueError as error:
@@ -122,7 +121,7 @@ def require_reply_signature(server_key: bytes, head: bytes, body: bytes, header:
 
 
 def read_json(body: bytes) -> Any:
-    """Read a body; raise PeerError when it is not JSON."""
+    """A body as JSON; PeerError otherwise."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:

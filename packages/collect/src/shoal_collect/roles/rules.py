@@ -1,4 +1,4 @@
-"""The rules common to all members of a round, so that no one stands out."""
+"""Rules common to all members, so that no one stands out."""
 
 from dataclasses import dataclass, field
 
@@ -13,13 +13,12 @@ from shoal_collect.matching.similarity import Thresholds
 class Rules:
     """The rules of a round.
 
-    ``group_size``: people per group; one group may have one more. ``n_real``, ``n_fake``: sub-trajectories
-    per member: at most ``n_real`` real ones; decoys and canaries fill up. ``longest``: the most points of
-    one. ``n_pieces``: records per release, padding included. ``period_days``: days after which a device draws
-    new circles. ``proven_shuffle``: whether each mixer proves the shuffle (docs/decisions/0171 has the cost).
-    ``scoping``: the scope of contributor tags, the same as the collector's; None for lasting tags.
-    ``bootstrap_until``: a day since 1970; releases before it are bootstrap records, deleted on that day
-    (docs/decisions/0071); None after the bootstrapping phase.
+    ``group_size``: one group may have one more. ``n_real``, ``n_fake``: sub-trajectories per member: at
+    most ``n_real`` real ones; decoys and canaries fill up. ``longest``: points of one. ``n_pieces``:
+    records per release, padding included. ``period_days``: until a device draws new circles.
+    ``proven_shuffle``: whether mixers prove the shuffle (docs/decisions/0171). ``scoping``: None for
+    lasting tags. ``bootstrap_until``: a day since 1970; earlier releases are bootstrap records, deleted
+    then (docs/decisions/0071).
     """
 
     group_size: int = 4
@@ -35,12 +34,12 @@ class Rules:
     bootstrap_until: int | None = None
 
     def until(self, day: int) -> int | None:
-        """Return the day of deletion for bootstrap records released on this day, else None."""
+        """The day of deletion for bootstrap records of this day, if any."""
         return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 
 def require_room(rules: Rules, n_points: int) -> None:
-    """Raise MisuseError when a trajectory of ``n_points`` cannot be released within the rules."""
+    """Raise MisuseError when ``n_points`` cannot be released."""
     if pieces_needed(n_points) > rules.n_pieces:
         raise MisuseError(
             f"{n_points} points need {pieces_needed(n_points)} records; the rules allow {rules.n_pieces}"

@@ -1,4 +1,4 @@
-"""A person's record of each stored release, and the proofs of its withdrawal: no socket, no clock."""
+"""A person's stored releases, and the proofs of withdrawal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ from shoal_collect.matching.cylinders import Cylinder
 
 @dataclass(frozen=True)
 class StoredRelease:
-    """A person's stored release, by the collector's identifier and the day (since 1970) of storing.
+    """A stored release, by the collector's identifier and day (since 1970).
 
-    ``claim_seed``: seed (32 secret bytes) of the key that can fetch and withdraw it. ``withdrawn``: the
-    collector's signed receipt for a withdrawal, or None.
+    ``claim_seed``: 32 secret bytes to fetch and withdraw it. ``withdrawn``: the signed receipt, or None.
     """
 
     identifier: str
@@ -25,14 +24,14 @@ class StoredRelease:
 
 
 def withdrawal_text(identifier: str, day: int, due: int) -> bytes:
-    """Return the text a collector signs: withdrawn on this day, in no count or export from ``due`` on."""
+    """What a collector signs: withdrawn on this day, in no count or export from ``due`` on."""
     return f"{identifier} {day} {due}".encode()
 
 
 def read_withdrawal(collector_key: bytes, identifier: str, document: Any) -> tuple[int, int, bytes]:
-    """Read a receipt for a withdrawal; raise PeerError unless the collector signed it.
+    """A receipt: the day of withdrawal, the first day without it in counts, and the proof.
 
-    Returns the day of withdrawal, the first day without it in counts, and the proof.
+    PeerError unless the collector signed it.
     """
     try:
         day, due, proof = int(document["day"]), int(document["due"]), bytes.fromhex(document["proof"])
@@ -43,7 +42,7 @@ def read_withdrawal(collector_key: bytes, identifier: str, document: Any) -> tup
 
 
 def read_release(document: Mapping[str, Any]) -> tuple[int, tuple[Cylinder, ...]]:
-    """Read day and cylinders of a release from the collector; raises PeerError."""
+    """Day and cylinders of a release from the collector."""
     try:
         return int(document["day"]), tuple(Cylinder(*map(int, row)) for row in document["points"])
     except (KeyError, TypeError, ValueError, MisuseError) as error:

@@ -1,8 +1,7 @@
-"""Succession of a server's key: the old key signs the new one, and devices that know the old one follow.
+"""Succession of a server's key: the old key signs the new one, and devices follow.
 
-This replaces a key in good order. It does not revoke a stolen one: a thief of the old key can sign a
-successor as well, and mislead devices that have not followed the true one yet. A device that has followed
-sees two successors of one key, and refuses.
+This does not revoke a stolen key: a thief can sign a successor as well, and mislead devices that have not
+followed the true one. One that has sees two successors of one key, and refuses.
 """
 
 import hashlib
@@ -47,7 +46,7 @@ class Successor(BaseModel):
 
     @property
     def text(self) -> bytes:
-        """The text that the old key signs."""
+        """What the old key signs."""
         document = self.model_dump_json(exclude={"signed"}).encode()
         return hashlib.blake2b(document, digest_size=32, person=b"shoal successor").digest()
 
@@ -65,7 +64,7 @@ class Successors(BaseModel):
 def sign_successor(
     signing_seed: bytes, role: Role, new: str, from_s: int, days: int, sealing: str = ""
 ) -> Successor:
-    """Let an old key (``signing_seed``) name the new one, to follow from ``from_s`` for ``days`` days."""
+    """Let an old key name the new one, to follow from ``from_s`` for ``days`` days."""
     unsigned = Successor(
         role=role,
         old=verify_key(signing_seed).hex(),
@@ -80,7 +79,7 @@ def sign_successor(
 
 
 def read_successors(entries: Any) -> tuple[Successor, ...]:
-    """Read a server's list of successors; raise PeerError when malformed."""
+    """A server's list of successors."""
     try:
         successors = TypeAdapter(tuple[Successor, ...]).validate_python(entries)
     except ValidationError as error:
@@ -97,10 +96,10 @@ def find_succession(
     statements: Iterable[Successor],
     followed: Sequence[Successor] = (),
 ) -> list[Successor]:
-    """Find the successors that lead from one key to another, whatever their time.
+    """The successors from one key to another, whatever their time.
 
-    ``statements``: the server's justification. ``followed``: the earlier successions. Raises PeerError if a
-    key on the way was not signed by the one before, has two successors, or was replaced before.
+    ``statements``: the server's. ``followed``: earlier ones. PeerError if a key was not signed by the one
+    before, has two successors, or was replaced before.
     """
     successor = dict[str, Successor]()
     for succession in (*followed, *filter(_is_signed, statements)):
@@ -132,10 +131,7 @@ def follow_succession(
     followed: Sequence[Successor],
     now_s: float,
 ) -> list[Successor]:
-    """Find the succession as a device: a successor before or after its time raises PeerError, too.
-
-    ``now_s``: seconds since 1970.
-    """
+    """As a device: PeerError before or after a successor's time, too."""
     way = find_succession(role, current, target, statements, followed)
     for step in way:
         if now_s < step.from_s - SKEW_S:
@@ -146,7 +142,7 @@ def follow_succession(
 
 
 def find_predecessors(role: Role, key: bytes, statements: Iterable[Successor]) -> list[Successor]:
-    """Find the successors that lead to a key from the earliest one in the statements, the earliest first."""
+    """The successors that lead to a key, the earliest first."""
     before = {
         succession.new: succession
         for succession in filter(_is_signed, statements)
@@ -161,7 +157,7 @@ def find_predecessors(role: Role, key: bytes, statements: Iterable[Successor]) -
 
 
 def first_key(role: Role, key: bytes, followed: Iterable[Successor]) -> bytes:
-    """Return the key from which all successions in ``followed`` lead to this one."""
+    """The key from which ``followed`` leads to this one."""
     way = find_predecessors(role, key, followed)
     return bytes.fromhex(way[0].old) if way else key
 

@@ -1,4 +1,4 @@
-"""The terms of a round, and the public places from which fakes are drawn, as a collector states them."""
+"""A round's terms, and the public places of fakes."""
 
 import hashlib
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f
 
 
 class OtherCollector(BaseModel):
-    """A witness: its address, and the key that checks its answers."""
+    """A witness: address, and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,10 +35,9 @@ class OtherCollector(BaseModel):
 
 
 class RegistrarTerms(BaseModel):
-    """The registrar of a round: one token for each person and period of ``days``.
+    """The registrar of a round.
 
-    ``url``, ``key``: its address, and the key of its statements. ``period``: the number of the period since
-    1970 in which the round opened; the collector fills it in.
+    ``period``: its number since 1970 when the round opened; the collector fills it in.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -122,24 +121,23 @@ class Terms(BaseModel):
 
     @property
     def enough(self) -> int:
-        """Number of people that a roster needs."""
+        """People that a roster needs."""
         return max(self.group_size, self.least_roster)
 
     @property
     def _largest(self) -> Session:
-        """The largest mix run under these terms."""
         members = tuple(bytes((i,)) for i in range(self.group_size + 1))
         n_records = max(self.n_real + self.n_fake, self.n_pieces)
         return Session(bytes(32), members, n_records, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
 
     @property
     def letter_bytes(self) -> int:
-        """Length of the longest valid letter: a message of a mix run under its stage's byte, sealed."""
+        """Length of the longest valid letter."""
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
 
     @property
     def n_questions(self) -> int:
-        """Number of questions that each member submits."""
+        """Questions of each member."""
         return self.n_real + self.n_fake
 
     def require_bounds(self, points: Iterable[Cylinder]) -> None:
@@ -158,13 +156,13 @@ class Terms(BaseModel):
                 )
 
     def join_text(self, round_name: bytes) -> bytes:
-        """Return the text that a member signs to join a round; it depends on the terms."""
+        """What a member signs to join."""
         terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
         return round_name + terms.digest()
 
     @property
     def rules(self) -> Rules:
-        """The terms as rules for participants."""
+        """As rules for participants."""
         thresholds = Thresholds(
             theta_m=self.theta_m,
             theta_min=self.theta_min,
@@ -178,7 +176,7 @@ class Terms(BaseModel):
 
 
 def read_terms(entries: Any) -> Terms:
-    """Read a collector's terms; raise PeerError for terms that no honest collector sets."""
+    """A collector's terms; PeerError for ones that no honest collector sets."""
     try:
         return Terms.model_validate(entries)
     except ValidationError as error:
@@ -191,10 +189,9 @@ _Weight = Annotated[int, Field(ge=0, le=10**12)]
 
 
 class PublicPlaces(BaseModel):
-    """A public mobility prior: weighted places, and the span of time for fakes.
+    """A public prior: weighted places, and the span of fakes.
 
-    ``lat_deg``, ``lon_deg``: in degrees. ``weights``: relative frequency of a fake's visits. ``first_min``,
-    ``last_min``: in minutes since 1970.
+    ``weights``: relative frequency. ``first_min``, ``last_min``: since 1970.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -214,7 +211,7 @@ class PublicPlaces(BaseModel):
         return self
 
     def until(self, now_s: float) -> "PublicPlaces":
-        """Move the span to end now; otherwise fakes would soon be older than all real trips."""
+        """Move the span to end now: fakes would soon be older than all real trips."""
         last_min = max(int(now_s // 60), self.last_min - self.first_min)
         return self.model_copy(
             update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
@@ -222,5 +219,5 @@ class PublicPlaces(BaseModel):
 
     @property
     def prior(self) -> Prior:
-        """The places as a prior for participants."""
+        """The places as a prior."""
         return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)

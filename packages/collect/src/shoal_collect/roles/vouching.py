@@ -1,8 +1,7 @@
-"""Vouching for a group's questions: more than half of its members sign the whole set.
+"""Vouching: more than half of a group signs the whole set of questions.
 
-Otherwise one member could ask questions that were never mixed with those of others. Each member signs the
-digests of all slices of the set that the mix opened. A batch has these digests and the signatures of more
-than half of the group before its own slice, so that any collector can check it alone.
+Otherwise one member could ask questions that were never mixed. A batch has the digests of all slices and
+the signatures before its own slice, so that any collector can check it alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,9 @@ _ROW_BYTES: Final = 1 + SIGNATURE_BYTES  # a member's place, and what she signed
 
 @dataclass(frozen=True)
 class Batch:
-    """A member's submission to a collector: one slice of the questions, and vouchers for the set.
+    """One slice, and vouchers for the set.
 
-    ``slices``: the digest of each member's slice, in order. ``vouchers``: signatures over ``slices``, by
-    member's place.
+    ``slices``: each member's digest. ``vouchers``: signatures over ``slices``, by place.
     """
 
     questions: bytes
@@ -31,27 +29,27 @@ class Batch:
 
     @property
     def records(self) -> list[bytes]:
-        """The questions; raises PeerError unless all records are whole."""
+        """PeerError unless all records are whole."""
         return split_records(self.questions)
 
     def encode(self) -> bytes:
-        """Encode a byte with the number of vouchers, the vouchers by place, the digests, the questions."""
+        """The number of vouchers, the vouchers by place, the digests, the questions."""
         rows = b"".join(bytes((place,)) + signed for place, signed in sorted(self.vouchers.items()))
         return bytes((len(self.vouchers),)) + rows + b"".join(self.slices) + self.questions
 
 
 def enough_vouchers(n_members: int) -> int:
-    """Return the smallest majority of a group."""
+    """The smallest majority."""
     return n_members // 2 + 1
 
 
 def longest_vouching(n_members: int) -> int:
-    """Return the maximum number of bytes before the questions of a batch."""
+    """Most bytes before the questions of a batch."""
     return 1 + n_members * (_ROW_BYTES + _SLICE_BYTES)
 
 
 def vouch(signing_seed: bytes, session: bytes, slices: Sequence[bytes]) -> bytes:
-    """Sign the group's questions, by the digests of its slices."""
+    """Sign the digests of a group's slices."""
     return signature(signing_seed, b"questions", session + b"".join(slices))
 
 
@@ -61,10 +59,10 @@ def require_voucher(identity: bytes, session: bytes, slices: Sequence[bytes], si
 
 
 def read_batch(session: bytes, members: Sequence[bytes], body: bytes) -> Batch:
-    """Read a batch for the channel ``session`` of these members.
+    """A batch for the channel ``session``.
 
-    Raises PeerError if it is truncated, if a voucher is forged, doubled, from an outsider or for another
-    session, if at most half of the group vouches, or if the slice is not in the set.
+    PeerError if a voucher is forged, doubled, from an outsider or for another session, if at most half of
+    the group vouches, or if the slice is not in the set.
     """
     at, vouchers, last = 1, dict[int, bytes](), -1
     for _ in range(body[0] if body else 0):

@@ -1,4 +1,4 @@
-"""Letters and records in the bodies of requests, with the limits that both sides enforce."""
+"""Letters and records in bodies, with limits that both sides enforce."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ LETTERS: Final = 64  # that one member may send another in a session; a sound ro
 
 
 def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> bytes:
-    """Name the channel of a group's members.
+    """The channel of a group's members.
 
-    A member who joined on other terms (``joined``: the text all signed to join), or saw another outcome of
-    the lottery, has another channel.
+    A member who joined on other terms (``joined``: the text that all signed), or saw another lottery, has
+    another.
     """
     return hashlib.blake2b(
         joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
@@ -32,7 +32,7 @@ def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> b
 
 
 def unpack(batch: bytes) -> list[tuple[int, bytes]]:
-    """Read a mailbox's numbers and letters; raise PeerError when truncated."""
+    """A mailbox's numbers and letters."""
     letters: list[tuple[int, bytes]] = []
     at = 0
     while at < len(batch):
@@ -46,7 +46,7 @@ def unpack(batch: bytes) -> list[tuple[int, bytes]]:
 
 
 def bundles(letters: Sequence[bytes]) -> list[bytes]:
-    """Pack letters in order into as few bodies of requests as fit, each letter after its length."""
+    """Letters in as few bodies as fit, each after its length."""
     bodies = [b""]
     for letter in letters:
         if bodies[-1] and len(bodies[-1]) + 4 + len(letter) > BODY_BYTES:
@@ -56,7 +56,7 @@ def bundles(letters: Sequence[bytes]) -> list[bytes]:
 
 
 def unbundle(body: bytes) -> list[bytes]:
-    """Read the letters in a body; raise PeerError unless there is at least one and all are whole."""
+    """The letters in a body, at least one."""
     letters, at = list[bytes](), 0
     while at < len(body):
         size = int.from_bytes(body[at : at + 4])
@@ -70,20 +70,17 @@ def unbundle(body: bytes) -> list[bytes]:
 
 
 def split_records(body: bytes) -> list[bytes]:
-    """Split a body into records of RECORD_BYTES; raise PeerError when they do not fill it."""
+    """Records of RECORD_BYTES."""
     if not body or len(body) % RECORD_BYTES:
         raise PeerError("bad-length", f"{len(body)} bytes are not whole records of {RECORD_BYTES} bytes")
     return [body[at : at + RECORD_BYTES] for at in range(0, len(body), RECORD_BYTES)]
 
 
 def questions_digest(questions: bytes) -> bytes:
-    """Return the digest that identifies a batch of questions."""
+    """By which a batch is identified."""
     return hashlib.blake2b(questions, digest_size=32).digest()
 
 
 def snapshot_day(now_s: float) -> int:
-    """Return the day since 1970 before which releases count for a question asked now.
-
-    All collectors have a complete set of those releases.
-    """
+    """The day before which releases count for a question asked now: all collectors have a complete set."""
     return int((now_s - SETTLE_S) // DAY_S)

@@ -1,7 +1,7 @@
-"""Bodies of requests: sender and greatest length are known before a body is read.
+"""Bodies: sender and greatest length are known before one is read.
 
-The head brings a digest of the body and a signature over it, so a sender without permission is refused by the
-head alone. Reading is bounded by the route, by one body per member at a time, and by a budget for all bodies.
+The head brings a signed digest, so a sender without permission is refused by the head alone. Reading is
+bounded by route, member and a common budget.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ ALL_BODIES_BYTES: Final = 64 << 20
 
 
 def require_length(request: Request, limit_bytes: int) -> int:
-    """Return the length in the head; raise PeerError for a longer body, or one without a length."""
+    """The length in the head, within the limit."""
     length = request.headers.get("Content-Length", "0")
     if "Transfer-Encoding" in request.headers or not length.isdecimal() or len(length) > 18:
         raise PeerError("bad-length", "a body whose length the head of the request does not say")
@@ -29,7 +29,7 @@ def require_length(request: Request, limit_bytes: int) -> int:
 
 
 async def read_body(request: Request, limit_bytes: int) -> bytes:
-    """Read the body; raise PeerError when it exceeds the limit (it is not read further) or comes too late."""
+    """The body; PeerError beyond the limit (not read further) or too late."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(_BODY_LIMIT_S):
@@ -44,7 +44,7 @@ async def read_body(request: Request, limit_bytes: int) -> bytes:
 
 
 def announced_digest(request: Request) -> bytes:
-    """Return the digest of the body from the head; raise PeerError when it is missing."""
+    """The body's digest in the head."""
     header = request.headers.get("Shoal-Digest")
     if header is None and request.headers.get("Content-Length", "0") == "0":
         return body_digest(b"")
@@ -58,13 +58,13 @@ def announced_digest(request: Request) -> bytes:
 
 
 def require_digest(body: bytes, digest: bytes) -> None:
-    """Raise PeerError unless the body has the digest in the head: it was changed on the way."""
+    """Raise PeerError for a body that was changed on the way."""
     if body_digest(body) != digest:
         raise PeerError("damaged", "another body than the one that the head of the request signs; try again")
 
 
 class BodyBudget:
-    """Bytes of all bodies in memory, at most ``total_bytes``; used on the event loop alone."""
+    """Bytes of all bodies in memory; on the event loop alone."""
 
     def __init__(self, total_bytes: int = ALL_BODIES_BYTES) -> None:
         self._left = total_bytes
@@ -72,7 +72,7 @@ class BodyBudget:
 
     @contextmanager
     def of(self, sender: bytes, n_bytes: int) -> Iterator[None]:
-        """Reserve room for a body; raise PeerError when none is left, or the sender is sending another."""
+        """Reserve room; PeerError when none is left, or the sender is sending another."""
         if sender in self._senders or n_bytes > self._left:
             raise PeerError("busy", "too much is being sent at once; try again")
         self._senders.add(sender)

@@ -1,8 +1,7 @@
-"""A witness with its own database: it copies the collector's closed days and checks their roots.
+"""A witness with its own database: it copies closed days and checks their roots.
 
-Questions of members reach the collector first, so the witness also asks it for a group's questions and terms.
-That decides only which questions are answered, never how: a collector that tells the witness something else
-about a group than its members gets differing answers, and is detected.
+It also asks for a group's questions and terms. That decides only which questions are answered, never how: a
+collector that tells the witness something else gets differing answers, and is detected.
 """
 
 from collections.abc import Callable
@@ -19,17 +18,16 @@ _KEPT_DAYS: Final = 3  # so long a group may still ask what it has asked
 
 
 class DayFollower:
-    """Copies closed days into the witness's database.
+    """Copies closed days.
 
-    ``ask`` requests an address of the collector, signed with the witness's key, and returns the checked reply
-    as JSON; it raises PeerError for a refusal.
+    ``ask``: requests an address, and returns the checked JSON; PeerError for a refusal.
     """
 
     def __init__(self, database: Database, ask: Callable[[str], Any]) -> None:
         self._db, self._ask, self._days = database, ask, ClosedDays(database)
 
     def follow_until(self, day: int) -> None:
-        """Copy all closed days before this one; raise PeerError for entries not under a day's root."""
+        """Copy all closed days before this one; PeerError for entries not under a root."""
         while True:
             reply = self._ask(f"/v1/days?after={self._days.last_day}")
             days = [ClosedDay.read(entry).day for entry in reply] if isinstance(reply, list) else []

@@ -1,4 +1,4 @@
-"""Common parts of the web applications: limited bodies, signed requests and replies, named errors."""
+"""Limited bodies, signed requests and replies, named errors."""
 
 import json
 import sqlite3
@@ -42,9 +42,9 @@ _SWITCH_S: Final = 0.0005
 
 
 def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
-    """Return an application with named, signed errors and /metrics; its pages load nothing from elsewhere.
+    """An application with named, signed errors and /metrics.
 
-    Refusals are signed like other replies: a forged one cannot end a member's round.
+    Refusals are signed, too: a forged one cannot end a member's round.
     """
 
     @asynccontextmanager
@@ -114,26 +114,23 @@ def _add_metrics(app: FastAPI, watch: Watch) -> None:
 
 
 class PlainRoute(Route):
-    """A route that reads only the request, for addresses that are asked often.
-
-    FastAPI's parsing of parameters would be a fifth of the cost of such a request (bench/bench_service.py).
-    """
+    """A route that reads only the request: parsing would be a fifth of the cost (bench/bench_service.py)."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Report the route in the scope, as FastAPI's own routes do."""
+        """As FastAPI's routes."""
         match, more = super().matches(scope)
         return match, more if match is Match.NONE else {**more, "route": self}
 
 
 def target_of(request: Request) -> str:
-    """Return path and query, as the request was signed."""
+    """Path and query, as signed."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def signed_reply(
     request: Request, content: Any, signing_seed: bytes, status: int = 200, media_type: str | None = None
 ) -> Response:
-    """Reply with bytes, or other content as JSON, signed for this request."""
+    """A signed reply with bytes, or JSON."""
     binary = isinstance(content, bytes)
     body = content if binary else json.dumps(content).encode()
     kind = media_type or ("application/octet-stream" if binary else JSON)
@@ -145,7 +142,7 @@ def signed_reply(
 
 @dataclass
 class Server:
-    """A collector or witness with its key and clock (seconds since 1970); its clients sign their requests."""
+    """A collector or witness with key and clock."""
 
     signing_seed: bytes
     clock: Callable[[], float]
@@ -154,15 +151,15 @@ class Server:
 
     @cached_property
     def key(self) -> bytes:
-        """The public key that checks its replies."""
+        """Checks its replies."""
         return verify_key(self.signing_seed)
 
     def reply(self, request: Request, content: Any) -> Response:
-        """Reply with a signature."""
+        """A signed reply."""
         return signed_reply(request, content, self.signing_seed)
 
     async def read_small(self, request: Request) -> tuple[bytes, bytes]:
-        """Return the sender of a short body, and the body."""
+        """Sender and short body."""
         body, digest = (
             await read_body(request, require_length(request, _SMALL_BYTES)),
             announced_digest(request),
@@ -175,10 +172,9 @@ class Server:
     async def read_large(
         self, request: Request, limit_bytes: Callable[[bytes], int]
     ) -> AsyncIterator[tuple[bytes, bytes]]:
-        """Yield the sender of a long body, and the body; its room is free again at the end.
+        """Yield sender and long body; its room is free at the end.
 
-        Only the head of the request has been read; ``limit_bytes`` returns the limit of a sender, or raises
-        PeerError.
+        Only the head has been read; ``limit_bytes``: a sender's limit, or PeerError.
         """
         size, digest = require_length(request, BODY_BYTES), announced_digest(request)
         sender = self.sender_of(request, digest)
@@ -189,7 +185,7 @@ class Server:
             yield sender, body
 
     def sender_of(self, request: Request, digest: bytes) -> bytes:
-        """Return the signer of a request whose body has this digest; raise PeerError without a valid one."""
+        """The signer of a request with this digest."""
         header, target = request.headers.get("Authorization"), target_of(request)
         return read_authorization(header, self.key, request.method, target, digest, self.clock())
 
@@ -206,7 +202,7 @@ def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool =
 
 
 def read_query(request: Request, name: str, read: Callable[[str], _Read], default: _Read) -> _Read:
-    """Read one parameter of an address."""
+    """One parameter of an address."""
     text = request.query_params.get(name)
     try:
         return default if text is None else read(text)
@@ -215,12 +211,12 @@ def read_query(request: Request, name: str, read: Callable[[str], _Read], defaul
 
 
 def waiting_of(request: Request) -> tuple[float, str]:
-    """Return how long a request waits for news, in seconds, and the digest of the last answer."""
+    """How long a request waits, in seconds, and the last answer's digest."""
     return read_query(request, "wait", float, 0.0), read_query(request, "seen", str, "")
 
 
 def read_name(name: str) -> bytes:
-    """Read the 32 bytes of a name in an address; raise PeerError for another length."""
+    """The 32 bytes of a name."""
     try:
         digest = bytes.fromhex(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The authority's web application: it takes and confirms sealed claims, and never sees a trajectory."""
+"""The authority's application: sealed claims, never a trajectory."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,16 +24,15 @@ _CLAIM_BYTES = 4096
 
 
 def secrets_of(seed: bytes) -> tuple[bytes, bytes]:
-    """Return an authority's secrets from its 32-byte seed: one opens claims, one signs."""
+    """From 32 bytes: one secret opens claims, one signs."""
     chance = Chance(seed)
     return envelope.draw_secret(chance), chance.seed()
 
 
 class ClaimBook:
-    """Owners of identifiers, in a database.
+    """Owners of identifiers.
 
-    Both keys of the authority derive from the 32 secret bytes ``seed``; receipts count under
-    ``collector_keys``.
+    ``seed``: 32 secret bytes; receipts count under ``collector_keys``.
     """
 
     def __init__(self, database: Database, seed: bytes, collector_keys: frozenset[bytes]) -> None:
@@ -44,14 +43,14 @@ class ClaimBook:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The keys that seal claims and check confirmations."""
+        """The keys for claims and confirmations."""
         return {
             "authority_key": self._authority.public_key.hex(),
             "signing_key": verify_key(self.signing_seed).hex(),
         }
 
     def take(self, sealed: bytes) -> dict[str, str]:
-        """Store a claim and confirm it; a repetition has no effect. Raises PeerError for an invalid claim."""
+        """Store a claim and confirm it; a repetition has no effect."""
         identifier, user = self._authority.read(sealed)
         with self._db.transaction():
             self._db.change("INSERT INTO claim VALUES (?, ?) ON CONFLICT DO NOTHING", (identifier, user))
@@ -64,7 +63,7 @@ class ClaimBook:
         }
 
     def identifiers_of(self, user: str) -> list[str]:
-        """Return all identifiers that a user has claimed."""
+        """All identifiers that a user claimed."""
         return [
             str(row[0])
             for row in self._db.rows(
@@ -74,7 +73,7 @@ class ClaimBook:
 
     @property
     def n_claims(self) -> int:
-        """The number of claimed identifiers."""
+        """How many."""
         return int(self._db.rows("SELECT COUNT(*) FROM claim")[0][0])
 
 
@@ -86,9 +85,9 @@ def authority_application(
     registrar: Registrar | None = None,
     successors: Sequence[Successor] = (),
 ) -> FastAPI:
-    """Serve the authority; ownership cannot be queried over the network.
+    """Serve the authority; ownership cannot be queried.
 
-    A ``registrar`` may run in the same application; ``successors`` are shown to devices.
+    ``registrar``: may run in the same application.
     """
     watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
     app = new_application("shoal authority", watch, book.signing_seed)

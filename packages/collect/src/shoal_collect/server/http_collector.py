@@ -1,4 +1,4 @@
-"""The collector's web application: it signs every answer, and members sign their requests."""
+"""The collector's application: it signs every answer."""
 
 import json
 import time
@@ -52,7 +52,7 @@ class _CollectorServer(Server):
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """Choices of the operator, beside the terms of rounds.
+    """The operator's choices, beside the terms.
 
     Parameters
     ----------
@@ -168,10 +168,7 @@ def collector_application(
 
 
 def _require_owner(database: Database, key: bytes, successors: Sequence[Successor]) -> None:
-    """Raise InputError for another collector's database; after a succession it is the successor's alone.
-
-    Under another key stored releases could not be claimed, since the authority knows the old one.
-    """
+    """Under another key stored releases could not be claimed; a successor's database is its alone."""
     with database.transaction():
         database.change(
             "INSERT INTO collector_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM collector_key)", (key,)
@@ -291,9 +288,9 @@ def _add_releases(app: FastAPI, server: Server, releases: StoredReleases) -> Non
 
 
 class DailyCleanup:
-    """Deletes what is due, once a day, by the shortest retention in any terms of this collector.
+    """Deletes what is due, once a day, by the shortest retention in any terms.
 
-    Nothing is deleted while the clock may have jumped.
+    Nothing while the clock may have jumped.
     """
 
     def __init__(self, database: Database, releases: StoredReleases, terms: Terms) -> None:
@@ -301,7 +298,7 @@ class DailyCleanup:
         self._day: int | None = None
 
     def at(self, now_s: float) -> None:
-        """Run if it has not run today; ``now_s`` is in seconds since 1970."""
+        """Unless it has run today."""
         today = int(now_s // DAY_S)
         with self._db.transaction():
             even = may_delete(self._db, now_s)

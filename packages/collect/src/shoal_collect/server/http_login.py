@@ -1,4 +1,4 @@
-"""Logins over HTTP: a device begins one, its owner logs in at her institution and confirms it here."""
+"""Logins over HTTP, begun by a device and confirmed by its owner."""
 
 import secrets
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _LONGEST: Final = 4_096
 
 
 class LoginDesk:
-    """The steps of a login, without a socket."""
+    """The steps of a login."""
 
     def __init__(
         self, provider: Provider, keys: LoginKeys, logins: Logins, clock: Callable[[], float]
@@ -30,26 +30,26 @@ class LoginDesk:
         self._provider, self._keys, self._logins, self._clock = provider, keys, logins, clock
 
     def begin(self, account: bytes) -> dict[str, Any]:
-        """Return the address where the owner of an account logs in, and the number on her device."""
+        """Where the owner logs in, and the number on the device."""
         state = secrets.token_hex(_STATE_BYTES)
         address = self._provider.address(state, self._keys.nonce(state), self._keys.verifier(state))
         until_s = self._logins.begin(state.encode(), account, self._clock())
         return {"url": address, "number": self._keys.number(state), "until_s": until_s}
 
     def take_return(self, state: str, code: str) -> None:
-        """Take the institution's answer; raise PeerError for an invalid one."""
+        """Take the institution's answer."""
         self._logins.use(state.encode(), self._clock())
         subject = self._provider.subject_of(code, self._keys.nonce(state), self._keys.verifier(state))
         self._logins.note_person(state.encode(), self._keys.person(self._provider.issuer, subject))
 
     def confirm(self, state: str, number: str) -> None:
-        """Admit the account of this login; raise PeerError for a wrong number."""
+        """Admit the account; PeerError for a wrong number."""
         digits = "".join(number.split())
         self._logins.confirm(state.encode(), digits, self._keys.number(state), self._clock())
 
 
 def add_logins(app: FastAPI, server: Server, desk: LoginDesk) -> None:
-    """Add the addresses of logins to a registrar."""
+    """Add logins to a registrar."""
     Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
 
     @app.post("/v1/logins")

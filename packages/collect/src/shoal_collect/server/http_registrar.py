@@ -1,4 +1,4 @@
-"""The registrar's web application: invitations, keys of periods, blind signatures."""
+"""The registrar's application."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def registrar_application(
     clock: Callable[[], float] = time.time,
     login: LoginDesk | None = None,
 ) -> FastAPI:
-    """Serve the registrar; an institution's ``login`` admits people in addition to invitations."""
+    """Serve the registrar; ``login`` admits people, too."""
     app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
     add_health(app, Pools(), book.database)
@@ -39,7 +39,7 @@ def registrar_application(
 
 
 def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]) -> None:
-    """Add the addresses of a registrar to its application, or to the authority's."""
+    """Add a registrar to its application, or the authority's."""
     server = Server(registrar.signing_seed, clock)
     Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
 

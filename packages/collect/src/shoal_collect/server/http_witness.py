@@ -1,9 +1,9 @@
 """A witness: a further collector with its own key, over the same database or a copy.
 
-It answers only questions that the first collector has answered, and members compare the answers with the
-state they were counted over. So a collector that answers something else than its database holds is detected,
-unless the witness tells the same lie. With its own database the witness also detects changes to a closed day.
-No witness detects entries that were false from the start.
+It answers only questions that the first collector has answered, and members compare. So a collector that
+answers something else than its database holds is detected, unless the witness tells the same lie. With its
+own database the witness also detects changes to a closed day. No witness detects entries that were false
+from the start.
 """
 
 import time
@@ -29,7 +29,7 @@ from shoal_collect.storage.questions import AskedQuestions, repeat_answers
 class Witness:
     """Answers from the collector's database without writing, or from the copy of ``following``.
 
-    The database holds the collector's answers, with those that it withheld.
+    The answers that the collector withheld are withheld here, too.
     """
 
     def __init__(self, database: Database, signing_seed: bytes, following: DayFollower | None = None) -> None:
@@ -37,13 +37,13 @@ class Witness:
         self._signing_seed, self._following, self._days = signing_seed, following, ClosedDays(database)
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Return how many bytes a member may send; raise PeerError for a non-member."""
+        """Bytes that a member may send."""
         if self._following is not None:
             self._following.follow_group(session)
         return self._groups.longest_batch(identity, session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
-        """Answer from the state before day ``snapshot``; raise PeerError if the collector has not."""
+        """Answer from the state before ``snapshot``; PeerError if the collector has not."""
         if self._following is not None:
             self._following.follow_group(session)
         _, members = self._groups.membership(identity, session)
@@ -72,7 +72,7 @@ def witness_application(
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """Serve the witness; with ``following``, from its own copy of the closed days."""
+    """Serve the witness; with ``following``, from its own copy."""
     server, witness = Server(signing_seed, clock), Witness(database, signing_seed, following)
     watch = Watch(dict, quiet=quiet)
     app = new_application("shoal witness", watch, signing_seed)

@@ -1,7 +1,4 @@
-"""A login at an institution with OpenID Connect (Core 1.0, the code flow with PKCE, RFC 7636).
-
-The library joserfc reads the tokens; the two requests to the institution are made here.
-"""
+"""A login with OpenID Connect (Core 1.0, the code flow with PKCE, RFC 7636); joserfc reads the tokens."""
 
 import base64
 import hashlib
@@ -30,7 +27,7 @@ Fetch = Callable[[str, str, Mapping[str, str] | None, Mapping[str, str]], bytes]
 
 
 def make_fetch(ca: Path | None = None) -> Fetch:
-    """Return a function that makes requests: HTTPS except to this machine, no redirects."""
+    """A function for requests: HTTPS except to this machine, no redirects."""
 
     def fetch(method: str, url: str, form: Mapping[str, str] | None, headers: Mapping[str, str]) -> bytes:
         parts = urlsplit(url)
@@ -61,7 +58,7 @@ def make_fetch(ca: Path | None = None) -> Fetch:
 
 
 def require_private(url: str, what: str) -> str:
-    """Return an address that is encrypted or on this machine; raise MisuseError otherwise."""
+    """An address that is encrypted or here."""
     parts = urlsplit(url)
     encrypted = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not encrypted or not parts.hostname or not url.isprintable() or parts.username is not None:
@@ -94,7 +91,7 @@ class Provider:
     _cached: tuple[float, dict[str, Any], Any] | None = field(default=None, repr=False)
 
     def address(self, state: str, nonce: str, verifier: str) -> str:
-        """Return the address of the login page."""
+        """The login page."""
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
@@ -110,7 +107,7 @@ class Provider:
         return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}"
 
     def subject_of(self, code: str, nonce: str, verifier: str) -> str:
-        """Exchange a code for the institution's name of the person; raise PeerError if it is invalid."""
+        """The institution's name of the person, for a code."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -202,24 +199,24 @@ def _read(content: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class LoginKeys:
-    """Secrets that a registrar derives from its seed for logins."""
+    """A registrar's secrets for logins."""
 
     seed: bytes = field(repr=False)
 
     def nonce(self, state: str) -> str:
-        """Return the nonce that the token of this login must contain."""
+        """The nonce of this login's token."""
         return self._derive(b"nonce", state.encode()).hex()
 
     def verifier(self, state: str) -> str:
-        """Return the secret of PKCE."""
+        """The secret of PKCE."""
         return self._derive(b"verifier", state.encode()).hex()
 
     def number(self, state: str) -> str:
-        """Return the number that the device shows and the registrar's page asks for."""
+        """The number on the device and for the registrar's page."""
         return f"{int.from_bytes(self._derive(b'number', state.encode())[:8]) % 10**6:06}"
 
     def person(self, issuer: str, subject: str) -> bytes:
-        """Return the keyed digest that stands for a person."""
+        """A keyed digest that stands for a person."""
         return self._derive(b"person", json.dumps([issuer, subject]).encode())
 
     def _derive(self, what: bytes, text: bytes) -> bytes:
@@ -227,7 +224,7 @@ class LoginKeys:
 
 
 def secret_from(file: Path | None, environment: str | None) -> str:
-    """Return the client's secret from a file or a variable; raise InputError when both are empty."""
+    """The client's secret from a file or a variable."""
     if file is not None:
         try:
             text = file.read_text(encoding="utf-8").strip()

@@ -1,4 +1,4 @@
-"""Uploads of a group's members: sealed letters for each other, questions, releases."""
+"""Uploads of a group's members: letters, questions, releases."""
 
 import hashlib
 from typing import Any, Final
@@ -28,7 +28,7 @@ _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is 
 
 
 class Mailbox:
-    """The mailboxes of all members, and the collector's answers; ``quota``: questions per member and day."""
+    """Mailboxes, and the collector's answers; ``quota``: questions per member and day."""
 
     def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
         self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
@@ -36,7 +36,7 @@ class Mailbox:
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
-        """Store letters for their receivers, all or none; return how many are new. Raises PeerError."""
+        """Store letters, all or none; return how many are new."""
         letters = [(self._address_of(identity, letter), letter) for letter in unbundle(body)]
         with self._db.transaction():
             return sum(self._keep(*letter, now_s) for letter in letters)
@@ -82,7 +82,7 @@ class Mailbox:
         return row is None
 
     def fetch(self, identity: bytes, after: int) -> bytes:
-        """Return the letters after a number, each with its number and its length; forget those before."""
+        """Letters after a number, each with its number and length; forget those before."""
         if self._db.row(
             "SELECT 1 FROM letter WHERE owner = ? AND id <= ? AND body IS NOT NULL LIMIT 1", (identity, after)
         ):
@@ -107,17 +107,17 @@ class Mailbox:
         return b"".join(parts)
 
     def longest_letters(self, identity: bytes) -> int:
-        """Return how many bytes of letters a member may send at once; raise PeerError without a group."""
+        """Bytes of letters that a member may send at once."""
         return self._groups.longest_letters(identity)
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Return how many bytes of records a member may bring; raise PeerError for a non-member."""
+        """Bytes of records that a member may bring."""
         return self._groups.longest_batch(identity, session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
-        """Answer a batch of questions, in order and signed; a repeated batch gets the same answers.
+        """Answer a batch, in order and signed; a repeated one alike.
 
-        Raises PeerError for questions that no majority of the group vouched for, or beyond its limits.
+        PeerError without a majority's vouchers, or beyond its limits.
         """
         _, members = self._groups.membership(identity, session)
         batch, terms = read_batch(session, members, body), self._groups.terms_of(session)
@@ -141,11 +141,10 @@ class Mailbox:
         )
 
     def deliver(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> dict[str, Any]:
-        """Store a group's releases once more than half of it has brought the same records.
+        """Store a group's releases once more than half has brought the same records.
 
-        Returns JSON: whether they are stored, how many members brought them, how many are needed, and the
-        outcome of each release. Raises PeerError for records of another group, or after the bootstrapping
-        phase.
+        JSON: whether they are stored, how many members brought them, how many are needed, and the outcome
+        of each.
         """
         _, members = self._groups.membership(identity, session)
         records, terms = split_records(body), self._groups.terms_of(session)
@@ -204,14 +203,14 @@ class Mailbox:
         expire(self._db, now_s)
 
     def gauges(self, now_s: float) -> dict[str, float]:
-        """Count stored releases and bootstrap records."""
+        """Count releases and bootstrap records."""
         self.expire(now_s)
         bootstrap = self._store.n_bootstrap
         return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}
 
 
 def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms) -> Collector:
-    """Return a collector that answers and stores on a round's terms."""
+    """A collector on a round's terms."""
     return Collector(
         store,
         signing_seed,

@@ -1,4 +1,4 @@
-"""Metrics at a separate address, out of reach for clients of the service."""
+"""Metrics at a separate address."""
 
 import socketserver
 from collections.abc import Callable, Iterator
@@ -26,7 +26,6 @@ def metrics_at(app: FastAPI, host: str, port: int) -> Iterator[str]:
         timeout = 10.0
 
         def do_GET(self) -> None:
-            """Answer with the metrics alone."""
             is_metrics, body = self.path == "/metrics", b""
             status = 200 if is_metrics else 404
             if is_metrics:

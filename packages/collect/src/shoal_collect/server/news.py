@@ -1,7 +1,7 @@
-"""Requests that wait for news: each is held until its answer has changed, without a thread per request.
+"""Requests that wait for news: each is held until its answer has changed.
 
-While requests wait, one query every fifth of a second finds new letters and rounds that have moved on, from
-all processes of the collector. Nothing here lasts: when a process ends, its clients ask again.
+One query every fifth of a second finds news, from all processes of the collector. Nothing lasts: when a
+process ends, its clients ask again.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _LOTTERY: Final = "('joining', 'committing', 'revealing')"
 
 
 class News:
-    """Waiting requests by subject; used on the event loop alone, except ``look``."""
+    """Waiting requests by subject; on the event loop alone, except ``look``."""
 
     def __init__(self, database: Database, rounds: Rounds, pools: Pools, clock: Callable[[], float]) -> None:
         self._db, self._rounds, self._pools, self._clock = database, rounds, pools, clock
@@ -77,7 +77,7 @@ class News:
                     del self._waiting[about]
 
     def release(self) -> None:
-        """Answer all waiting requests: the server is about to stop."""
+        """Answer all: the server is about to stop."""
         self._over = True
         for bells in self._waiting.values():
             for bell in bells:
@@ -99,7 +99,7 @@ class News:
             self._watching = None
 
     def look(self) -> Iterable[bytes]:
-        """Return the subjects with news since the last look; the first look returns all."""
+        """Subjects with news since the last look; at first all."""
         phases: dict[bytes, tuple[str, int]] = {}
         now_s = self._clock()
         is_due = abs(now_s - self._moved_s) >= _MOVE_EVERY_S

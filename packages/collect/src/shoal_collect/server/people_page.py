@@ -1,7 +1,6 @@
-"""The collector's page for people: its purpose, terms, the open round, how to take part.
+"""The collector's page: purpose, terms, the open round, how to take part.
 
-It has no script and loads nothing. Of members it shows only their number in the open round, which is public.
-Its sentences on the terms are those of the consent.
+No script. Of members it shows only their public number. Its sentences on terms are those of the consent.
 """
 
 import threading
@@ -19,10 +18,9 @@ _KEPT_S: Final = 5.0  # a page is drawn at most so often, whoever asks for it
 
 
 class PeoplePage:
-    """The page, rendered again when it is older than a few seconds.
+    """The page, rendered every few seconds.
 
-    ``open_round`` returns the public state of the open round at a time; ``down`` are errors of a database
-    that is away.
+    ``open_round``: the public state at a time; ``down``: errors of a database that is away.
     """
 
     def __init__(
@@ -39,7 +37,7 @@ class PeoplePage:
         self._drawn: tuple[float, Terms, str] | None = None
 
     def at(self, now_s: float, terms: Terms) -> Response:
-        """Return the page at this time, with the terms of a round that opens now."""
+        """The page at this time."""
         drawn = self._drawn
         fresh = drawn is not None and 0 <= now_s - drawn[0] < _KEPT_S and drawn[1] == terms
         # while somebody else draws it anew, the last page does: a slow database holds up one visitor
@@ -74,7 +72,7 @@ class PeoplePage:
 
 
 def round_in_words(standing: dict[str, Any], round_size: int, enough: int) -> str:
-    """Describe the progress of the open round from its public state."""
+    """The progress of the open round."""
     joined, until = int(standing["members"]), np.datetime64(int(standing["deadline_s"]), "s")
     so_far = {0: "Nobody has joined it yet.", 1: "1 person has joined it."}.get(
         joined, f"{joined} people have joined it."

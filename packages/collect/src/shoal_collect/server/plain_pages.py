@@ -1,4 +1,4 @@
-"""Pages of the servers for people: no script, nothing loaded or stored, one style."""
+"""Pages for people: no script, nothing loaded or stored."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ button { font: inherit; font-weight: 600; padding: 8px 18px; min-height: 44px; }
 
 
 def plain_page(template: str, status: int = 200, *, forms: bool = False, **content: Any) -> Response:
-    """Return a page from a template; ``forms`` allows it to send a form to this server."""
+    """A page; ``forms`` allows it to send one."""
     return page_response(render(template, **content), status, forms=forms)
 
 
@@ -44,7 +44,7 @@ def render(template: str, **content: Any) -> str:
 
 
 def page_response(html: str, status: int = 200, *, forms: bool = False) -> Response:
-    """Return a page with the common headers."""
+    """A page with the common headers."""
     policy = f"{_POLICY}; form-action '{'self' if forms else 'none'}'"
     return Response(
         html, status, media_type="text/html", headers={"content-security-policy": policy, **_HEADERS}

@@ -1,4 +1,4 @@
-"""Threads of a server, separated by cost: counting never delays other work."""
+"""Threads by cost: counting never delays other work."""
 
 import asyncio
 import math
@@ -19,7 +19,7 @@ _LOOK_EVERY_S, _STALE_S, _FIRST_LOOK_S = 1.0, 10.0, 0.05
 
 
 class Pools:
-    """Threads for counting, for quick queries, for news, and one for /health."""
+    """For counting, quick queries, news, and /health."""
 
     def __init__(self) -> None:
         self._counting = anyio.CapacityLimiter(_COUNTING)
@@ -38,7 +38,7 @@ class Pools:
     async def counting(
         self, work: Callable[_Params, _Result], *positional: _Params.args, **keywords: _Params.kwargs
     ) -> _Result:
-        """Count; raise PeerError when the queue is full."""
+        """Count; PeerError when the queue is full."""
         if self._counting.statistics().tasks_waiting >= _MOST_WAITING:
             raise PeerError("busy", "too many questions wait for their answers; try again")
         return await anyio.to_thread.run_sync(lambda: work(*positional, **keywords), limiter=self._counting)
@@ -48,7 +48,7 @@ class Pools:
         return await anyio.to_thread.run_sync(look, limiter=self._news)
 
     async def health(self, look: Callable[[], str]) -> str:
-        """Return the result of a check at most a second old; "busy" when none has ended for ten seconds.
+        """A check at most a second old; "busy" when none has ended for ten seconds.
 
         Only the first request waits for a check, and briefly.
         """

@@ -1,7 +1,4 @@
-"""Transitions of a round on the server: (phase, event) -> (action, next phase).
-
-The database and the server's replies name the phases.
-"""
+"""Transitions of a round on the server: (phase, event) -> (action, next phase)."""
 
 from enum import StrEnum
 from typing import Final
@@ -21,7 +18,7 @@ class Phase(StrEnum):
 
 
 class Event(StrEnum):
-    """Requests of members, and the conditions that they or the time bring about."""
+    """Requests, and conditions that they or the time bring about."""
 
     JOIN = "join"
     COMMIT = "commit"

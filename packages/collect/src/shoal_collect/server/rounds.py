@@ -1,7 +1,7 @@
-"""Rounds on the server's side: a signed roster that freezes, commit and reveal, groups.
+"""Rounds on the server: a roster that freezes, commit and reveal, groups.
 
-All state is in the database, and ``round_states`` holds the transitions. Nothing happens in the background: a
-request moves a round on when its time has come, so that a server may stop and start in any phase.
+All state is in the database. A request moves a round on when its time has come, so that a server may stop
+in any phase.
 """
 
 import json
@@ -70,7 +70,7 @@ class Rounds:
         self._round_size, self._join_s = max(round_size, terms.enough), join_s
 
     def open_round(self, now_s: float) -> dict[str, Any]:
-        """Return the round that takes members now, without their keys; open one if needed."""
+        """The round that takes members now; opened if needed."""
         expire(self._db, now_s)
         with self._db.transaction():
             self._sweep(now_s)
@@ -89,7 +89,7 @@ class Rounds:
             return self._view(name, None)
 
     def resume(self, now_s: float) -> None:
-        """Restart the time limit of running lotteries: members could not answer a stopped collector."""
+        """Restart time limits: members could not answer a stopped collector."""
         with self._db.transaction():
             for name, terms in self._db.rows(
                 "SELECT name, terms FROM round WHERE phase IN ('committing', 'revealing')"
@@ -98,7 +98,7 @@ class Rounds:
                 self._db.change("UPDATE round SET deadline_s = ? WHERE name = ?", (now_s + limit_s, name))
 
     def terms_at(self, now_s: float) -> Terms:
-        """Return the terms of a round that opens now."""
+        """Of a round that opens now."""
         changes: dict[str, Any] = {}
         until, registrar = self._terms.bootstrap_until, self._terms.registrar
         if until is not None and now_s // DAY_S >= until:
@@ -109,9 +109,9 @@ class Rounds:
         return self._terms.model_copy(update=changes)
 
     def view(self, name: bytes, identity: bytes | None, now_s: float) -> dict[str, Any]:
-        """Return the state of a round that this identity may see; raise PeerError for an unknown round.
+        """What this identity may see of a round.
 
-        Only its members see keys, commitments and secrets; None is the public.
+        Only members see keys, commitments and secrets; None is the public.
         """
         with self._db.snapshot():  # who only looks keeps no writer out
             row = self._db.row("SELECT deadline_s FROM round WHERE name = ?", (name,))
@@ -122,14 +122,14 @@ class Rounds:
             return self._view(name, identity)
 
     def move_on(self, name: bytes, now_s: float) -> None:
-        """Do what is due in a round; raise PeerError for an unknown round."""
+        """Do what is due in a round."""
         with self._db.transaction():
             self._advance(name, now_s)
 
     def join(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
-        """Add a member who has signed the round's name and terms; raise PeerError otherwise.
+        """Add a member who has signed name and terms.
 
-        With a registrar, ``message`` is her signature with her token and the registrar's key.
+        With a registrar, ``message`` also has her token and the registrar's key.
         """
         with self._db.transaction():
             phase = self._advance(name, now_s)
@@ -152,11 +152,11 @@ class Rounds:
             return self._request(name, phase, event, identity, signed + token, now_s)
 
     def commit(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
-        """Take a member's signed commitment; raise PeerError for an untimely one."""
+        """Take a member's signed commitment."""
         return self._take_message(name, identity, message, now_s, Event.COMMIT, "committed")
 
     def reveal(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
-        """Take a member's signed opening of the commitment; raise PeerError for another value."""
+        """Take the opening of a commitment."""
         return self._take_message(name, identity, message, now_s, Event.REVEAL, "revealed")
 
     def _take_message(
@@ -175,7 +175,7 @@ class Rounds:
             return self._request(name, phase, Event.AGAIN if is_repeated else event, identity, message, now_s)
 
     def counts(self) -> dict[str, int]:
-        """Count the rounds in each phase."""
+        """Count rounds by phase."""
         return {
             phase: int(n) for phase, n in self._db.rows("SELECT phase, COUNT(*) FROM round GROUP BY phase")
         }
@@ -246,7 +246,7 @@ class Rounds:
         return self._event_of_silence(name, lottery) if late else None
 
     def _event_of_silence(self, name: bytes, lottery: Lottery) -> Event:
-        """Decide whether the lottery restarts without silent members; at most twice."""
+        """Without silent members; at most twice."""
         if lottery.restarts >= MOST_RESTARTS:
             return Event.GIVEN_UP
         n_members = len(lottery.without_silent().identities)

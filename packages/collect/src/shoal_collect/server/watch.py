@@ -24,7 +24,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Watch:
-    """Counters and times by route, and a log line per request; ``gauges`` are read for each /metrics."""
+    """Counters and times by route, and a log; ``gauges``: read for each /metrics."""
 
     def __init__(self, gauges: Callable[[], dict[str, float]], *, quiet: bool = False) -> None:
         self._gauges, self._quiet = gauges, quiet
@@ -38,14 +38,14 @@ class Watch:
         self._registry.register(self)
 
     def add(self, name: str, n: int) -> None:
-        """Count events other than requests."""
+        """Count other events."""
         with self._lock:
             if name not in self._counters:
                 self._counters[name] = Counter(f"shoal_{name}", f"Count of {name}.", registry=self._registry)
         self._counters[name].inc(n)
 
     def fault(self, error: Exception) -> None:
-        """Log an internal fault: its type and place, but not its text."""
+        """Log a fault's type and place, but not its text."""
         self.add("faults", 1)
         where = [
             f"{Path(frame.filename).name}:{frame.lineno}"
@@ -55,7 +55,7 @@ class Watch:
         print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
     def record_request(self, route: str, status: int, took_s: float, bytes_in: int, bytes_out: int) -> None:
-        """Record an answered request; times in seconds, sizes in bytes."""
+        """Times in seconds, sizes in bytes."""
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(took_s)
         if not self._quiet:
@@ -69,17 +69,17 @@ class Watch:
             print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
     def collect(self) -> Iterator[Metric]:
-        """Read the gauges, as a collector of the registry."""
+        """Read the gauges."""
         for name, value in sorted(self._gauges().items()):
             yield GaugeMetricFamily(f"shoal_{name}", f"Number of {name}.", value)
 
     def text(self) -> str:
-        """Write all counts in Prometheus' text format."""
+        """Prometheus' text format."""
         return generate_latest(self._registry).decode()
 
 
 class WatchMiddleware:
-    """Reports each request to the watch, by the pattern of its route and never by its address."""
+    """Reports requests by the pattern of the route, never by address."""
 
     def __init__(self, app: Application, watch: Watch) -> None:
         self._app, self._watch = app, watch

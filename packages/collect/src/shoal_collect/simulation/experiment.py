@@ -1,7 +1,7 @@
-"""The paper's experiment: how much people would share (Romero-Tris and Megías 2018, Sec. 5).
+"""How much people would share (Romero-Tris and Megías 2018, Sec. 5).
 
-It runs with real cryptography or without. Without it, questions go straight to the stored data: the counts
-are the same, at any scale, but the cost of the protocol is not measured.
+Without cryptography, questions go straight to the stored data: the counts are the same, but the protocol's
+cost is not measured.
 """
 
 import itertools
@@ -36,10 +36,9 @@ from shoal_collect.storage.phi import PhiStore
 class Setting:
     """One configuration.
 
-    ``bootstrap``: how many people share all their trips first. ``k``: the smallest crowd. ``by_people``:
-    whether phi counts distinct contributors without the asker; else sub-trajectories, as in the paper.
-    ``reading``: whether k counts only others, or also the asker (phi >= 1 for k = 2). ``subtrajectories``:
-    questions per trip.
+    ``bootstrap``: people who share all trips first. ``k``: the smallest crowd. ``by_people``: whether phi
+    counts others; else sub-trajectories, as in the paper. ``reading``: whether k counts only others, or
+    also the asker (phi >= 1 for k = 2). ``subtrajectories``: questions per trip.
     """
 
     bootstrap: int = 80
@@ -52,11 +51,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Result:
-    """Submissions of the ``people`` other than the bootstrappers.
+    """Submissions of ``people``, bootstrappers apart.
 
-    ``asked``, ``submitted``: their sub-trajectories. ``users_with_one``, ``their_share``: people with at
-    least one submission, and their average share submitted. ``zeros``, ``phi_sum``: the number of zero phi,
-    and the sum of phi.
+    ``asked``, ``submitted``: sub-trajectories. ``users_with_one``, ``their_share``: people with a
+    submission, and their average share. ``zeros``, ``phi_sum``: zero phi, and the sum.
     """
 
     people: int
@@ -68,7 +66,7 @@ class Result:
     phi_sum: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON document, with shares as fractions."""
+        """With shares as fractions."""
         return {
             "people": self.people,
             "subtrajectories_asked": self.asked,
@@ -82,10 +80,10 @@ class Result:
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
-    """Simulate without cryptography (Sec. 5.1).
+    """Without cryptography (Sec. 5.1).
 
-    Bootstrappers share all their trips; the others share, in random order, the common parts. Radii up to 1 km
-    and gaps up to 60 min are drawn for each point, as in the paper.
+    Bootstrappers share all trips; the others share, in random order, the common parts. Radii up to 1 km and
+    gaps up to 60 min are drawn for each point.
     """
     run = run or Run()
     _require_others(len(people), setting.bootstrap)
@@ -125,14 +123,13 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
 
 
 class _Submissions:
-    """The submissions so far, without an index: folded dates leave little to skip."""
+    """Without an index: folded dates leave little to skip."""
 
     def __init__(self) -> None:
         self._points = _cylinders([])
         self._offsets, self._owners = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def add(self, person: int, records: Sequence[Sequence[Cylinder]]) -> None:
-        """Add all records of a person, at once."""
         added = _cylinders([point for record in records for point in record])
         self._points = Cylinders(
             *(np.concatenate(columns) for columns in zip(self._points, added, strict=True))
@@ -152,7 +149,6 @@ class _Submissions:
         setting: Setting,
         run: Run,
     ) -> list[list[int]]:
-        """Count phi for pairs of each trajectory's points."""
         thresholds, without = setting.thresholds, person if setting.by_people else -1
 
         def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
@@ -181,11 +177,10 @@ def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
 def simulate_with_cryptography(
     people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules
 ) -> tuple[Result, dict[str, Any]]:
-    """Simulate the whole protocol with one trip of each person.
+    """The whole protocol, with one trip of each person.
 
-    Bootstrappers are volunteers; all others take part in one round. The default trimming decides the release;
-    a sub-trajectory counts as submitted when all its points are released. Also returns facts about the round,
-    as JSON.
+    Bootstrappers are volunteers; the others take part in one round. A sub-trajectory counts as submitted
+    when all its points are released. Also returns facts about the round.
     """
     _require_others(len(people), setting.bootstrap)
     trips = [max(trips, key=len) for trips in people if trips]
@@ -267,7 +262,7 @@ def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
 
 
 def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
-    """A stand-in for public knowledge: the visited cells of about a kilometer, and the span of all times."""
+    """The visited cells of about a kilometer, and the span of all times."""
     cells: dict[tuple[float, float], int] = {}
     for point in itertools.chain.from_iterable(trips):
         cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))

@@ -1,7 +1,4 @@
-"""The whole protocol inside one process, in the order of the paper.
-
-Source: Romero-Tris and Megías 2018, Sec. 3.3.
-"""
+"""The whole protocol inside one process (Romero-Tris and Megías 2018, Sec. 3.3)."""
 
 import hashlib
 import heapq
@@ -29,27 +26,27 @@ SERVER: Final = b"server"
 
 
 class Network:
-    """A perfect network; parties are identified by their identity keys, and the server has none.
+    """A perfect network between identity keys; the server has none.
 
-    Subclasses lose, copy, delay or damage messages. Time is a number that the network counts; nothing waits.
-    ``limit_s``: the time limit for a message, in seconds.
+    Subclasses lose, copy, delay or damage messages. Time is counted; nothing waits. ``limit_s``: for a
+    message.
     """
 
     def __init__(self, limit_s: float = PHASE_LIMIT_S) -> None:
         self.now_s, self.limit_s = 0.0, limit_s
 
     def copies(self, sender: bytes, receiver: bytes, text: bytes) -> Sequence[tuple[float, bytes]]:
-        """Return delay in seconds and bytes of each arriving copy of one message."""
+        """Delay in seconds and bytes of each arriving copy."""
         del sender, receiver
         return [(0.0, text)]
 
     def alive(self, party: bytes) -> bool:
-        """Check whether a party still takes part."""
+        """Whether a party still takes part."""
         del party
         return True
 
     def arrivals(self, sender: bytes, receiver: bytes, text: bytes) -> int:
-        """Count the copies of a signed message that arrive in time and undamaged."""
+        """Copies that arrive in time and undamaged."""
         if not (self.alive(sender) and self.alive(receiver)):
             return 0
         return sum(
@@ -58,10 +55,7 @@ class Network:
         )
 
     def run(self, machines: Sequence[Member]) -> list[OpenedRecords | AbortedRun | None]:
-        """Carry the messages of one mix run; it ends at the latest when each phase has timed out.
-
-        Returns each member's outcome; None for a vanished one.
-        """
+        """Carry one mix run's messages; each member's outcome, None for a vanished one."""
         run = _Run(self, machines)
         run.start()
         while waiting := run.waiting():
@@ -70,8 +64,6 @@ class Network:
 
 
 class _Run:
-    """The messages of one mix run in transit."""
-
     def __init__(self, network: Network, machines: Sequence[Member]) -> None:
         self.outcomes: list[OpenedRecords | AbortedRun | None] = [None] * len(machines)
         self._network, self._machines, self._identities = network, machines, machines[0].session.identities
@@ -84,7 +76,7 @@ class _Run:
                 self._process(place, machine.start(self._network.now_s))
 
     def waiting(self) -> list[int]:
-        """Present members without an outcome yet."""
+        """Present, without an outcome."""
         return [
             i
             for i, outcome in enumerate(self.outcomes)
@@ -92,7 +84,7 @@ class _Run:
         ]
 
     def step(self, waiting: Sequence[int]) -> None:
-        """The next message arrives, or else the next time limit passes."""
+        """A message arrives, or a time limit passes."""
         limit_s = min(self._machines[place].deadline_s for place in waiting)
         if self._on_the_way and self._on_the_way[0][0] <= limit_s:
             arrives_s, _, place, frame = heapq.heappop(self._on_the_way)
@@ -124,10 +116,8 @@ class _Run:
 class ParticipantOutcome:
     """One participant's outcome.
 
-    ``phi``: count of others for each sub-trajectory asked about, by its places. ``places_kept``,
-    ``released``: the kept places, and their cylinders. ``identifier``: the stored release, or None.
-    ``unanswered``: questions without an answer; they count as 0, so that nothing is shared for want of an
-    answer.
+    ``phi``: others for each sub-trajectory, by places. ``places_kept``, ``released``: places, and
+    cylinders. ``identifier``: of the release. ``unanswered``: questions without an answer; they count as 0.
     """
 
     phi: Mapping[Places, int]
@@ -139,11 +129,10 @@ class ParticipantOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a round.
+    """A round's outcome.
 
-    ``shared``: the outcome of each user whose group finished. ``failed``: findings of members whose run was
-    stopped. ``waiting``: users without a group. ``restarts``: restarts of the lottery, without silent
-    members.
+    ``shared``: of each user whose group finished. ``failed``: findings where a run was stopped.
+    ``waiting``: users without a group. ``restarts``: of the lottery.
     """
 
     shared: Mapping[str, ParticipantOutcome]
@@ -163,10 +152,9 @@ def run_collection(
     rules: Rules | None = None,
     network: Network | None = None,
 ) -> Outcome:
-    """Run one round: group, blur, extract, mix, ask, trim, mix again, release, claim.
+    """One round: group, blur, extract, mix, ask, trim, mix again, release, claim.
 
-    Releases are recorded in the participants. ``day``: since 1970. Raises PeerError if a collector is caught
-    lying, and MisuseError if the rules cannot serve the participants.
+    ``day``: since 1970. PeerError if a collector is caught lying, MisuseError if the rules cannot serve.
     """
     rules, network = rules or Rules(), network or Network()
     until = rules.until(day)
@@ -239,10 +227,10 @@ def run_collection(
 def form_groups(
     identities: Sequence[bytes], size: int, chance: Chance, network: Network
 ) -> tuple[list[tuple[bytes, ...]], tuple[bytes, ...], int]:
-    """Step 1: all commit, all reveal, all compute the same groups.
+    """Step 1: all commit, reveal and compute the same groups.
 
-    A member without a timely message is left out and the rest start again, at most twice; then all wait for
-    the next round. Returns the groups, the waiting identities, and the number of restarts.
+    A member without a timely message is left out and the rest start again, at most twice. Groups, waiting
+    identities, restarts.
     """
     lottery = Lottery(chance.take(16), tuple(sorted(identities)))
     while True:
@@ -271,10 +259,7 @@ def mix(
     chance: Chance,
     network: Network,
 ) -> tuple[tuple[bytes, ...] | None, list[AbortedRun]]:
-    """Step 5: mix the records, so that no one can tell whose a record is.
-
-    Returns the records, if any member opened them, and the findings of members whose run was stopped.
-    """
+    """Step 5: the records, if any member opened them, and findings where a run was stopped."""
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
     session = Session(run, identities, len(records[0]), RECORD_BYTES, rules.group, rules.proven_shuffle)
@@ -294,10 +279,9 @@ def submit(
     day: int,
     network: Network,
 ) -> list[dict[bytes, Answer]]:
-    """Step 6: each member submits a slice and informs the others; the next one helps members who missed it.
+    """Step 6: each member submits a slice and informs the others; the next one helps.
 
-    Returns each member's answers, by record. Raises PeerError for an invalid answer, or if the collectors
-    disagree.
+    Each member's answers, by record; PeerError if the collectors disagree.
     """
     heard: list[dict[bytes, Answer]] = [{} for _ in members]
     for place, record in enumerate(records):
@@ -338,10 +322,9 @@ def submit_releases(
     network: Network,
     until: int | None = None,
 ) -> dict[bytes, Receipt]:
-    """Send each collector the group's releases, from the first member whose message arrives.
+    """Send the group's releases, from the first member whose message arrives.
 
-    A copy has no effect. ``until``: the day since 1970 on which bootstrap records are deleted; None for
-    releases of persons. Returns the receipt of each release, by its name; none for bootstrap records.
+    ``until``: the day of deletion of bootstrap records. Receipts by name.
     """
     receipts: dict[bytes, Receipt] = {}
     for member in members:

@@ -1,7 +1,4 @@
-"""Tables 1 to 3, messages and exponentiations of Romero-Tris and Megias 2018, Sec. 5.
-
-The protocol needs an extra of the project, so its modules load when an experiment runs.
-"""
+"""Tables 1 to 3, messages and exponentiations of Romero-Tris and Megias 2018, Sec. 5."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -94,7 +91,7 @@ def _simulate(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: i
 
 
 def data(world: Any) -> Iterator[Figure]:
-    """The simulation's input data (Sec. 5.1)."""
+    """The input data (Sec. 5.1)."""
     trips = [trip for trips_of_person in _people(world) for trip in trips_of_person]
     pairs = sum(len(trip) * (len(trip) - 1) // 2 for trip in trips)
     yield ("all", "people", len(_people(world)))
@@ -104,7 +101,7 @@ def data(world: Any) -> Iterator[Figure]:
 
 
 def shares(world: Any) -> Iterator[Figure]:
-    """Tables 1 to 3, and the answers phi of Sec. 5.2.1."""
+    """Tables 1 to 3, and phi of Sec. 5.2.1."""
     for key in PAPER:
         result = _simulate(world, *key)
         values = (
@@ -119,7 +116,7 @@ def shares(world: Any) -> Iterator[Figure]:
 
 
 def messages(_world: Any) -> Iterator[Figure]:
-    """Sec. 5.2.2, summed over the paper's steps, and those of shoal's mix alone."""
+    """Sec. 5.2.2, over the paper's steps, and of shoal's mix alone."""
     n = 3
     for place, name in enumerate(("first of 3", "second of 3", "last of 3")):
         group, keys, trimmed = 1 + (n - 1), 2 * (n - 1), 1
@@ -131,7 +128,7 @@ def messages(_world: Any) -> Iterator[Figure]:
 
 
 def exponentiations(world: Any) -> Iterator[Figure]:
-    """Sec. 5.2.2, counted while one group's members run the paper's four steps."""
+    """Sec. 5.2.2, counted while one group runs the paper's four steps."""
     from shoal_collect.crypto import elgamal
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.crypto.group import FFDHE3072, Group

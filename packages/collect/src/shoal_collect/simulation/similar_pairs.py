@@ -1,4 +1,4 @@
-"""Scan stored trajectories for pairs of uncertain points (Romero-Tris and Megías 2018, Def. 2.5)."""
+"""Scan trajectories for pairs of uncertain points (Def. 2.5)."""
 
 import math
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from shoal.runtime.compiled import compiled
 
 
 class Cylinders(NamedTuple):
-    """Uncertain points, [m] each: first and last minute, center in radians, radius."""
+    """[m] each: first and last minute, center in radians, radius."""
 
     start_min: Integers
     end_min: Integers
@@ -20,10 +20,7 @@ class Cylinders(NamedTuple):
 
 
 class StoredTrajectories(NamedTuple):
-    """Stored trajectories, those of one owner together.
-
-    Trajectory r has points offsets[r] to offsets[r + 1] and belongs to owner[r].
-    """
+    """By owner; r has points offsets[r] to offsets[r + 1] and belongs to owner[r]."""
 
     points: Cylinders
     offsets: Integers
@@ -31,9 +28,9 @@ class StoredTrajectories(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """When two points are similar: theta in meters and minutes. literal: Def. 2.5(b) as printed.
+    """Theta in meters and minutes. literal: Def. 2.5(b) as printed.
 
-    earth_m: the radius of the earth.
+    earth_m: the earth's radius.
     """
 
     theta_m: float
@@ -52,9 +49,9 @@ def count_pairs(
     people: Integers,
     occurrences: Integers,
 ) -> None:
-    """Count for each pair of a trajectory's points the owners of similar pairs, and these pairs themselves.
+    """Count owners of similar pairs, and these pairs.
 
-    pairs: [p, 2] ascending places. without: an ignored owner. people, occurrences: [p], overwritten.
+    pairs: [p, 2] ascending. without: an ignored owner. people, occurrences: [p], overwritten.
     """
     offsets, owner = stored.offsets, stored.owner
     people[:], occurrences[:] = 0, 0
@@ -81,7 +78,7 @@ def count_pairs(
 def _mark_similar(
     points: Cylinders, stored: Cylinders, first: int, length: int, thresholds: Thresholds, near: Numbers
 ) -> bool:
-    """Fill near[i, place]; return whether any pair is. Unchanged if no stored point is near in time."""
+    """Fill near[i, place]; whether any pair is. Unchanged if no stored point is near in time."""
     theta_m, theta_min, literal, earth_m = thresholds
     earliest, latest = points.start_min.min() - theta_min - 1, points.end_min.max() + theta_min + 1
     in_time = False

@@ -1,4 +1,4 @@
-"""Trips of many people for the simulation: cut at pauses or at the data's own borders, and thinned."""
+"""Trips for the simulation: cut and thinned."""
 
 import itertools
 import math
@@ -21,13 +21,11 @@ Trips = list[list[Point]]
 def trips_of(
     trajectories: Trajectories, n_people: int, *, max_gap_s: float | None, n_points: float, fold_dates: bool
 ) -> list[Trips]:
-    """Split each person's movement at gaps and thin it evenly; trips of one sample are left out.
+    """Split movement at gaps and thin it evenly; trips of one sample are left out.
 
     Data read by ``track`` have one trip per trajectory, of the person before the slash. ``max_gap_s``: a
-    longer pause ends a trip, in seconds; None: none does. ``n_points``: average number of samples per trip:
-    6.4 keeps 7 of two trips in five, and 6 of the others. ``fold_dates``: whether only the time of day
-    counts. Raises MisuseError for planar data without a reference system, too few people, or a track without
-    a person.
+    longer pause ends a trip; None: none does. ``n_points``: average per trip: 6.4 keeps 7 of two trips in
+    five, and 6 of the others. ``fold_dates``: only the time of day counts.
     """
     if trajectories.crs is None:
         raise MisuseError(
@@ -60,12 +58,12 @@ def trips_of(
 
 
 def is_in_tracks(trajectories: Trajectories) -> bool:
-    """Whether each trajectory is one trip, by its reading (``--person track``)."""
+    """Whether each trajectory is one trip (``--person track``)."""
     return trajectories.intake.reading.person == TRACK
 
 
 def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
-    """Numbers of each person's trajectories, in the order of the ids; raises MisuseError as ``trips_of``."""
+    """Each person's trajectories, in the order of ids."""
     people: dict[str, list[int]] = {}
     for number, identifier in enumerate(trajectories.ids):
         person, slash, _ = identifier.rpartition("/")
@@ -79,9 +77,9 @@ def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
 
 
 def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
-    """Average points per trip for an average of ``pairs_a_trip`` pairs, for data in tracks.
+    """Points per trip for an average of ``pairs_a_trip`` pairs.
 
-    By bisection to a thousandth; 28 at most, where trips are too short.
+    By bisection to a thousandth; at most 28.
     """
     lengths = trajectories.lengths[trajectories.lengths > 1]
     low, high = 2.0, 28.0
@@ -95,5 +93,5 @@ def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
 
 
 def _points_of_trips(n_points: float) -> Iterator[int]:
-    """Evenly mixed so that the average is ``n_points``."""
+    """Evenly mixed."""
     return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())

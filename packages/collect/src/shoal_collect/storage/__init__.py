@@ -1,1 +1,1 @@
-"""Storage of the servers: SQLite or PostgreSQL with one set of statements."""
+"""SQLite or PostgreSQL with one set of statements."""

@@ -1,8 +1,8 @@
-"""One database interface with one set of statements: a SQLite file, memory, or PostgreSQL.
+"""One database interface: a SQLite file, memory, or PostgreSQL.
 
-Each thread has its own connection. Statements use ? for values. Writers take turns in both databases, so that
-nothing changes under a transaction, and a commit is on disk before it is acknowledged (WAL with synchronous =
-FULL; PostgreSQL's default).
+Each thread has its own connection. Statements use ? for values. Writers take turns, so that nothing changes
+under a transaction, and a commit is on disk before it is acknowledged (WAL with synchronous = FULL;
+PostgreSQL's default).
 """
 
 import math
@@ -44,9 +44,8 @@ class _Connection(Protocol):
 class Database:
     """An open database; an older schema is migrated.
 
-    ``url`` is ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. Raises
-    InputError for a database of another program or of a newer shoal, and MisuseError for another kind of
-    address.
+    ``url``: ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. InputError for a
+    database of another program or of a newer shoal.
     """
 
     def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
@@ -87,19 +86,19 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Of all threads."""
         with self._lock:
             for _, opened in self._all:
                 opened.close()
             self._all.clear()
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of one statement."""
+        """All rows."""
         cursor = self._run(statement, values)
         return list(cursor.fetchall())
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row, or None."""
+        """The first row, if any."""
         first: tuple[Any, ...] | None = self._run(statement, values).fetchone()
         return first
 
@@ -108,12 +107,12 @@ class Database:
         return int(self._run(statement, values).rowcount)
 
     def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
-        """Run a statement once per row of values."""
+        """Once per row of values."""
         if values:
             self._run(statement, values, many=True)
 
     def trouble(self, *, write: bool) -> str:
-        """Return why the database cannot be read, or written; empty when all is well.
+        """Why the database cannot be read, or written, if so.
 
         A SQLite file is also checked for damage once an hour.
         """
@@ -133,14 +132,14 @@ class Database:
         return "" if self._damage == "ok" else "damaged"
 
     def _is_on_full_disk(self) -> bool:
-        """A small write fits into pages that the file already has, long after letters do not."""
+        """A small write fits into the file's pages, long after letters do not."""
         if self.postgres or self._url is None:
             return False
         return shutil.disk_usage(Path(self._url).absolute().parent).free < _ROOM_BYTES
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block as one transaction, all or nothing; writers take turns."""
+        """All or nothing; writers take turns."""
         self._run("BEGIN" if self.postgres else "BEGIN IMMEDIATE", ())
         try:
             if self.postgres:
@@ -154,7 +153,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one state of the database in the block; writers go on meanwhile."""
+        """One state in the block; writers go on meanwhile."""
         self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.postgres else "BEGIN", ())
         try:
             yield
@@ -254,11 +253,11 @@ class Database:
 
 
 class UnavailableError(ShoalError):
-    """The database cannot be reached at the moment."""
+    """The database cannot be reached now."""
 
 
 def _open_postgres(url: str) -> _Connection:
-    """Errors leave out the password that the address may hold."""
+    """Errors leave out the password."""
     try:
         import psycopg
     except ModuleNotFoundError as error:
@@ -281,7 +280,7 @@ _BACK_S: Final = 300.0
 
 
 def may_delete(database: Database, now_s: float) -> bool:
-    """Return whether the clock has run evenly for a day, by its recorded readings; this one is recorded.
+    """Whether the clock has run evenly for a day; records its reading.
 
     Expired rows are deleted for good, so a clock that jumped must not delete. Belongs inside a transaction.
     """

@@ -1,4 +1,4 @@
-"""Closed days in the database: the first reader of a later state closes the day, once."""
+"""Closed days: the first reader of a later state closes the day, once."""
 
 from typing import Any, Final
 
@@ -20,14 +20,14 @@ _LEAF: Final = (
 
 
 class ClosedDays:
-    """The closed days of a collector, or a witness's copy."""
+    """Of a collector, or a witness's copy."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
         self._closed_until = -1  # all days before this one are closed, as far as this process knows
 
     def state_before(self, day: int, *, close: bool = True) -> bytes:
-        """Return the state before a day, after closing all days before it."""
+        """The state before a day, all earlier days closed."""
         if close and day > self._closed_until:
             self._close_until(day)
             self._closed_until = day
@@ -70,19 +70,19 @@ class ClosedDays:
 
     @property
     def last_day(self) -> int:
-        """The last closed day, -1 before the first."""
+        """-1 before the first."""
         last = self._last()
         return -1 if last is None else last.day
 
     def of(self, day: int) -> ClosedDay:
-        """Return a closed day; raise PeerError for one that is empty or not closed."""
+        """A closed day; PeerError for one that is empty or open."""
         row = self._db.row("SELECT day, n, added, gone, state FROM closed_day WHERE day = ?", (day,))
         if row is None:
             raise PeerError("wrong-session", "a day that is not closed, or on which nothing was stored")
         return _read(row)
 
     def after(self, day: int) -> list[ClosedDay]:
-        """Return the closed days after one, the oldest first; at most MOST_DAYS."""
+        """At most MOST_DAYS after one, the oldest first."""
         rows = self._db.rows(
             "SELECT day, n, added, gone, state FROM closed_day WHERE day > ? ORDER BY day LIMIT ?",
             (day, MOST_DAYS),
@@ -90,9 +90,9 @@ class ClosedDays:
         return list(map(_read, rows))
 
     def path_of(self, identifier: str) -> dict[str, Any] | None:
-        """Return the path of a release in its closed day's tree; None while that day is open.
+        """The path of a release in its day's tree; None while it is open.
 
-        Of other releases it reveals only their number on that day, and digests.
+        Of others it reveals only their number, and digests.
         """
         row = self._db.row(
             "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, "
@@ -119,7 +119,7 @@ class ClosedDays:
     # what a witness takes over
 
     def batch(self, day: int) -> dict[str, Any]:
-        """Return a whole closed day for a witness; deleted releases by their digest."""
+        """A whole closed day; deleted releases by their digest."""
         closed = self.of(day)
         scopes = {int(number): bytes(name) for number, name in self._db.rows("SELECT id, name FROM scope")}
         scope_of = {
@@ -148,9 +148,9 @@ class ClosedDays:
         }
 
     def take(self, document: Any) -> None:
-        """Copy the next closed day of another collector; raise PeerError unless it is consistent.
+        """Copy the next closed day; PeerError unless consistent.
 
-        A release in the day's tree that is no longer stored does not count here either.
+        A release in the tree that is no longer stored does not count.
         """
         last = self._last()
         state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
@@ -188,7 +188,7 @@ def _read(row: Any) -> ClosedDay:
 
 
 def _read_release(document: Any) -> tuple[bytes, Release, bytes, int | None, str]:
-    """Return leaf, release, scope, day of deletion and identifier."""
+    """Leaf, release, scope, day of deletion and identifier."""
     name, tag, key, points = (
         bytes.fromhex(document[part]) for part in ("name", "tag", "claim_key", "points")
     )

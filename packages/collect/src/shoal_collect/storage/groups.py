@@ -1,4 +1,4 @@
-"""Groups in the database once they are drawn: their members and terms."""
+"""Groups once they are drawn."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ from shoal_collect.storage.database import Database
 
 @lru_cache(maxsize=256)
 def stored_terms(text: str) -> Terms:
-    """Parse the terms of a round (cached: most rounds have the same)."""
+    """The terms of a round (cached)."""
     return Terms.model_validate_json(text)
 
 
@@ -23,21 +23,21 @@ class Groups:
         self._db = database
 
     def membership(self, identity: bytes, session: bytes) -> tuple[int, list[bytes]]:
-        """Return a member's place in a group, and all members in order; raise PeerError for a non-member."""
+        """A member's place in a group, and all members."""
         members = self.members(session)
         if identity not in members:
             raise PeerError("not-entitled", "someone who is not in this group")
         return members.index(identity), members
 
     def members(self, session: bytes) -> list[bytes]:
-        """Return all members of a group in order; raise PeerError for an unknown group."""
+        """All members in order."""
         rows = self._db.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
         if not rows:
             raise PeerError("wrong-session", "no group of this name; its round may be over")
         return [bytes(row[0]) for row in rows]
 
     def terms_of(self, session: bytes) -> Terms:
-        """Return the terms of a group's round; raise PeerError for an unknown group."""
+        """The terms of a group's round."""
         row = self._db.row(
             "SELECT terms FROM round WHERE id = (SELECT MIN(round) FROM ticket WHERE session = ?)", (session,)
         )
@@ -46,14 +46,14 @@ class Groups:
         return stored_terms(row[0])
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Return how many bytes of records a member may send; raise PeerError for a non-member."""
+        """Bytes of records that a member may send."""
         _, members = self.membership(identity, session)
         terms = self.terms_of(session)
         questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
         return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
 
     def longest_letters(self, identity: bytes) -> int:
-        """Return how many bytes of letters a member may send at once; raise PeerError without a group."""
+        """Bytes of letters that a member may send at once."""
         rows = self._db.rows(
             "SELECT terms FROM round WHERE id IN "
             "(SELECT round FROM ticket WHERE identity = ? AND session IS NOT NULL)",

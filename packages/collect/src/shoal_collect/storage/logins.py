@@ -1,7 +1,7 @@
-"""Logins at an institution: those under way, and each person's account.
+"""Logins at an institution.
 
-A person is stored as a keyed digest of the institution's name for her, so the database names no one, and
-names cannot be tried without the registrar's key.
+A person is a keyed digest: the database names no one, and names cannot be tried without the registrar's
+key.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ _TRIES = 3
 
 
 class Logins:
-    """Logins in a database, with the steps AUTHORITY."""
+    """In a database, with the steps AUTHORITY."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def begin(self, state: bytes, account: bytes, now_s: float) -> float:
-        """Record the login of an account; return its deadline, in seconds since 1970.
+        """Record a login; return its deadline.
 
-        Raises PeerError while too many are under way. It replaces an earlier login of the account.
+        PeerError while too many are under way. It replaces the account's earlier one.
         """
         with self._db.transaction():
             self._db.change("DELETE FROM login WHERE until_s < ? OR account = ?", (now_s - _OPEN_S, account))
@@ -36,7 +36,7 @@ class Logins:
         return now_s + _OPEN_S
 
     def use(self, state: bytes, now_s: float) -> None:
-        """Accept the institution's answer, once; raise PeerError for an unknown or late one."""
+        """Accept the institution's answer, once and in time."""
         with self._db.transaction():
             row = self._db.row("SELECT until_s, used FROM login WHERE state = ?", (_digest(state),))
             if row is None:
@@ -50,15 +50,14 @@ class Logins:
             self._db.change("UPDATE login SET used = 1 WHERE state = ?", (_digest(state),))
 
     def note_person(self, state: bytes, person: bytes) -> None:
-        """Record who has logged in; ``person`` is a keyed digest."""
+        """Record who has logged in."""
         with self._db.transaction():
             self._db.change("UPDATE login SET person = ? WHERE state = ?", (person, _digest(state)))
 
     def confirm(self, state: bytes, number: str, expected: str, now_s: float) -> None:
         """Admit the account whose device shows this number, one per person.
 
-        Raises PeerError without a login, for a wrong number, or while the person's other account has a token
-        of a period that is not over.
+        PeerError while the person's other account has a token of a period that is not over.
         """
         with self._db.transaction():
             row = self._db.row(
@@ -104,5 +103,5 @@ class Logins:
 
 
 def _digest(state: bytes) -> bytes:
-    """Stored instead of the state, so that the database cannot continue a login."""
+    """So that the database cannot continue a login."""
     return hashlib.blake2b(state, digest_size=32, person=b"shoal login").digest()

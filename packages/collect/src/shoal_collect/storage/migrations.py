@@ -1,4 +1,4 @@
-"""The databases of collector and authority, step by step; a published step never changes."""
+"""The databases step by step; a published step never changes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a schema; statements in ``both`` differ only in the names of types."""
+    """Statements in ``both`` differ only in the names of types."""
 
     both: str
     sqlite: str = ""
     postgres: str = ""
 
     def statements(self, *, postgres: bool) -> list[str]:
-        """Return the statements in order."""
+        """The statements in order."""
         types = {
             "ID": "INTEGER PRIMARY KEY",
             "NEVER_AGAIN": "INTEGER PRIMARY KEY AUTOINCREMENT",

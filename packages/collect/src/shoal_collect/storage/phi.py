@@ -1,8 +1,7 @@
-"""How many people share a sub-trajectory: distinct contributors, by an index over time and place.
+"""How many people share a sub-trajectory, by an index over time and place.
 
-The index is an R*Tree in SQLite and a GiST index in PostgreSQL. A record is stored in one transaction with
-its points, its index entries and its identifier. Places are indexed as boxes around points of the sphere, so
-that poles and the antimeridian need no special case; every candidate is then checked exactly.
+R*Tree in SQLite, GiST in PostgreSQL. A record is stored in one transaction. Places are boxes around points
+of the sphere, so that poles and the antimeridian need no special case; every candidate is checked exactly.
 """
 
 import math
@@ -49,14 +48,14 @@ WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
 
 
 class TooManyRowsError(ShoalError):
-    """A count would read more rows than the store allows."""
+    """More rows than the store allows."""
 
 
 class PhiStore:
-    """The collector's releases in a database; use it as a context manager.
+    """The collector's releases; a context manager.
 
-    ``where`` is an open database, a file, or None for memory; ``most_rows`` bounds the stored points that a
-    count may read per point of its query (None: no bound).
+    ``where``: an open database, a file, or None for memory; ``most_rows``: stored points that a count may
+    read per point.
     """
 
     def __init__(
@@ -78,9 +77,9 @@ class PhiStore:
         self.database.close()
 
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
-        """Store one release and return its identifier; a repeated release keeps its identifier.
+        """Store a release; a repeated one keeps its identifier.
 
-        The tag counts within ``scope``, empty for lasting tags. Raises PeerError if the name is taken.
+        The tag counts within ``scope``, empty for lasting ones. PeerError if the name is taken.
         """
         with self.database.transaction():
             return self._add(release, day, scope)
@@ -88,17 +87,14 @@ class PhiStore:
     def take_over(
         self, release: Release, day: int, scope: bytes, identifier: str, expires: int | None
     ) -> None:
-        """Store another collector's release under its identifier, or its bootstrap record.
-
-        Belongs inside a transaction.
-        """
+        """Store another collector's release or bootstrap record, inside a transaction."""
         if expires is None:
             self._add(release, day, scope, identifier)
         else:
             self._insert(release, NOBODY, day, expires, None, None)
 
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
-        """Store all of these releases with lasting tags, or none."""
+        """Store all, with lasting tags, or none."""
         with self.database.transaction():
             return [self._add(release, day, b"") for release in releases]
 
@@ -115,10 +111,7 @@ class PhiStore:
         return str(self.identifier(release.name))
 
     def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a bootstrap record until a day, without identifier, key or tag; it never counts as a person.
-
-        Raises PeerError if the name is taken.
-        """
+        """Store a bootstrap record until a day; it never counts as a person."""
         with self.database.transaction():
             if not self._is_stored(release, None):
                 self._insert(release, NOBODY, day, until_day, None, None)
@@ -238,7 +231,7 @@ class PhiStore:
         gone: frozenset[int],
         limit: str = "",
     ) -> list[Places]:
-        """Only records near all points leave the database, in one statement; at most ``limit`` of them."""
+        """Records near all points, in one statement; at most ``limit``."""
         bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
             # numbers of ours
@@ -273,7 +266,7 @@ class PhiStore:
         return matches
 
     def number_of(self, tag: bytes | None) -> int | None:
-        """Return the database's number of a contributor, or None."""
+        """A contributor's number, if any."""
         row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
         return None if row is None else int(row[0])
 
@@ -287,7 +280,7 @@ class PhiStore:
         candidates: Places | None = None,
         gone: frozenset[int] = frozenset(),
     ) -> Places:
-        """Find stored points similar to one, or those of ``candidates``; records in ``gone`` do not count."""
+        """Stored points similar to one, or of ``candidates``; records in ``gone`` do not count."""
         places, is_similar = Places(), similarity_test(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
             if who & _CONTRIBUTOR == without or record in gone:
@@ -327,7 +320,7 @@ class PhiStore:
             return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
 
     def identifier(self, name: bytes) -> str | None:
-        """Return the identifier of the release with this name; None for a bootstrap record."""
+        """A release's identifier; None for a bootstrap record."""
         row = self.database.row(
             "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
         )
@@ -335,17 +328,17 @@ class PhiStore:
 
     @property
     def n_records(self) -> int:
-        """The number of stored releases, bootstrap records included."""
+        """Bootstrap records included."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
 
     @property
     def n_bootstrap(self) -> int:
-        """The number of bootstrap records."""
+        """Bootstrap records."""
         return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
-    """Bounds in time, and around the point of the sphere (chords are never longer than great circles)."""
+    """In time, and around the point of the sphere (chords are never longer than great circles)."""
     lat, lon = math.radians(point.lat_udeg / MICRO), math.radians(point.lon_udeg / MICRO)
     half_side_m = space_m + _SLACK_M
     on_sphere = (math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat))
@@ -354,7 +347,7 @@ def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
 
 
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
-    """The same bounds: minutes and meters of z are rounded outward, and x and y become a box."""
+    """Minutes and meters of z are rounded outward, and x and y become a box."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
     return (
         math.floor(t_min),

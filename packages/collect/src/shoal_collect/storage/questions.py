@@ -1,8 +1,7 @@
 """Questions of groups: each answered once, from one day's state, with a limit per area and day.
 
-Answers to many questions about one place add up. So a session asks exactly the agreed questions, all answered
-from the state of the first. Per area and day only a bounded number is answered in a period; beyond that the
-answer is zero people, which never makes a crowd look larger than it is.
+Answers about one place add up. So a session asks exactly the agreed questions, all answered from the state
+of the first. Beyond the limit the answer is zero people, which never makes a crowd look larger than it is.
 """
 
 import math
@@ -27,7 +26,7 @@ _BATCHES: Final = 2  # of one member: her own, and that of a member for whom she
 
 
 class AskedQuestions:
-    """All sessions' batches of questions. ``quota``: per member and day; ``elapsed_s``: a monotonic clock."""
+    """All sessions' batches. ``quota``: per member and day; ``elapsed_s``: a monotonic clock."""
 
     def __init__(
         self, database: Database, quota: int, elapsed_s: Callable[[], float] = time.monotonic
@@ -92,7 +91,7 @@ class AskedQuestions:
         return day, [0 if n is None or mark else n for n, mark in zip(counts, withheld, strict=True)]
 
     def find_batch(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
-        """Return a batch's day and its withheld answers; None for a new batch."""
+        """A batch's day and its withheld answers, if not new."""
         row = self._db.row(
             "SELECT day, withheld FROM asked WHERE session = ? AND batch = ?", (session, batch)
         )
@@ -179,7 +178,7 @@ class AskedQuestions:
 
 
 def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
-    """Return the batches of a session, for a witness."""
+    """The batches of a session, for a witness."""
     rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
     return [
         {
@@ -193,12 +192,12 @@ def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
 
 
 def repeat_answers(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
-    """Count a batch again, with zero where an answer was withheld."""
+    """Count again, with zero where an answer was withheld."""
     return [0 if mark else people(record) for record, mark in zip(records, withheld, strict=True)]
 
 
 def areas_of(points: Sequence[Cylinder], terms: Terms) -> set[str]:
-    """Name the areas and days that an answer may reveal: all within reach of one of its points.
+    """Areas and days that an answer may reveal: within reach of one of its points.
 
     An area is twice as wide as the longest reach (radius and theta), and its day at least 24 hours.
     """

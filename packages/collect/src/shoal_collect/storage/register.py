@@ -1,4 +1,4 @@
-"""The registrar's register: admitted accounts, open invitations, tokens of periods."""
+"""Admitted accounts, open invitations, tokens."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,18 +13,18 @@ class RegisterBook:
         self.database = self._db = database
 
     def invite(self, digests: Iterable[bytes]) -> None:
-        """Add invitations, each by the digest of its code."""
+        """Add invitations, by digest."""
         with self._db.transaction():
             for digest in digests:
                 self._db.change("INSERT INTO invitation (digest) VALUES (?)", (digest,))
 
     def allow(self, persons: Iterable[bytes]) -> int:
-        """Admit these accounts without invitations; return how many were new."""
+        """Admit accounts; return how many were new."""
         with self._db.transaction():
             return sum(self._add(person) for person in persons)
 
     def admit(self, code: bytes, person: bytes) -> bool:
-        """Use an invitation; return whether this person has used it now or before."""
+        """Use an invitation; whether this person has used it now or before."""
         with self._db.transaction():
             row = self._db.row("SELECT account FROM invitation WHERE digest = ?", (code,))
             if row is None or (row[0] is not None and bytes(row[0]) != person):
@@ -35,11 +35,11 @@ class RegisterBook:
             return True
 
     def knows(self, person: bytes) -> bool:
-        """Return whether a person is admitted."""
+        """Whether a person is admitted."""
         return self._db.row("SELECT 1 FROM person WHERE account = ?", (person,)) is not None
 
     def issue(self, purpose: Purpose, person: bytes, digest: bytes, registrar: bytes) -> bool:
-        """Record the one token request of a person and purpose; return False if another was recorded."""
+        """Record a person's one request; False if another was recorded."""
         with self._db.transaction():
             if not self.knows(person):  # put out meanwhile, by a login with another account
                 return False
@@ -55,16 +55,16 @@ class RegisterBook:
             return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest
 
     def was_issued(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Return whether this very request was recorded."""
+        """Whether this very request was recorded."""
         row = self._db.row(
             "SELECT digest FROM issued WHERE purpose = ? AND account = ?", (purpose.text, person)
         )
         return row is not None and bytes(row[0]) == digest
 
     def to_clear(self, person: bytes, purpose: Purpose, settled_day: float, registrar: bytes) -> list[int]:
-        """Return the earlier periods of a person's tokens that are over and not cleared.
+        """Periods that are over and not cleared.
 
-        Those of another key of the registrar can no longer be cleared, and need not be.
+        Those of another key of the registrar can no longer be cleared.
         """
         first = purpose.first_day - EXCLUDED_DAYS
         rows = self._db.rows(
@@ -79,7 +79,7 @@ class RegisterBook:
         )
 
     def note_cleared(self, person: bytes, purposes: Sequence[Purpose]) -> None:
-        """Record that a person has shown clearances of these."""
+        """Record clearances."""
         with self._db.transaction():
             for purpose in purposes:
                 self._db.change(
@@ -87,17 +87,17 @@ class RegisterBook:
                 )
 
     def blame(self, identity: bytes, purpose: Purpose) -> bool:
-        """Record a key with a proof of blame against it; return whether it is the first proof."""
+        """Record a proof of blame; whether it is the first."""
         with self._db.transaction():
             row = (identity, purpose.end_day)
             return self._db.change("INSERT INTO blamed VALUES (?, ?) ON CONFLICT DO NOTHING", row) > 0
 
     def is_blamed(self, identity: bytes) -> bool:
-        """Return whether a proof of blame stands against a key."""
+        """Whether a proof stands against a key."""
         return self._db.row("SELECT 1 FROM blamed WHERE identity = ?", (identity,)) is not None
 
     def clear(self, identity: bytes, purpose: Purpose, digest: bytes) -> bool:
-        """Record the one clearance request of a key; return False if another was recorded."""
+        """Record a key's one request; False if another was recorded."""
         with self._db.transaction():
             row = (identity, digest, purpose.end_day)
             self._db.change("INSERT INTO clearance VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
@@ -105,7 +105,7 @@ class RegisterBook:
             return bytes(noted[0][0]) == digest
 
     def counts(self) -> dict[str, float]:
-        """Count persons, open invitations, tokens, and keys with a proof of blame."""
+        """Persons, open invitations, tokens, and blamed keys."""
         (persons,), (open_invitations,), (tokens,), (blamed,) = (
             self._db.rows(f"SELECT COUNT(*) FROM {what}")[0]  # noqa: S608  (tables of ours)
             for what in ("person", "invitation WHERE account IS NULL", "issued", "blamed")

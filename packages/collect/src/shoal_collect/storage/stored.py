@@ -1,8 +1,8 @@
-"""Stored releases, one by one: exported, fetched by the owner, withdrawn, expired.
+"""Stored releases: exported, fetched, withdrawn, expired.
 
-A count over the state before a day must not change while that day's rounds use it, or an honest collector and
-its witness would contradict each other. So a withdrawn release leaves exports and retrieval at once, counts
-from the next day on, and the database when no round can still ask for a day before that.
+A count over the state before a day must not change while that day's rounds use it, or an honest collector
+and its witness would contradict each other. So a withdrawn release leaves exports and retrieval at once,
+counts from the next day on, and the database when no round can still ask for a day before that.
 """
 
 import json
@@ -20,7 +20,7 @@ SETTLES_DAYS: Final = 2  # a session may begin on the last day that counts it, a
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """A stored release: identifier (None for a bootstrap record), day since 1970, and cylinders."""
+    """Identifier (None for a bootstrap record), day since 1970, cylinders."""
 
     identifier: str | None
     day: int
@@ -28,13 +28,13 @@ class ReleaseRow:
 
 
 class StoredReleases:
-    """The releases in a collector's database."""
+    """In a collector's database."""
 
     def __init__(self, database: Database) -> None:
         self._db = self.database = database
 
     def all(self, *, day: int | None = None, identifiers: Collection[str] | None = None) -> list[ReleaseRow]:
-        """Return the releases that are not withdrawn, optionally of one day or with these identifiers."""
+        """Releases that are not withdrawn, of one day or with these identifiers."""
         releases = []
         for identifier, stored_on, points in self._db.rows(
             "SELECT identifier, day, points FROM record WHERE NOT EXISTS "
@@ -45,14 +45,14 @@ class StoredReleases:
         return releases
 
     def terms(self) -> list[dict[str, Any]]:
-        """Return the distinct terms of all rounds that drew groups, the oldest first."""
+        """The terms of all rounds that drew groups, the oldest first."""
         rows = self._db.rows(
             "SELECT terms FROM round WHERE phase IN ('grouped', 'over') GROUP BY terms ORDER BY MIN(id)"
         )
         return [dict(json.loads(row[0])) for row in rows]
 
     def owned(self, identifier: str, claim_key: bytes) -> ReleaseRow:
-        """Return a release to the holder of its key; raise PeerError for another key."""
+        """A release for the holder of its key."""
         row = self._db.row(
             "SELECT day, points FROM record WHERE identifier = ? AND claim_key = ? AND NOT EXISTS "
             "(SELECT 1 FROM withdrawal WHERE withdrawal.identifier = record.identifier)",
@@ -63,10 +63,9 @@ class StoredReleases:
         return ReleaseRow(identifier, int(row[0]), decode_points(bytes(row[1])))
 
     def withdraw(self, identifier: str, claim_key: bytes, today: int) -> tuple[int, int]:
-        """Withdraw a release for the holder of its key, with no effect the second time.
+        """Withdraw a release for the holder of its key.
 
-        Returns the day since 1970 of the withdrawal, and the first day on which the release no longer counts.
-        Raises PeerError for an unknown identifier or another key.
+        The day since 1970, and the first one on which it no longer counts.
         """
         with self._db.transaction():
             withdrawal = self._db.row(
@@ -84,9 +83,9 @@ class StoredReleases:
             return today, today + 1
 
     def tidy(self, today: int, kept_days: int | None) -> int:
-        """Withdraw releases after ``kept_days`` (None: never), delete those that no round can still count.
+        """Withdraw releases after ``kept_days`` (None.
 
-        ``today`` is the day since 1970. Returns how many were deleted.
+        Never), delete those that no round can count; return how many.
         """
         outlived = "identifier IS NOT NULL AND day <= ?", (-1 if kept_days is None else today - kept_days,)
         over = "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (today - SETTLES_DAYS,)
@@ -110,5 +109,5 @@ class StoredReleases:
 
 
 def _no_such_release() -> PeerError:
-    """The same message for a release that never was, one that is gone, and one of another key."""
+    """The same message for one that never was, is gone, or has another key."""
     return PeerError("not-entitled", "no release of this identifier is stored under this key")

@@ -51,10 +51,7 @@ FEW_PEOPLE: Final = 20
 
 
 def warnings_of(inspection: dict[str, Any]) -> list[str]:
-    """Warnings to confirm: dropped and repaired rows, and all assumptions.
-
-    An assumption about all rows is not repeated with their number.
-    """
+    """Dropped and repaired rows, and assumptions."""
     repaired = dict(inspection["rows_repaired"])
     if TAKEN_AS_UTC in inspection["notes"]:
         repaired.pop(NAIVE, None)
@@ -115,7 +112,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
 
 
 def _why_not_drawn(ground: MapGround, inspection: dict[str, Any]) -> str:
-    """Why the user's streets or tiles do not cover this data, or nothing."""
+    """Streets or tiles that do not cover the data."""
     west_m, south_m, east_m, north_m = inspection["map_bounds_m"]
     try:
         ground.require_over((west_m, south_m, east_m, north_m), inspection["crs"])

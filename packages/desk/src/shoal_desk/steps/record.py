@@ -1,4 +1,4 @@
-"""Step 6: statements in addition to measurements, and the record to sign."""
+"""Step 6: statements, and the record to sign."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +36,7 @@ def _take(_choices: Choices, form: Form) -> dict[str, Any]:
 
 
 def free_name(folder: Path) -> Path:
-    """The file of the next record, which overwrites none."""
+    """The next record's file."""
     names = ["record.html", *(f"record-{number}.html" for number in range(2, 1000))]
     return next(folder / name for name in names if not (folder / name).exists())
 

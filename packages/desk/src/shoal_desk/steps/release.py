@@ -1,4 +1,4 @@
-"""Step 5: the release is written, verified, attacked, and inspected."""
+"""Step 5: the release is written, verified, attacked."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -69,12 +69,12 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
 
 
 def settings_of(choices: Choices) -> dict[str, str]:
-    """Every parameter of the chosen method, including k."""
+    """Every parameter, including k."""
     return {K: str(choices.k), **choices.settings}
 
 
 def classes_of(release: Release) -> list[dict[str, Any]]:
-    """Some records with the size of their class and their number of boxes, the smallest classes first."""
+    """Records with the sizes of classes and boxes, the smallest first."""
     if release.kind == "points":
         return []
     crowds = crowds_of(release)
@@ -92,7 +92,7 @@ def classes_of(release: Release) -> list[dict[str, Any]]:
 
 
 def find(desk: Desk, choices: Choices, form: Form) -> Fit:
-    """Count the records that match the times and places of a form; raises RefusedError for a wrong entry."""
+    """Count the records that match a form's times and places."""
     sightings = []
     for number in range(SIGHTINGS):
         when, first, second = (form.one(f"{name}-{number}") for name in ("when", "lat", "lon"))
@@ -136,7 +136,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
 
 
 def _places(work: Work, folder: Path) -> dict[str, str]:
-    """The chosen places, or new names if an earlier release has them."""
+    """Or new names if an earlier release has them."""
     choices = work.choices
     places = {
         "output": Path(choices.output or folder / "release"),
@@ -163,7 +163,7 @@ def _preview_plan(choices: Choices, defaults: Mapping[str, str], folder: Path) -
 
 
 def _no_anonymity(work: Work) -> str:
-    """Why a claim that holds is no anonymity, or nothing."""
+    """Why a claim that holds is none."""
     written = work.result(work.release)
     return "" if written is None else CLAIMS[written["claim"]["type"]].no_anonymity
 

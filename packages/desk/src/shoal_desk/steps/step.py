@@ -14,9 +14,8 @@ from shoal_desk.words import Words
 class Step:
     """One step.
 
-    name: in addresses, and of its template. jobs: the work that it starts, by names in ``Work``. take: the
-    changes of a form to the choices; raises RefusedError. content: of its page, in addition to that of every
-    page. done: whether the next step may begin. summary: of the choices, for the pages of later steps.
+    name: in addresses, and of its template. jobs: by names in ``Work``. take: a form's changes to the
+    choices. content: of its page. done: whether the next may begin. summary: for later pages.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Step 4: the precision and risk of methods on a sample, and the choice of one."""
+"""Step 4: precision and risk on a sample, and the choice."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -29,7 +29,7 @@ def methods_compared() -> list[str]:
 
 
 def methods_offered(choices: Choices) -> list[str]:
-    """Methods for these choices: all with a street graph."""
+    """For these choices: all with streets."""
     return [name for name in METHODS if "streets-nodes" in choices.streets or not needs_streets(name)]
 
 
@@ -126,7 +126,7 @@ def _sentence(point: Mapping[str, Any], comparison: Mapping[str, Any], words: Wo
 
 
 def _in_words(english: str, words: Words) -> str:
-    """A sentence of the library in the language of the page, or in English."""
+    """Else English."""
     return translate(english, words.language) or english
 
 

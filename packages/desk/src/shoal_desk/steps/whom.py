@@ -1,4 +1,4 @@
-"""Step 3: the recipients, and so the adversaries."""
+"""Step 3: the recipients."""
 
 from functools import partial
 from typing import Any, Final
@@ -14,7 +14,7 @@ from shoal_desk.words import Words
 
 
 def adversary_words(text: str) -> str:
-    """The knowledge and action of an adversary in English; translated on the page."""
+    """An adversary's knowledge and action, in English."""
     return parse_knowledge(text).adversary.sentence
 
 
