@@ -1,12 +1,10 @@
-"""A full disk is told as one, also where the result is sent and by libraries that hide it."""
+"""A full disk is told as one, also where the result is sent."""
 
 from pathlib import Path
 
 import pytest
 
 from command_line import Shoal
-from shoal.errors import OutputError
-from shoal.release_folder import exports
 
 
 def test_a_full_disk_behind_standard_output_is_no_fault(shoal: Shoal, tmp_path: Path) -> None:
@@ -22,17 +20,3 @@ def test_a_full_disk_behind_standard_output_is_no_fault(shoal: Shoal, tmp_path: 
     assert done.err.splitlines()[-1] == (
         "shoal: the disk is full; free some space, and run the same command again"
     )
-
-
-def test_a_delta_table_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
-    deltalake = pytest.importorskip("deltalake")
-    import pyarrow as pa
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            deltalake,
-            "write_deltalake",
-            lambda *_: (_ for _ in ()).throw(deltalake.exceptions.DeltaError("x")),
-        )
-        with pytest.raises(OutputError, match="cannot be written"):
-            exports._write_delta(pa.table({"a": [1]}), tmp_path / "out")

@@ -38,8 +38,8 @@ _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a databa
     type=click.Choice((*_FILES, *_TABLES)),
     required=True,
     metavar="FORMAT",
-    help=f"How to write the rows: {', '.join((*_FILES, *_TABLES))}. flatgeobuf needs the extra geo, delta "
-    "the extra delta; postgis and mobilitydb are tables on a server, and need the extra postgresql.",
+    help=f"How to write the rows: {', '.join((*_FILES, *_TABLES))}. postgis and mobilitydb are tables on a "
+    "server, and need the extra postgresql.",
 )
 @output_options
 def publish(release: Path, target: str, form: str, as_json: bool, quiet: bool) -> int:

@@ -4,24 +4,31 @@ import json
 import re
 import shutil
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.sources.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
+from shoal.model.verdicts import Finding
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.folder import read_parquet, release_from_table
 from shoal.release_folder.joining import split_table
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.packing import GEOMETRY
 from shoal.runtime.files import sha256_of
+from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_folder
+from shoal.verification.files.folder import read_in_background
+from shoal.verification.files.layout import layout_findings
+from shoal.verification.files.stated import manifest_mismatches
+from shoal.verification.files.stored import unexpected_pseudonyms
 
 PACKAGE_FILE: Final = "datapackage.json"
 _PROFILE: Final = "data-package"
@@ -61,10 +68,15 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
 
 
 def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
-    """Manifest and table; raises InputError unless they belong together."""
+    """Manifest and table of a release; raises InputError for what ``shoal verify`` finds without raw data."""
     manifest = _read_exportable_manifest(release_folder)
-    # what is no release is refused before anything is written
-    release_from_table(read_parquet(release_folder / RELEASE_FILE), release_folder, manifest)
+    with read_in_background(release_folder, Run(threads=1)) as reading:
+        rows = reading.rows()
+    about = manifest_mismatches(
+        release_folder, manifest, rows.sha256, rows.release.n_records, rows.release.n_samples
+    )
+    for finding in (*rows.findings, *about):
+        raise _not_published(finding)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 
@@ -79,6 +91,10 @@ def _read_exportable_manifest(release_folder: Path) -> Manifest:
     return manifest
 
 
+def _not_published(finding: Finding) -> InputError:
+    return InputError(f"the release was not published, for shoal verify refuses it: {finding.message}")
+
+
 def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
     manifest = _read_exportable_manifest(release_folder)
     table = release_folder / RELEASE_FILE
@@ -88,6 +104,14 @@ def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schem
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{table} is not the table of a release; fetch or write it again") from error
     schema_of(_columns(schema), manifest, table)
+    with table.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        findings = layout_findings(content)
+    with pq.ParquetFile(table) as rows:
+        for group in range(about.num_row_groups):
+            names = rows.read_row_group(group, ["trajectory_id"])["trajectory_id"]
+            findings += unexpected_pseudonyms(pc.unique(names).to_pylist())
+    for finding in findings:
+        raise _not_published(finding)
     split_table(table, folder)
     return manifest, schema, about.num_rows
 

@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
-from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.tables import number_records
+from shoal.errors import InputError
+from shoal.release_folder.flatgeobuf import read_flatgeobuf, write_flatgeobuf
+from shoal.release_folder.packing import GEOMETRY, parquet_writer
+from shoal.runtime.files import sha256_of
 from shoal.units import DAY_S
 
 _DIGITS: Final = 7
+_DELTA_PART: Final = "part-00000.parquet"
+_DELTA_TYPES: Final = {"string": "string", "int64": "long", "double": "double", "binary": "binary"}
 _DATA: Final = "data"  # folder of formats that need one
 
 
@@ -36,6 +41,8 @@ class RowsExport(Export):
     read: Callable[[Path, pa.Schema], pa.Table]  # rows in the types of a schema, then all other columns
     text: bool = False  # the same rows always give the same bytes, so the files can hold nothing else
     arranged: Callable[[pa.Table], pa.Table] = lambda table: table  # the rows in the order of the format
+    joined: Callable[[pa.Table], pa.Table] = lambda table: table  # rows of the format, each record together
+    finish: Callable[[Path], None] | None = None  # write what follows from other files of the format
 
 
 def _write_csv(table: pa.Table, path: Path) -> None:
@@ -114,26 +121,26 @@ def _write_days(table: pa.Table, folder: Path) -> None:
 
 
 def _days(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Records that begin earlier first, so joined days keep the order."""
+    """The rows of each day, records by pseudonym, since no day knows the order of all records."""
+    table = _by_pseudonym(table)
     start = table["t_start" if "t_start" in table.column_names else "t"].to_numpy()
     days = np.floor(start / DAY_S).astype(np.int64)
-    record, ids = number_records(table["trajectory_id"])
-    first = np.full(len(ids), np.iinfo(np.int64).max)
-    np.minimum.at(first, record, days)
-    order = np.argsort(first[record], kind="stable")
-    table, days = table.take(order), days[order]
     for day in np.unique(days).tolist():
         yield str(np.datetime64(day, "D")), table.filter(pa.array(days == day))
+
+
+def _by_pseudonym(table: pa.Table) -> pa.Table:
+    return table.take(pc.sort_indices(table["trajectory_id"]))  # stable
 
 
 def _in_days(table: pa.Table) -> pa.Table:
     return pa.concat_tables([rows for _, rows in _days(table)]) if len(table) else table
 
 
-def _read_days(folder: Path, _schema: pa.Schema) -> pa.Table:
-    files = sorted(folder.glob("day=*/part-0.parquet"))
+def _read_parts(folder: Path, _schema: pa.Schema) -> pa.Table:
+    files = sorted([*folder.glob("day=*/part-0.parquet"), *folder.glob(_DELTA_PART)])
     if not files:
-        raise InputError(f"{folder} holds no day; fetch or write it again")
+        raise InputError(f"{folder} holds no rows; fetch or write it again")
     try:
         return pa.concat_tables([_plain(pq.ParquetFile(file).read()) for file in files])
     except (pa.ArrowException, OSError, KeyError) as error:
@@ -144,76 +151,38 @@ def _plain(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _write_flatgeobuf(table: pa.Table, path: Path) -> None:
-    pyogrio = _pyogrio()
-    if GEOMETRY not in table.column_names:
-        raise MisuseError("FlatGeobuf needs degrees, and this release is in local meters; choose csv")
-    kind = "Point" if int.from_bytes(table[GEOMETRY][0].as_py()[1:5], "little") == 1 else "Polygon"
-    pyogrio.raw.write_arrow(
-        _plain(table), path, layer="release", driver="FlatGeobuf", geometry_name=GEOMETRY, geometry_type=kind,
-        crs="EPSG:4326", SPATIAL_INDEX="NO",
-    )  # fmt: skip
-
-
-def _read_flatgeobuf(path: Path, schema: pa.Schema) -> pa.Table:
-    pyogrio = _pyogrio()
-    try:
-        about, table = pyogrio.raw.read_arrow(path)
-        drawn = about["geometry_name"] or "wkb_geometry"
-        return _in_types(
-            table.rename_columns([GEOMETRY if name == drawn else name for name in table.column_names]), schema
-        )
-    except (pyogrio.errors.DataSourceError, pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
-
-
-def _pyogrio() -> Any:
-    try:
-        import pyogrio
-        import pyogrio.raw
-    except ImportError as error:
-        raise MissingExtraError(
-            "FlatGeobuf needs pyogrio; install it with: pip install 'shoal[geo]'"
-        ) from error
-    return pyogrio
-
-
 def _write_delta(table: pa.Table, folder: Path) -> None:
-    deltalake = _deltalake()
-    try:
-        deltalake.write_deltalake(str(folder), _plain(table))
-    except deltalake.exceptions.DeltaError as error:  # deltalake wraps system errors
-        raise OutputError(
-            f"the Delta table cannot be written to {folder}; see whether the disk is full, or write elsewhere"
-        ) from error
+    folder.mkdir()
+    with parquet_writer(folder / _DELTA_PART, _plain(table).schema) as writer:
+        writer.write_table(_plain(table))
+    _write_delta_log(folder)
 
 
-def _read_delta(folder: Path, schema: pa.Schema) -> pa.Table:
-    deltalake = _deltalake()
-    try:
-        table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
-        return _in_types(table, schema)
-    except (deltalake.exceptions.DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise InputError(f"{folder} is not the Delta table of a release; fetch or write it again") from error
-
-
-def _in_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    rows = _plain(table).select(schema.names).cast(schema)
-    for name in table.column_names:
-        if name not in schema.names:
-            rows = rows.append_column(name, table[name])
-    return rows
-
-
-def _deltalake() -> Any:
-    try:
-        import deltalake
-        import deltalake.exceptions
-    except ImportError as error:
-        raise MissingExtraError(
-            "Delta tables need deltalake; install it with: pip install 'shoal[delta]'"
-        ) from error
-    return deltalake
+def _write_delta_log(folder: Path) -> None:
+    """The log of a Delta table of one version and one file (https://github.com/delta-io/delta)."""
+    part = folder / _DELTA_PART
+    with pq.ParquetFile(part) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    fields = [
+        {"name": field.name, "type": _DELTA_TYPES.get(str(field.type), ""), "nullable": True, "metadata": {}}
+        for field in schema
+    ]
+    actions: list[dict[str, Any]] = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {
+            "id": str(UUID(sha256_of(part)[:32])),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": json.dumps({"type": "struct", "fields": fields}),
+            "partitionColumns": [], "configuration": {}, "createdTime": 0,
+        }},
+        {"add": {
+            "path": _DELTA_PART, "partitionValues": {}, "size": part.stat().st_size, "modificationTime": 0,
+            "dataChange": True, "stats": json.dumps({"numRecords": n_rows}),
+        }},
+    ]  # fmt: skip
+    (folder / "_delta_log").mkdir(exist_ok=True)
+    log = folder / "_delta_log" / f"{0:020}.json"
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
 
 
 EXPORTS: Final[Mapping[str, Export]] = {
@@ -227,20 +196,26 @@ EXPORTS: Final[Mapping[str, Export]] = {
     ),
     "parquet-by-day": RowsExport(
         write=_write_days,
-        read=_read_days,
+        read=_read_parts,
         where=_DATA,
         mediatype="application/vnd.apache.parquet",
         arranged=_in_days,
+        joined=_by_pseudonym,
     ),
     "parquet-parts": Export(where=_DATA, mediatype="application/vnd.apache.parquet"),
     "flatgeobuf": RowsExport(
-        write=_write_flatgeobuf,
-        read=_read_flatgeobuf,
+        write=write_flatgeobuf,
+        read=read_flatgeobuf,
         where="release.fgb",
         mediatype="application/flatgeobuf",
+        text=True,
     ),
     "delta": RowsExport(
-        write=_write_delta, read=_read_delta, where=_DATA, mediatype="application/vnd.apache.parquet"
+        write=_write_delta,
+        read=_read_parts,
+        where=_DATA,
+        mediatype="application/vnd.apache.parquet",
+        finish=_write_delta_log,
     ),
 }
 """The formats of ``shoal publish``; the checks of an exported folder follow from these rows."""

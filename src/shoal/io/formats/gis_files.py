@@ -1,15 +1,19 @@
 """GeoPackage, FlatGeobuf and Shapefile through pyogrio (extra ``geo``): one layer of points."""
 
 import codecs
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError
+from shoal.io.formats.database_files import open_read_only
 from shoal.io.formats.tables import Geometry, Table
 from shoal.model.intake import Reading
+from shoal.runtime.gdal import one_driver
 
 _GEOMETRY: Final = "geometry"
 _BLOCK_BYTES: Final = 1 << 20
@@ -18,21 +22,17 @@ _TAKEN_AS: Final = "the text of {name} is taken as {encoding}; a .cpg file besid
 
 def open_table(path: Path, reading: Reading) -> Table:
     """Rows of one layer; InputError for another file, or several layers."""
-    try:
-        import pyogrio
-        from pyogrio.errors import DataLayerError, DataSourceError
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
-        ) from error
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     try:
-        layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
-        layer = _choose_layer(path.name, reading.table, layers)
-        about = pyogrio.read_info(path, layer=layer)
+        with one_driver(path) as (pyogrio, place):
+            layers = {str(name): kind for name, kind in pyogrio.list_layers(place)}
+            layer = _choose_layer(path.name, reading.table, layers)
+            if path.suffix.lower() == ".gpkg":
+                _require_no_view(path, layer)
+            about = pyogrio.read_info(place, layer=layer)
         names = [str(name) for name in about["fields"]]
-    except (DataSourceError, DataLayerError, ValueError) as error:
+    except (RuntimeError, ValueError, sqlite3.Error) as error:  # pyogrio's errors are RuntimeErrors
         raise InputError(
             f"{path.name} is not a whole {path.suffix[1:]} file; a Shapefile needs its .shx and .dbf beside "
             "it"
@@ -47,20 +47,24 @@ def open_table(path: Path, reading: Reading) -> Table:
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         fields = [name for name in columns if name in names]
         try:
-            with pyogrio.open_arrow(
-                path,
-                layer=layer,
-                columns=fields,
-                read_geometry=_GEOMETRY in columns,
-                use_pyarrow=True,
-                encoding=encoding,
-            ) as (meta, reader):
+            with ExitStack() as layer_open:
+                with one_driver(path) as (pyogrio, place):
+                    meta, reader = layer_open.enter_context(
+                        pyogrio.open_arrow(
+                            place,
+                            layer=layer,
+                            columns=fields,
+                            read_geometry=_GEOMETRY in columns,
+                            use_pyarrow=True,
+                            encoding=encoding,
+                        )
+                    )
                 geometry_name = meta["geometry_name"] or "wkb_geometry"
                 for batch in reader:
                     batch.validate(full=True)  # text may be none
                     renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
                     yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
-        except (DataSourceError, DataLayerError, pa.ArrowException, OSError) as error:
+        except (RuntimeError, pa.ArrowException, OSError) as error:
             raise InputError(f"{path.name} broke off while its rows were read; copy it again") from error
 
     return Table(
@@ -93,6 +97,14 @@ def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> s
     if len(layers) != 1:
         raise InputError(f"{name} has {len(layers)} layers: {', '.join(layers)}; name one with --table")
     return next(iter(layers))
+
+
+def _require_no_view(path: Path, layer: str) -> None:
+    """Raise InputError for a layer that is computed: it may have no end."""
+    with closing(open_read_only(path)) as database:
+        stored = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", [layer])
+        if not (row := stored.fetchone()) or row[0].upper().startswith("CREATE VIRTUAL"):
+            raise InputError(f"layer '{layer}' of {path.name} is a view; save its rows as a layer")
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

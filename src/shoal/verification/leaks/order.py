@@ -27,10 +27,10 @@ def order_findings(
     if original.input_rank is not None:
         orders["input"] = original.input_rank[subjects]
     by_name = _alphabetical_order(Pseudonyms.of(trajectory_ids).take(np.flatnonzero(linked)))
-    for what, order, fewest in (
-        ("records", np.arange(len(subjects)), FEWEST_RECORDS),
-        ("pseudonyms", by_name, FEWEST_PSEUDONYMS),
-    ):
+    compared = [("pseudonyms", by_name, FEWEST_PSEUDONYMS)]
+    if (np.diff(by_name) != 1).any():  # else records stand by pseudonym, as in an export by day
+        compared.insert(0, ("records", np.arange(len(subjects)), FEWEST_RECORDS))
+    for what, order, fewest in compared:
         for source, place in orders.items():
             resemblance = _resemblance(place[order], fewest)
             if resemblance:
