@@ -113,7 +113,7 @@ def test_no_other_driver_opens_a_file_even_past_its_first_bytes(
 
 def test_one_file_calls_gdal_and_all_its_readers_are_known() -> None:
     """Every call goes through ``one_driver``; a new user of GDAL is a new line here."""
-    users = {"pyogrio": set(), "one_driver": set()}
+    users: dict[str, set[str]] = {"pyogrio": set(), "one_driver": set()}
     for root in ("src", "packages"):
         for path in (SOURCE / root).rglob("*.py"):
             if "tests" in path.parts:

@@ -5,7 +5,7 @@ features of a release have the same columns and number of corners, so each is a 
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ _AT_ONCE: Final = 1 << 16
 _POINT, _POLYGON = 1, 3
 # the head of well-known binary by kind of shape
 _WKB_HEADS: Final = {_POINT: struct.pack("<BI", 1, 1), _POLYGON: struct.pack("<BIII", 1, 3, 1, 5)}
-_Value = bytes | str | Sequence["_Value"] | Mapping[int, "_Value"]
+_Value = bytes | str | list["_Value"] | dict[int, "_Value"]
 
 
 def write_flatgeobuf(table: pa.Table, path: Path) -> None:
@@ -126,7 +126,7 @@ def _append(content: bytearray, value: _Value) -> int:
     at = len(content)
     if isinstance(value, str):
         content += struct.pack("<I", len(value)) + value.encode() + b"\x00"
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         n = max(value) + 1
         content += struct.pack(
             f"<{n + 2}H", 4 + 2 * n, 8 + 8 * n, *(8 + 8 * i if i in value else 0 for i in range(n))
@@ -140,7 +140,7 @@ def _append(content: bytearray, value: _Value) -> int:
     else:
         content += struct.pack("<I", len(value)) + bytes(4 * len(value))
         for number, one in enumerate(value):
-            _set_field(content, at + 4 + 4 * number, one)  # type: ignore[arg-type]
+            _set_field(content, at + 4 + 4 * number, one)
     return at
 
 
