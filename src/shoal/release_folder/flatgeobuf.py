@@ -137,7 +137,7 @@ def _append(content: bytearray, value: _Value) -> int:
         for number, one in value.items():
             _set_field(content, table + 8 + 8 * number, one)
         return table
-    else:
+    elif isinstance(value, list):
         content += struct.pack("<I", len(value)) + bytes(4 * len(value))
         for number, one in enumerate(value):
             _set_field(content, at + 4 + 4 * number, one)
