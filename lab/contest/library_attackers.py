@@ -31,10 +31,8 @@ NO_RECORD: Final = {
     "period": "needs what was before a moment and what was after it",
     "tau": "needs all observations of an interval",
     "track": "names a track; it enters as attackers/tracker.py",
-    "cluster": "names a record that was mixed with another, whoever they are",
-    "series": "needs an earlier release",
 }
-"""Attacks that link, and cannot name a record from some points of each victim."""
+"""Attacks that link by facts about people, and cannot name a record from some points of each."""
 
 
 def enters(row: Adversary) -> bool:

@@ -350,7 +350,7 @@ def test_other_knowledge_is_refused(text: str) -> None:
 def test_boxes_and_other_people_are_refused() -> None:
     original = crowd()
     release, linkage = SwapLocations(k=3).anonymize(original, Randomness.from_system())
-    for text in EVERY_KNOWLEDGE:
+    for text in [row.example for row in ATTACKS.values() if not row.takes_boxes]:
         with pytest.raises(MisuseError, match="holds boxes; leave it out"):
             attack(
                 original.snapped_to(Grid()),
@@ -385,8 +385,6 @@ def test_true_points_belong_to_the_default_of_all_releases_of_points() -> None:
     assert not any(
         text.partition(":")[0] in of_points for text in default_knowledge(swapped.as_boxes(Grid()))
     )
-    joined = {"track", "cluster", "partner"}  # have tests of their own
-    assert {text.partition(":")[0] for text in EVERY_KNOWLEDGE} | joined == of_points
 
 
 def test_the_command_plays_true_points_with_a_control_group(

@@ -44,6 +44,7 @@ def attack_toy(evaluation: Evaluation[BoxTarget], n: int, *, rng: np.random.Gene
             attacker="Someone who names the first record.",
             target=evaluation.label,
             baseline=evaluation.guess_rate,
+            clusters=evaluation.clusters,
         )
     ]
 

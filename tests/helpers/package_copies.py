@@ -79,6 +79,20 @@ class Line:
         return code.replace(self.below, self.below + self.text)
 
 
+@dataclass(frozen=True)
+class LastItem:
+    """An item added at the end of the list under a heading."""
+
+    heading: str
+    text: str
+
+    def added_to(self, page: str) -> str:
+        before, heading, rest = page.partition(f"\n{self.heading}\n\n")
+        assert heading, f"'{self.heading}' is no heading"
+        items, end, after = rest.partition("\n\n")
+        return f"{before}{heading}{items}\n{self.text}{end}{after}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Addition:
     """What somebody does who adds a thing.
@@ -89,7 +103,7 @@ class Addition:
 
     new: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, tuple[Row | Line, ...]] = field(default_factory=dict)
-    pages: Mapping[str, str | Line | Row | tuple[Line, ...]] = field(default_factory=dict)
+    pages: Mapping[str, str | Line | Row | tuple[Line | LastItem, ...]] = field(default_factory=dict)
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Toys to add to a copy of the package, by the steps of CONTRIBUTING.md."""
 
-from package_copies import Addition, Line, Row
+from package_copies import Addition, LastItem, Line, Row
 
 FORMAT = Addition(
     new={
@@ -113,6 +113,7 @@ ATTACK = Addition(
                         attacker="Someone who knows nothing and names one of the longest records.",
                         target=evaluation.label,
                         baseline=evaluation.guess_rate,
+                        clusters=evaluation.clusters,
                     )
                 ]
         '''
@@ -136,10 +137,7 @@ ATTACK = Addition(
                 below="| `--knowledge` | the attacker knows | and succeeds by |\n|---|---|---|\n",
                 text="| `toy:N` | nothing at all | naming one of the N longest records |\n",
             ),
-            Line(
-                below="- `membership`: table linkage, survey of Fiore et al. (arXiv 1903.12211)\n",
-                text="- `toy`: not published\n",
-            ),
+            LastItem(heading="## Sources", text="- `toy`: not published"),
         ),
     },
 )

@@ -41,6 +41,7 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
             "places, as one that it was mixed with.",
             target=evaluation.label,
             baseline=float((sizes - 1).mean()) / max(target.n_records - 1, 1),
+            clusters=evaluation.clusters,
         )
     ]
 

@@ -60,6 +60,7 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
                 attacker=f"Someone who {knows}. {half}",
                 target=evaluation.label,
                 baseline=0.5,
+                clusters=np.arange(2 * size),
             )
         ]
     outside_people = as_given.context.outside.people if evaluation.label == "control" else as_given.people

@@ -62,6 +62,7 @@ def attack_partner(
             attacker=f"{does}: {share}.",
             target=evaluation.label,
             baseline=float(chance.mean()),
+            clusters=evaluation.clusters,
         )
         for name, won, chance, share in (
             ("partner-exact", exact, lucky[0], "the share of what is said that is right"),

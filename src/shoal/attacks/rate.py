@@ -139,10 +139,13 @@ class Rate:
         attacker: str,
         target: TargetName,
         baseline: float,
-        clusters: Integers | None = None,
+        clusters: Integers,
         max_chance: float = 1.0,
     ) -> "Rate":
-        """The rate of chances, one a victim; victims of equal cluster share a record."""
+        """The rate of chances, one a victim; victims of equal cluster share a record.
+
+        Without clusters, the interval would be too narrow: people of one crowd win and lose together.
+        """
         chances = np.asarray(outcomes, dtype=np.float64)
         return cls(
             name=name,
@@ -153,11 +156,7 @@ class Rate:
             successes=math.fsum(chances.tolist()),
             baseline=baseline,
             worst=float(chances.max(initial=0.0)),
-            interval=interval_of(
-                chances, np.arange(len(chances)) if clusters is None else clusters, max_chance
-            )
-            if len(chances)
-            else None,
+            interval=interval_of(chances, clusters, max_chance) if len(chances) else None,
         )
 
     @classmethod

@@ -60,12 +60,15 @@ def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUEST
         row.who(linked, records_of_people, known_s)
         for row, linked, records_of_people in zip(rows, releases, records, strict=True)
     ]
-    alone, together = [], []
+    alone, together, clusters = [], [], []
+    numbers: dict[str | frozenset[str], int] = {}
     for person, moment_s in _questions(original, records[0], tau_s, most):
         sets = [ask(person, moment_s) for ask in asks]
         if sets[0] is None:
             continue  # what the newest release suppressed, it does not show
         alone.append(_chance(person, sets[0]))
+        shared = sets[0] if taus_s[0] is None else person  # by whom the chances are equal
+        clusters.append(numbers.setdefault(shared, len(numbers)))
         together.append(
             _chance(person, reduce(frozenset.intersection, [one for one in sets if one is not None]))
         )
@@ -82,6 +85,7 @@ def attack_together(releases: Sequence[LinkedRelease], *, most: int = MOST_QUEST
             "of them at random.",
             target="release",
             baseline=1 / newest.n_records,
+            clusters=np.array(clusters),
         )
         for knowledge, where, chances in (
             ("this release alone", "this release", alone),

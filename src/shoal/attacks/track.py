@@ -117,6 +117,7 @@ def _rates(
             attacker=attacker,
             target=evaluation.label,
             baseline=float(lucky.mean()),
+            clusters=evaluation.clusters,
         )
         for name, (won, attacker, lucky) in measures.items()
     ]
