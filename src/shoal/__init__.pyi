@@ -26,6 +26,7 @@ from shoal.errors import OutputError as OutputError
 from shoal.errors import ShoalError as ShoalError
 from shoal.io.description import Description as Description
 from shoal.io.description import describe as describe
+from shoal.io.foreign import FileLayout as FileLayout
 from shoal.io.formats.street_files import read_streets as read_streets
 from shoal.io.formats.tile_files import TileFile as TileFile
 from shoal.io.formats.tile_files import read_tiles as read_tiles

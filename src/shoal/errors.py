@@ -10,7 +10,7 @@ _OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _OTHERWISE: Final = {  # options that are no argument of the same name
     "no-snap": "snap=False",
     "pi": "pi_s",
-    "row-by-row": "row_order=True",
+    "row-by-row": "layout=shoal.FileLayout(row_order=True)",
     "per-day": "per_day=True",
     "streets-nodes": "nodes",
     "streets-edges": "edges",

@@ -104,7 +104,9 @@ def test_intervals_of_a_table_anonymizer_hold_row_by_row(tmp_path: Path) -> None
     rows = people(n=40, samples=1)
     raw = write(tmp_path / "raw.csv", RAW, rows)
     made = write(tmp_path / "made.csv", ("time", "lat", "lon"), arx(rows, 5))
-    found = shoal.check(made, raw, claim="k-anonymity:5,truthful", row_order=True, tries=40)
+    found = shoal.check(
+        made, raw, claim="k-anonymity:5,truthful", layout=shoal.FileLayout(row_order=True), tries=40
+    )
     assert found.verdict.word == "HOLDS"
     assert (found.k, found.true_share, found.covered_share) == (5, 1, 1)
     rates = {(rate.name, rate.target): rate.rate for rate in found.rates}
@@ -122,7 +124,7 @@ def test_five_rows_of_one_person_are_no_five_people(tmp_path: Path) -> None:
     made = write(tmp_path / "made.csv", ("hour", "lat", "lon"), [
         (f"2024-05-01 {12 + row // 5}", "[48.8, 48.9[", "[2.3, 2.4[") for row in range(20)
     ])  # fmt: skip
-    told = shoal.check(made, raw, claim="k-anonymity:5", row_order=True, tries=0)
+    told = shoal.check(made, raw, claim="k-anonymity:5", layout=shoal.FileLayout(row_order=True), tries=0)
     assert told.verdict.kinds == {"class-below-k"}
     assert told.k == 1
     looked_for = shoal.check(made, raw, claim="k-anonymity:5", tries=0)
@@ -162,7 +164,9 @@ def test_geohashes_with_hours(tmp_path: Path) -> None:
     rows = [(f"person-{one:04d}", NOON_S + 60 * one, 42.60 + one * 1e-4, -5.60) for one in range(6)]
     raw = write(tmp_path / "raw.csv", RAW, rows)
     made = write(tmp_path / "made.csv", ("geohash", "hour"), [("ezs42", "2024-05-01 12")] * 6)
-    found = shoal.check(made, raw, claim="k-anonymity:6,truthful", row_order=True, tries=0)
+    found = shoal.check(
+        made, raw, claim="k-anonymity:6,truthful", layout=shoal.FileLayout(row_order=True), tries=0
+    )
     assert found.verdict.holds
     assert found.columns == {"time": "hour", "cell": "geohash"}
 
@@ -177,7 +181,9 @@ def test_hours_beside_dates_and_numbers_of_32_bits(tmp_path: Path) -> None:
         "lat": pa.array([row[2] for row in rows], pa.float32()),
         "lon": pa.array([row[3] for row in rows], pa.float32()),
     })  # fmt: skip
-    found = shoal.check(made, raw, claim="k-anonymity:2,truthful", row_order=True, tries=0)
+    found = shoal.check(
+        made, raw, claim="k-anonymity:2,truthful", layout=shoal.FileLayout(row_order=True), tries=0
+    )
     assert found.true_share == 1
     assert found.verdict.kinds == {"class-below-k"}
 
@@ -211,7 +217,7 @@ def test_a_release_of_shoal_is_judged_as_its_own_verifier_does(tmp_path: Path) -
         shoal.synthesize(n_subjects=30, days=2, seed=1),
         claim="k-anonymity:3,truthful",
         linkage=tmp_path / "linkage.parquet",
-        crs=city.crs,
+        layout=shoal.FileLayout(crs=city.crs),
         working_crs=city.crs,
         tries=0,
     )
@@ -260,11 +266,13 @@ def test_a_file_that_cannot_be_checked_is_refused_in_words(name: str, tmp_path: 
 def test_settings_that_cannot_work_are_refused(tmp_path: Path, raw: Path) -> None:
     made = write(tmp_path / "made.csv", RAW, people())
     with pytest.raises(MisuseError, match="no part of a published file"):
-        shoal.check(made, raw, columns={"age": "age"})
+        shoal.check(made, raw, layout=shoal.FileLayout(columns={"age": "age"}))
     with pytest.raises(MisuseError, match="not both"):
-        shoal.check(made, raw, linkage=tmp_path / "links.csv", row_order=True)
+        shoal.check(made, raw, linkage=tmp_path / "links.csv", layout=shoal.FileLayout(row_order=True))
     with pytest.raises(InputError, match="as many"):
-        shoal.check(write(tmp_path / "fewer.csv", RAW, people()[:-1]), raw, row_order=True)
+        shoal.check(
+            write(tmp_path / "fewer.csv", RAW, people()[:-1]), raw, layout=shoal.FileLayout(row_order=True)
+        )
 
 
 def test_rows_that_cannot_be_read_are_never_left_out_in_silence(tmp_path: Path, raw: Path) -> None:

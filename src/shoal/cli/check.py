@@ -86,6 +86,7 @@ def check(
 
     FILE may hold points, ranges such as "[48.8, 48.9[", cells (H3, geohash) or shapes, with ids or not.
     """
+    from shoal.io.foreign import FileLayout
     from shoal.publishing.checking import check as check_file
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -98,9 +99,7 @@ def check(
             raw,
             claim=claim,
             linkage=linkage,
-            row_order=row_order,
-            columns=columns,
-            crs=file_crs,
+            layout=FileLayout(columns=columns, crs=file_crs, row_order=row_order),
             tries=tries,
             rng=Randomness.from_system() if seed is None else Randomness.for_research(seed),
             run=Run(progress=bars),

@@ -1,7 +1,7 @@
 """A file that another tool published, with places and times, exact or as ranges; no row is dropped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -89,27 +89,36 @@ class _Places:
     finest: int = 0
 
 
-def read_foreign(
-    source: object,
-    *,
-    columns: Mapping[str, str] | None = None,
-    crs: str | None = None,
-    time_zone: str | None = None,
-) -> Foreign:
-    """Read a published file from any source of ``shoal.read``.
+@dataclass(frozen=True, kw_only=True)
+class FileLayout:
+    """How a published file is laid out, where that cannot be recognized.
 
-    columns: by role (a key of ROLES). crs: of planar x and y. time_zone: of times without a zone, None =
-    UTC.
+    Parameters
+    ----------
+    columns
+        Columns by role (id, time, time-end, lat, lon, lat-max, lon-max, x, y, x-max, y-max, cell, geometry).
+    crs
+        The system of planar x and y.
+    row_order
+        Whether row i was made from row i of the raw data.
     """
-    unknown = sorted(set(columns or {}) - set(ROLES))
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    crs: str | None = None
+    row_order: bool = False
+
+
+def read_foreign(source: object, layout: FileLayout, time_zone: str | None = None) -> Foreign:
+    """Read a published file from any source of ``shoal.read``; time_zone: None = UTC."""
+    unknown = sorted(set(layout.columns) - set(ROLES))
     if unknown:
         raise MisuseError(f"'{unknown[0]}' is no part of a published file; choose from {', '.join(ROLES)}")
     name, waiting = openers(source, Reading())
     tables = [opener() for opener in waiting]
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
-    chosen = choose_columns(tables[0], columns or {})
-    date = find_date_column(tables[0], chosen, columns or {})
+    chosen = choose_columns(tables[0], layout.columns)
+    date = find_date_column(tables[0], chosen, layout.columns)
     data = _read_all(name, tables, [*chosen.by_role.values(), *([date] if date else [])])
     if date:
         data = _with_hours(data, date, chosen)
@@ -117,7 +126,7 @@ def read_foreign(
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
     t = _axis(chosen, data, "time", "time-end", clock)
-    where = _places(name, tables[0], chosen, data, crs)
+    where = _places(name, tables[0], chosen, data, layout.crs)
     readable = t.readable & where.readable
     names = Names()
     if "id" in chosen.by_role:

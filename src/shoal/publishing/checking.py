@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks import AttackScope, Rate, attack
 from shoal.errors import MisuseError
 from shoal.io import read
-from shoal.io.foreign import Foreign, read_foreign
+from shoal.io.foreign import FileLayout, Foreign, read_foreign
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.projection import WGS84, transform
@@ -41,6 +41,7 @@ from shoal.verification.foreign import (
 )
 
 TRIES: Final = 200
+_RECOGNIZED: Final = FileLayout()
 _GRID: Final = Grid()
 _UNREAD: Final = "{rows:,} rows whose place or time cannot be read"
 
@@ -108,9 +109,7 @@ def check(
     *,
     claim: str | None = None,
     linkage: Path | None = None,
-    row_order: bool = False,
-    columns: Mapping[str, str] | None = None,
-    crs: str | None = None,
+    layout: FileLayout = _RECOGNIZED,
     tries: int = TRIES,
     rng: Randomness | None = None,
     run: Run | None = None,
@@ -128,13 +127,8 @@ def check(
         The expected claim: "k-anonymity:5" or "k-anonymity:5,truthful".
     linkage
         A table of who (uid) became which record (trajectory_id).
-    row_order
-        Whether row i of the file was made from row i of the raw data.
-    columns
-        Columns of the file by role (id, time, time-end, lat, lon, lat-max, lon-max, x, y, x-max, y-max, cell,
-        geometry), where their names are not recognized.
-    crs
-        The system of planar x and y of the file.
+    layout
+        The file's columns and plane, where they are not recognized, and whether its rows are the raw ones.
     tries
         Victims of each attack; 0 = no attack is played.
     rng
@@ -164,7 +158,8 @@ def check(
     ...                   "lat": [48.8566, 48.8571, 48.9012, 48.9034], "lon": [2.35, 2.36, 2.40, 2.41]})
     >>> made = pa.table({"hour": ["2024-05-01 10"] * 2 + ["2024-05-01 11"] * 2,
     ...                  "lat": ["[48.85, 48.90["] * 2 + ["[48.90, 48.95["] * 2, "lon": ["*"] * 4})
-    >>> found = shoal.check(made, calls, claim="k-anonymity:2", row_order=True, tries=0)
+    >>> found = shoal.check(made, calls, claim="k-anonymity:2",
+    ...                     layout=shoal.FileLayout(row_order=True), tries=0)
     >>> found.k, found.true_share, found.verdict.holds
     (2, 1.0, True)
     """
@@ -175,14 +170,14 @@ def check(
         raise MisuseError(
             f"'{claim}' cannot be checked of such a file; expect k-anonymity:5 or k-anonymity:5,truthful"
         )
-    if linkage is not None and row_order:
+    if linkage is not None and layout.row_order:
         raise MisuseError("give either a linkage or the same order of rows, not both")
     run = run or Run()
     original = read(raw, run=run, **{**reading, "snap": False})
-    published = read_foreign(file, columns=columns, crs=crs, time_zone=reading.get("time_zone"))
+    published = read_foreign(file, layout, reading.get("time_zone"))
     samples_in_units = in_units_of(published, original)
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
-    linked = _link_records(published, original, samples_in_units, linkage, raw if row_order else None)
+    linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
     boxes, samples = between_ends(published, samples_in_units)
     release = _release(published, boxes, original, k=2)
     disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
