@@ -1,5 +1,7 @@
-"""Sentences of the library in the desk's languages: of all claims, with their numbers; English is marked."""
+"""Sentences of the library in the desk's languages, by their identifiers; English is marked."""
 
+import ast
+import json
 import re
 from html import unescape
 from itertools import product
@@ -9,17 +11,27 @@ from string import Formatter
 import pytest
 
 import shoal
+import shoal_desk
 from desk_visits import Visitor
 from shoal.attacks.table import ATTACKS
 from shoal.io import cleaning
 from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.io.description import describe
 from shoal.io.formats.tables import WRONG_FIELDS
+from shoal.messages import (
+    ENVIRONMENT,
+    Message,
+    join,
+    messages_in,
+    read_messages,
+    restore_messages,
+    say,
+    write_requested_messages,
+)
 from shoal.methods import METHODS
-from shoal.methods.parameter_text import default_text
-from shoal.methods.parameters import declared_parameters
 from shoal.model.claims import (
     CLAIMS,
+    GENERAL_LIMITS,
     Blurred,
     Claim,
     KAnonymity,
@@ -30,9 +42,10 @@ from shoal.model.claims import (
 )
 from shoal.model.intake import OUT_OF_ORDER
 from shoal.utility import METRICS
+from shoal_desk.settings import fields_of
 from shoal_desk.steps import STEPS
 from shoal_desk.steps.data import warnings_of
-from shoal_desk.words import LANGUAGES, library_sentences, translate
+from shoal_desk.words import LANGUAGES, translate, translations
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 HULLS = ("tight", "outward:1", "outward:3", "grid:1500m")
@@ -66,7 +79,7 @@ def test_every_sentence_of_a_claim_is_said_in_every_language(language: str) -> N
         for claim in VARIANTS
         for text in (claim.promise, *claim.limits, *claim.cautions, claim.no_anonymity, claim.privacy_model)
         if text
-    }
+    } | set(GENERAL_LIMITS)
     assert len(texts) > 60
     assert sorted(text for text in texts if translate(text, language) is None) == []
     assert sorted(text for text in texts if translate(text, language) == text) == []
@@ -89,35 +102,79 @@ def test_numbers_come_through() -> None:
     assert "1,5 km." in box
 
 
-def test_what_nobody_translated_stays_english_and_is_marked() -> None:
-    assert translate("Nobody said this.", "de") is None
-    known = "Sets of two."
-    assert translate(f"{known} Nobody said this.", "de") is None
-    assert translate(f"{known} Nobody said this.", "en") == f"{known} Nobody said this."
+def test_a_sentence_without_a_translation_stays_english() -> None:
+    pair = KAnonymity(k=2).limits[-1]
+    assert translate(pair, "de") is not None
+    assert translate(str(pair), "de") is None  # a text alone has no identifier
+    assert translate(say("claim.unheard_of", "Nobody said this."), "de") is None
+    assert translate(join(pair, say("claim.unheard_of", "Nobody said this.")), "de") is None
+    dropped = say("row.dropped", "{number} rows dropped: {reason}", number="3", reason=Message("x", "row.x"))
+    assert translate(dropped, "de") is None
+    assert translate(dropped, "en") == "3 rows dropped: x"
 
 
-def test_every_row_of_the_file_has_every_language_and_its_values() -> None:
-    rows = library_sentences()
-    assert len(rows) > 40
-    assert [row for row in rows if sorted(row) != ["de", "en", "fr"]] == []
-    assert [row["en"] for row in rows if len({row["en"], row["de"], row["fr"]}) < 3] == []
+def test_messages_come_through_the_output_of_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "sentences.json"
+    assert read_messages(file) == []
+    monkeypatch.setenv(ENVIRONMENT, str(file))
+    claim = KAnonymity(k=5, hull="grid:1500m")
+    document = {"promise": claim.promise, "limits": list(claim.limits), "rows": {cleaning.ZERO: 3}, "n": 1}
+    write_requested_messages(document)
+    printed = json.loads(json.dumps(document))
+    assert printed == document
+    restored = restore_messages(printed, read_messages(file))
+    assert restored == document
+    assert [one.identifier for one in messages_in(restored)] == [
+        one.identifier for one in messages_in(document)
+    ]
+    assert translate(restored["promise"], "de") == translate(claim.promise, "de") is not None
 
-    def values(text: str) -> list[str]:
-        return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
 
-    assert [row["en"] for row in rows for text in row.values() if values(text) != values(row["en"])] == []
-    assert len({row["en"] for row in rows}) == len(rows)
+def sentences_of_the_library() -> dict[str, set[str]]:
+    """The names of values by identifier, from calls of ``say`` and from rows of tables."""
+    names: dict[str, set[str]] = {}
+    for package in (shoal, shoal_desk):
+        for path in Path(str(package.__file__)).parent.rglob("*.py"):
+            for call in ast.walk(ast.parse(path.read_text())):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("say", "say_number"):
+                    if path.name == "messages.py":
+                        continue
+                    assert isinstance(call.args[0], ast.Constant), f"{path}:{call.lineno}"
+                    values = {str(keyword.arg) for keyword in call.keywords}
+                    with_number = getattr(call.func, "id", "") == "say_number"
+                    for ending in ("", "_one")[: 1 + with_number]:
+                        identifier = f"{call.args[0].value}{ending}"
+                        assert identifier not in names, f"two sentences are called {identifier}"
+                        names[identifier] = values | ({"number"} if with_number else set())
+    rows = [row.sentence for row in ATTACKS.values()] + [row.question for row in METRICS.values()]
+    rows += [kind.about.summary for kind in METHODS.values()]
+    for method in METHODS:
+        rows += [text for field in fields_of(method, {}) for text in (field.help, field.default)]
+    return {row.identifier: set() for row in messages_in(rows)} | names
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_library_says_every_sentence_of_the_file_with_its_values(language: str) -> None:
+    names, forms = sentences_of_the_library(), translations(language)
+    assert len(forms) > 200
+    assert sorted(set(forms) - set(names)) == []
+    assert list(forms) == list(translations("de"))
+
+    def values(text: str) -> set[str]:
+        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+    assert [(key, values(form)) for key, form in forms.items() if values(form) != names[key]] == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_the_words_of_rows_are_said_in_every_language(language: str) -> None:
     """A few words of new rows may wait for it: pages show their English till then."""
-    parameters = [each for kind in METHODS.values() for each in declared_parameters(kind).values()]
-    defaults = (default_text(each) for each in parameters)
+    fields = [field for name in METHODS for field in fields_of(name, {})]
     texts = {
-        *(each.help for each in parameters),
-        *(each.bound.words for each in parameters if each.bound is not None),
-        *(text for text in defaults if " " in text),
+        *(text for field in fields for text in (field.help, field.bound) if text),
+        *(field.default for field in fields if " " in field.default),
         *(metric.question for metric in METRICS.values()),
         *(kind.about.summary for kind in METHODS.values()),
         *(row.sentence for row in ATTACKS.values()),
@@ -131,11 +188,15 @@ def test_the_words_of_rows_are_said_in_every_language(language: str) -> None:
 def test_every_reason_of_a_lost_row_is_said_in_every_language(language: str) -> None:
     names = [name for name in vars(cleaning) if name.isupper()]
     reasons = {getattr(cleaning, name) for name in names} | {WRONG_FIELDS, OUT_OF_ORDER}
-    told = {reason for reason in reasons if isinstance(reason, str)}
-    assert len(told) > 15
-    lines = [f"1,234 rows {what}: {reason}" for reason in told for what in ("dropped", "repaired")]
+    texts = {reason for reason in reasons if isinstance(reason, str)}
+    assert len(texts) > 15
+    lines = [
+        line
+        for reason in texts
+        for line in warnings_of({"rows_dropped": {reason: 1234}, "rows_repaired": {reason: 1}, "notes": []})
+    ]
+    assert len(lines) == 2 * len(texts)
     assert sorted(line for line in lines if translate(line, language) is None) == []
-    assert translate("3 rows dropped: something new", language) is None
 
 
 def test_what_reading_a_sloppy_file_notes_is_said_in_every_language(tmp_path: Path) -> None:

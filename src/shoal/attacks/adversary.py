@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
+from shoal.messages import name_text
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Release
 from shoal.runtime.registry import require_row_name
@@ -98,6 +99,7 @@ class Adversary:
     def __post_init__(self) -> None:
         example = self.example or self.name
         defaults = {
+            "sentence": name_text(f"attack.{self.name}.sentence", self.sentence),
             "example": example,
             "form": self.form or example,
             "words": self.words or self.sentence[:1].lower() + self.sentence[1:].removesuffix("."),

@@ -10,6 +10,7 @@ from shoal.attacks.evaluation import Earlier, Evaluations, people_like, victims_
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
 from shoal.attacks.rate import AttackResult, Rate, TargetName
 from shoal.errors import MisuseError
+from shoal.messages import say
 from shoal.model.argument_checks import (
     require_linkage,
     require_method_inputs,
@@ -49,6 +50,11 @@ class AttackScope:
 
 
 EVERYBODY: Final = AttackScope()
+NO_CONTROL: Final = say(
+    "attack.no_control",
+    "no control group: everybody of the raw data is in the release; give --control, or hold people out "
+    "before publishing",
+)
 
 
 def attack(
@@ -207,12 +213,7 @@ def prepare(
             earlier=scope.earlier,
         ),
         seed=int(generator.integers(0, 2**63)),
-        notes=(
-            "no control group: everybody of the raw data is in the release; give --control, or hold people "
-            "out before publishing",
-        )
-        if nobody_outside
-        else (),
+        notes=(NO_CONTROL,) if nobody_outside else (),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from shoal.messages import write_requested_messages
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.progress import Pace, requested_progress_file
 from shoal.units import counted, show_s
@@ -149,6 +150,7 @@ def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], 
     """Print one JSON document, or lines, which --quiet omits on success."""
     context = click.get_current_context(silent=True)
     if as_json:
+        write_requested_messages(facts)
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     elif not (well and context is not None and context.meta.get(QUIET)):
         click.echo("\n".join(steady(part) for line in lines for part in line.split("\n")))

@@ -7,28 +7,29 @@ import numpy as np
 
 from shoal.io.columns.time_text import Micros
 from shoal.io.columns.values import Codes
+from shoal.messages import say
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Flags, Floats
 
-EMPTY_ID: Final = "empty id"
-BAD_TIME: Final = "empty or unreadable time"
-BEFORE_1970: Final = "time before 1970"
-FUTURE: Final = "time in the future"
-BAD_COORDINATE: Final = "empty or unreadable coordinate"
-NOT_FINITE: Final = "coordinate not finite"
-LATITUDE: Final = "latitude outside -90..90"
-LONGITUDE: Final = "longitude outside -180..180"
-ZERO: Final = "position (0, 0)"
-OUTSIDE: Final = "position outside the projection"
-TOO_LARGE: Final = "coordinate beyond 1e12 m"
-DUPLICATE: Final = "exact duplicate"
-SAME_MINUTE: Final = "same person, cell and minute after rounding"
-SAME_SLOT: Final = "same person, cell and time slot after rounding"
-NAIVE: Final = "time without a zone taken as UTC"
-LOCAL_METERS: Final = "x and y without a reference system taken as meters"
-DECIMAL_COMMA: Final = "coordinate with a decimal comma"
-TWICE: Final = "local time that the clock showed twice, taken as the first"
-NEVER: Final = "local time that the clock skipped, taken as the moment after"
+EMPTY_ID: Final = say("row.empty_id", "empty id")
+BAD_TIME: Final = say("row.bad_time", "empty or unreadable time")
+BEFORE_1970: Final = say("row.before_1970", "time before 1970")
+FUTURE: Final = say("row.future", "time in the future")
+BAD_COORDINATE: Final = say("row.bad_coordinate", "empty or unreadable coordinate")
+NOT_FINITE: Final = say("row.not_finite", "coordinate not finite")
+LATITUDE: Final = say("row.latitude", "latitude outside -90..90")
+LONGITUDE: Final = say("row.longitude", "longitude outside -180..180")
+ZERO: Final = say("row.zero", "position (0, 0)")
+OUTSIDE: Final = say("row.outside", "position outside the projection")
+TOO_LARGE: Final = say("row.too_large", "coordinate beyond 1e12 m")
+DUPLICATE: Final = say("row.duplicate", "exact duplicate")
+SAME_MINUTE: Final = say("row.same_minute", "same person, cell and minute after rounding")
+SAME_SLOT: Final = say("row.same_slot", "same person, cell and time slot after rounding")
+NAIVE: Final = say("row.naive", "time without a zone taken as UTC")
+LOCAL_METERS: Final = say("row.local_meters", "x and y without a reference system taken as meters")
+DECIMAL_COMMA: Final = say("row.decimal_comma", "coordinate with a decimal comma")
+TWICE: Final = say("row.twice", "local time that the clock showed twice, taken as the first")
+NEVER: Final = say("row.never", "local time that the clock skipped, taken as the moment after")
 
 LARGEST_M: Final = 1e12
 MINUTE_S: Final = 60.0

@@ -18,6 +18,7 @@ from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import Codes, Names
 from shoal.io.formats.tables import Table
 from shoal.io.snapping import Rows
+from shoal.messages import Message, say
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
 
@@ -116,10 +117,16 @@ class ReadingState:
                     [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
                 )
             ),
-            unit_of_protection=f"each distinct value of column '{self.columns.person}'"
-            + ", one unit per UTC day" * self.reading.per_day,
+            unit_of_protection=self._unit_of_protection(),
             reading=self.reading,
         )
+
+    def _unit_of_protection(self) -> Message:
+        column = self.columns.person
+        if self.reading.per_day:
+            text = "each distinct value of column '{column}', one unit per UTC day"
+            return say("reading.unit_per_day", text, column=column)
+        return say("reading.unit", "each distinct value of column '{column}'", column=column)
 
     def _hours_of_utc(self) -> list[str]:
         """UTC may be far from local time, while the report shows hours."""
@@ -132,12 +139,11 @@ class ReadingState:
         ):
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
-        sentence = (
-            f"hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead_h:+d}"
-        )
+        text = "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}"
         if self.times.naive:
-            return [f"{sentence}: if times without a zone are local, give --time-zone"]
-        return [f"{sentence}: --time-zone gives local ones"]
+            remedy = "if times without a zone are local, give --time-zone"
+            return [say("reading.hours_naive", f"{text}: {remedy}", ahead=f"{ahead_h:+d}")]
+        return [say("reading.hours", f"{text}: --time-zone gives local ones", ahead=f"{ahead_h:+d}")]
 
 
 def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:

@@ -1,15 +1,18 @@
 """Leave out people with too few samples a day, or on too few days."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
+from shoal.messages import Message, say, say_number
 from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers, Numbers
-from shoal.units import DAY_S, counted
+from shoal.units import DAY_S
 
 EVERY_DAY: Final = -1  # as a number of active days: those of the data, from the first to the last
 
@@ -59,7 +62,7 @@ def screen(
     if reading.min_samples_per_day:
         least, span = reading.min_samples_per_day, 1.0 if reading.per_day else max(days, 1.0)
         enough = lengths / span >= least
-        intake = _left_out(lengths, selected, enough, f"{least:g} sample{'s' * (least != 1)} a day", intake)
+        intake = _left_out(lengths, selected & ~enough, partial(_few_samples, least), intake)
         if not enough.any():
             raise InputError(
                 f"nobody has {least:g} samples a day, on average over {span:.3g} days; ask for fewer with "
@@ -74,21 +77,41 @@ def screen(
             raise InputError(
                 f"nobody has samples on {fewest} of the {all_days} days; ask for fewer with --min-active-days"
             )
-        intake = _left_out(lengths, selected, enough, f"{counted(fewest, 'day')} with samples", intake)
+        intake = _left_out(lengths, selected & ~enough, partial(_few_days, fewest), intake)
         selected &= enough
     return np.flatnonzero(selected), intake
 
 
-def _left_out(lengths: Integers, selected: Flags, enough: Flags, least: str, intake: Intake) -> Intake:
-    lost = selected & ~enough
+def _left_out(
+    lengths: Integers, lost: Flags, in_words: Callable[[int, str], tuple[Message, Message]], intake: Intake
+) -> Intake:
     if not lost.any():
         return intake
-    intake = intake.with_dropped(f"below {least}", int(lengths[lost].sum()))
-    people = int(np.count_nonzero(lost))
-    note = f"{people:,} of {len(lengths):,} subjects have fewer than {least} and are left out"
-    if people == 1:
-        note = f"1 of {len(lengths):,} subjects has fewer than {least} and is left out"
+    reason, note = in_words(int(np.count_nonzero(lost)), f"{len(lengths):,}")
+    intake = intake.with_dropped(reason, int(lengths[lost].sum()))
     return replace(intake, notes=(*intake.notes, note))
+
+
+def _few_samples(least: float, people: int, subjects: str) -> tuple[Message, Message]:
+    """The reason for dropped rows, and a note. people: left out, of these subjects."""
+    if least == 1:
+        reason = say("row.few_samples_one", "below 1 sample a day")
+        samples = say("amount.sample", "1 sample")
+    else:
+        reason = say("row.few_samples", "below {least} samples a day", least=f"{least:g}")
+        samples = say("amount.samples", "{number} samples", number=f"{least:g}")
+    one = "{number} of {subjects} subjects has fewer than {samples} a day and is left out"
+    more = "{number} of {subjects} subjects have fewer than {samples} a day and are left out"
+    return reason, say_number("reading.few_samples", people, one, more, subjects=subjects, samples=samples)
+
+
+def _few_days(fewest: int, people: int, subjects: str) -> tuple[Message, Message]:
+    reason = say(
+        "row.few_days", "below {days} days with samples", days=f"{fewest:,}"
+    )  # nobody has less than 1
+    one = "{number} of {subjects} subjects has fewer than {days} days with samples and is left out"
+    more = "{number} of {subjects} subjects have fewer than {days} days with samples and are left out"
+    return reason, say_number("reading.few_days", people, one, more, subjects=subjects, days=f"{fewest:,}")
 
 
 def screen_trajectories(trajectories: Trajectories) -> Trajectories:

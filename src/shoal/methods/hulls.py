@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
@@ -18,7 +19,7 @@ def hull_parameter() -> str:
     return parameter(
         default=TIGHT,
         written=HULL_FORMS,
-        help="How far boxes reach beyond their samples in space.",
+        help=say("parameter.hull", "How far boxes reach beyond their samples in space."),
         meaning="how far in space a box may reach beyond the samples it stands for",
     )
 

@@ -5,6 +5,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 
 from shoal.errors import MisuseError
+from shoal.messages import name_text
 from shoal.methods.parameters import Declares, is_declared
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Linkage, Release
@@ -57,9 +58,10 @@ class About:
     as_published: Mapping[str, Any] = field(default_factory=dict)  # closest to its paper
 
     def __post_init__(self) -> None:
-        if not self.summary:
-            words = "; ".join(technique.use for technique in self.techniques) or self.title
-            object.__setattr__(self, "summary", f"{words}.")
+        words = "; ".join(technique.use for technique in self.techniques) or self.title
+        object.__setattr__(
+            self, "summary", name_text(f"method.{self.name}.summary", self.summary or f"{words}.")
+        )
 
 
 class Method(Declares, Protocol):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.messages import say
 from shoal.units import is_number, is_whole
 
 Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
@@ -39,15 +40,25 @@ class Bound:
     least: int | None = None
 
 
-ABOVE_0: Final = Bound(lambda number: isfinite(number) and number > 0, "must be finite and greater than 0")
-AT_LEAST_0: Final = Bound(lambda number: isfinite(number) and number >= 0, "must be finite and at least 0")
-SHARE_ABOVE_0: Final = Bound(lambda number: 0 < number <= 1, "must be a share above 0 and of at most 1")
-SHARE_BELOW_1: Final = Bound(lambda number: 0 <= number < 1, "must be a share of at least 0 and below 1")
+ABOVE_0: Final = Bound(
+    lambda number: isfinite(number) and number > 0, say("bound.above_0", "must be finite and greater than 0")
+)
+AT_LEAST_0: Final = Bound(
+    lambda number: isfinite(number) and number >= 0, say("bound.at_least_0", "must be finite and at least 0")
+)
+SHARE_ABOVE_0: Final = Bound(
+    lambda number: 0 < number <= 1, say("bound.share_above_0", "must be a share above 0 and of at most 1")
+)
+SHARE_BELOW_1: Final = Bound(
+    lambda number: 0 <= number < 1, say("bound.share_below_1", "must be a share of at least 0 and below 1")
+)
 
 
 def at_least(least: int) -> Bound:
     """The lower bound of a whole number."""
-    return Bound(lambda number: number >= least, f"must be at least {least}", least)
+    return Bound(
+        lambda number: number >= least, say("bound.at_least", "must be at least {least}", least=least), least
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +114,10 @@ def parameter(*, default: Value, **declaration: Any) -> Value:
 def k_parameter(meaning: str, default: int = DEFAULT_K) -> int:
     """Declare k; meaning: the k of this method."""
     return parameter(
-        default=default, unit="records", help="The fewest records that fit one person.", meaning=meaning
+        default=default,
+        unit="records",
+        help=say("parameter.k", "The fewest records that fit one person."),
+        meaning=meaning,
     )
 
 

@@ -6,6 +6,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from shoal.errors import MisuseError
+from shoal.messages import say
 
 if TYPE_CHECKING:
     from shoal.runtime.arrays import Numbers
@@ -20,7 +21,9 @@ _WORDS: Final = {
 _CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns", "serial-days")
 _FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take smaller numbers for steps, not for seconds of a clock
 
-OUT_OF_ORDER: Final = "rows out of time order"  # how many, the order of the input decides
+OUT_OF_ORDER: Final = say(
+    "row.out_of_order", "rows out of time order"
+)  # how many, the order of the input decides
 # start of the note that local meters were read although columns of degrees exist
 DEGREES_IGNORED: Final = "local meters were read, although columns of degrees lie beside them"
 # how the note begins that no plane around all positions has true distances

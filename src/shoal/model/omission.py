@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal.messages import say
 from shoal.units import show_share
 
 ANY_SHARE: Final = 1.0  # as a bound: any number of samples may be missing
@@ -36,10 +37,13 @@ def require_shares(of_all: float, of_one: float) -> None:
 
 
 def missing_in_words(of_all: float, of_one: float) -> str:
-    """A sentence after a space; empty when both shares are 1."""
+    """A sentence; empty when both shares are 1."""
     if of_all == of_one == ANY_SHARE:
         return ""
-    return (
-        f" At most {show_share(of_all)} of all samples and of all people are missing, and at most "
-        f"{show_share(of_one)} of the samples of anybody with a record."
+    return say(
+        "claim.missing",
+        "At most {of_all} of all samples and of all people are missing, and at most {of_one} of the samples "
+        "of anybody with a record.",
+        of_all=show_share(of_all),
+        of_one=show_share(of_one),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from shoal.errors import MisuseError
+from shoal.messages import name_text
 from shoal.model.claims import PayloadKind
 from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
@@ -60,6 +61,9 @@ class Metric:
     in_record_of: tuple[PayloadKind, ...] = ()
     people_behind: Callable[[Facts], int] | None = None
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "question", name_text(f"metric.{self.name}.question", self.question))
 
     def question_of(self, kind: PayloadKind) -> str:
         """The question, in words that fit the payload."""

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 
 from shoal.errors import InputError, OutputError, ShoalError
 from shoal.io.sources.named_files import states
+from shoal.messages import read_messages, restore_messages
 from shoal.runtime.progress import ProgressReport, read_progress
 from shoal.runtime.staging import write_private
 from shoal.version import __version__
@@ -30,6 +31,7 @@ from shoal_desk.work import (
     PROGRESS_FILE,
     STATUS_FILE,
     hold_lock,
+    messages_file,
     recover_result,
     result_file,
 )
@@ -115,7 +117,8 @@ class Job:
         """A command's output; None before its end."""
         file = result_file(self.folder, number)
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            document = json.loads(file.read_text(encoding="utf-8"))
+            return restore_messages(document, read_messages(messages_file(self.folder, number)))
         except FileNotFoundError:
             return None
         except ValueError as error:

@@ -15,8 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.errors import InputError, OutputError
+from shoal.messages import messages_in, restore_messages
+from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -197,6 +200,7 @@ def record_page(
     """One file without scripts. data: the raw file's name."""
     manifest: Manifest = read_manifest(folder)
     release, words = read_release(folder), Words(options.language)
+    messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
     return render(
         "signed.html.j2",
@@ -210,6 +214,9 @@ def record_page(
         method=method_name(release.method),
         techniques=techniques_of(release),
         intake=original.intake,
+        unit=restore_messages(release.unit_of_protection, messages),
+        rows_lost=restore_messages(manifest.losses.rows, messages),
+        limits=(*release.claim.limits, *GENERAL_LIMITS),
         people=original.n_subjects,
         samples=original.n_samples,
         verdict=verdict,
@@ -218,7 +225,7 @@ def record_page(
             (rate["name"], rate["asked"]): rate["rate"]
             for rate in strongest_first(attacks["attacks"], release.kind, "raw")
         },
-        notes=attacks["notes"],
+        notes=restore_messages(attacks["notes"], messages),
         risks=risks_of(options.recipients, attacks["attacks"], release.kind),
         statement=options.statement,
         digests=digests,

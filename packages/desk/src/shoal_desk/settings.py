@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from shoal.errors import ShoalError
 from shoal.local_pages.forms import Form, RefusedError
+from shoal.messages import name_text
 from shoal.methods import method_named
 from shoal.methods.parameter_text import OFF, ON, choices_of, default_text, parse_value, with_option_names
 from shoal.methods.parameters import Parameter, declared_parameters
@@ -46,10 +47,10 @@ def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:
     return [
         Field(
             option=option,
-            help=parameter.help,
+            help=name_text(f"method.{method}.{name}.help", parameter.help),
             bound="" if parameter.bound is None else parameter.bound.words,
             choices=choices_of(parameter),
-            default=default_text(parameter),
+            default=name_text(f"method.{method}.{name}.default", default_text(parameter)),
             text=chosen.get(option, default_text(parameter)),
             first=name in promised or option in chosen,
         )

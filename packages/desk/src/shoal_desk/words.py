@@ -1,19 +1,19 @@
 """All sentences of the desk in every language, and translations of the library's sentences.
 
 The files in ``messages/`` hold them. English is the reference: the others have the same keys, and a sentence
-has the same values in braces. A sentence of the library without a translation stays English.
+has the same values in braces. A sentence of the library has its identifier where it is said; without a
+translation it stays English.
 """
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from string import Formatter
 from typing import Any, Final
 
 from shoal.local_pages.forms import form_messages, messages_of
+from shoal.messages import Message
 
+ENGLISH: Final = "en"
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch", "fr": "Français"}
 
 _NUMBER: Final = re.compile(r"([<>] )?[\d,]*\d(\.\d+)?( \S+)?")
@@ -64,52 +64,26 @@ def preferred(header: str) -> str:
     return "en"
 
 
-_BETWEEN = re.compile(r"(?<=[.!?]) (?=[A-Z])")
-ENGLISH = "en"
-SENTENCES = ("library", "settings", "reading", "attacks", "methods")
-_SENTENCE_IN_IT = "said"
-
-
 def translate(text: str, language: str) -> str | None:
-    """A text of one or several sentences in a language; None unless all have a translation."""
+    """A sentence of the library in a language; None unless it and all sentences in it have a translation."""
     if language == ENGLISH:
         return text
-    sentences = [_translate_sentence(sentence, language) for sentence in _BETWEEN.split(text)]
-    translations = [sentence for sentence in sentences if sentence is not None]
-    return " ".join(translations) if len(translations) == len(sentences) else None
-
-
-def _translate_sentence(sentence: str, language: str) -> str | None:
-    for pattern, form in _forms(language):
-        match = pattern.fullmatch(sentence)
-        if match is not None:
-            values = {name: number_in(value, language) for name, value in match.groupdict().items()}
-            inner = (
-                _translate_sentence(values[_SENTENCE_IN_IT], language) if _SENTENCE_IN_IT in values else ""
-            )
-            return None if inner is None else form.format(**(values | {_SENTENCE_IN_IT: inner}))
-    return None
-
-
-@cache
-def _forms(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Each English sentence as a pattern, and its form in a language."""
-    return [(_pattern(row[ENGLISH]), row[language]) for row in library_sentences() if row.get(language)]
+    if not isinstance(text, Message):
+        return None
+    values = {
+        name: translate(value, language) if isinstance(value, Message) else number_in(value, language)
+        for name, value in text.values.items()
+    }
+    parts = [value for value in values.values() if value is not None]
+    if len(parts) < len(values):
+        return None
+    if not text.identifier:
+        return " ".join(parts)
+    form = translations(language).get(text.identifier)
+    return None if form is None else form.format(**values)
 
 
 @cache
-def library_sentences() -> Sequence[dict[str, str]]:
-    """Every sentence of the files, by language."""
-    rows: list[dict[str, str]] = []
-    for name in SENTENCES:
-        text = files("shoal_desk").joinpath("messages", f"{name}.toml").read_text(encoding="utf-8")
-        rows += tomllib.loads(text)["said"]
-    return rows
-
-
-def _pattern(english: str) -> re.Pattern[str]:
-    parts = [
-        re.escape(plain) + ("" if name is None else f"(?P<{name}>[^;]+?)")
-        for plain, name, _, _ in Formatter().parse(english)
-    ]
-    return re.compile("".join(parts))
+def translations(language: str) -> Mapping[str, str]:
+    """The sentences of the library in a language, by identifier."""
+    return messages_of("shoal_desk", f"library.{language}")

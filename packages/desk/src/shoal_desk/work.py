@@ -18,8 +18,9 @@ from typing import Any, BinaryIO, Final
 
 from filelock import lock_descriptor
 
+from shoal import messages
 from shoal.errors import OutputError
-from shoal.runtime.progress import ENVIRONMENT
+from shoal.runtime import progress
 from shoal.runtime.staging import write_private
 
 PLAN_FILE: Final = "plan.json"
@@ -60,6 +61,11 @@ def _locked(descriptor: int, *, wait_s: float) -> bool:
 def result_file(folder: Path, number: int) -> Path:
     """A finished command's output."""
     return folder / f"{number}.json"
+
+
+def messages_file(folder: Path, number: int) -> Path:
+    """The sentences in the output of a command, with their identifiers."""
+    return folder / f"{number}.sentences.json"
 
 
 def recover_result(folder: Path) -> None:
@@ -106,7 +112,7 @@ class Worker:
         if self._child is not None:
             self._child.terminate()
 
-    def run_command(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
+    def run_command(self, number: int, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
         """A command's exit code."""
         self._child = subprocess.Popen(  # noqa: S603  (this very Python and words of our own)
             [sys.executable, "-m", "shoal", *arguments, "--json"],
@@ -114,7 +120,11 @@ class Worker:
             stdout=out,
             stderr=err,
             pass_fds=(self._lock,),  # as long as it works, the job is under way, whatever becomes of us
-            env={**os.environ, ENVIRONMENT: str(self._folder / PROGRESS_FILE)},
+            env={
+                **os.environ,
+                progress.ENVIRONMENT: str(self._folder / PROGRESS_FILE),
+                messages.ENVIRONMENT: str(messages_file(self._folder, number)),
+            },
         )
         if self._stopped:  # told so while the command began
             self._child.terminate()
@@ -146,7 +156,7 @@ class Worker:
         """Its error message, or None with a result."""
         printed, complained = (self._folder / f"{number}.{name}" for name in ("partial", "messages"))
         with printed.open("wb") as out, complained.open("wb") as err:
-            code = 1 if self._stopped else self.run_command(arguments, out, err)
+            code = 1 if self._stopped else self.run_command(number, arguments, out, err)
         if code in _RESULT_CODES and printed.stat().st_size:
             printed.replace(result_file(self._folder, number))
             return None

@@ -20,6 +20,7 @@ from shoal.io.columns.values import Names, is_text, numbers, plain
 from shoal.io.formats import gis_files
 from shoal.io.formats.tables import Table, reshape
 from shoal.io.sources.openers import openers
+from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
@@ -194,7 +195,8 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
             {**columns, "lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])}
         )
 
-    table.notes.append(f"positions are those of the cells in column '{place}'")
+    text = "positions are those of the cells in column '{column}'"
+    table.notes.append(say("reading.cells", text, column=place))
     table.notes.extend(_extents(cells))
     return reshape(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
 
@@ -206,10 +208,16 @@ def _extents(cells: Places) -> list[str]:
         return []
     middle, most = extents[len(extents) // 2], extents[-1]
     return [
-        "records stand at the center of their cell's footprint, as if it were a point; the footprints in the "
-        f"table are {_length(middle)} wide or high (median; {_length(most)} at most). A box of a release "
-        f"holds that center; somebody may have been up to {_length(most / 2)} beyond it on each axis. Choose "
-        "a --cell of about the footprints' width, so that boxes do not look finer than the records are"
+        say(
+            "reading.footprints",
+            "records stand at the center of their cell's footprint, as if it were a point; the footprints in "
+            "the table are {median} wide or high (median; {most} at most). A box of a release holds that "
+            "center; somebody may have been up to {beyond} beyond it on each axis. Choose a --cell of about "
+            "the footprints' width, so that boxes do not look finer than the records are",
+            median=_length(middle),
+            most=_length(most),
+            beyond=_length(most / 2),
+        )
     ]
 
 

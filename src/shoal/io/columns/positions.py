@@ -13,11 +13,11 @@ from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns.column_names import NAMES, SCALED, Columns
 from shoal.io.columns.land import middles, mirror_squares, on_land, squares
 from shoal.io.columns.values import DecimalCommas, numbers, points
+from shoal.messages import say, say_number
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.runtime.arrays import Flags, Floats, Integers
-from shoal.units import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +114,8 @@ class Positions:
             and reading.crs is not None
             and (declared_crs is None or not _is_wgs84(declared_crs))
         ):
-            self.notes.append(
-                "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
-            )
+            text = "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
+            self.notes.append(say("reading.crs_unused", text))
         if self.crs is None and reading.working_crs is not None:
             raise MisuseError(
                 "local meters cannot be projected; leave out working_crs, or say with --crs which plane x "
@@ -300,9 +299,15 @@ class Positions:
         share = count[far].sum() / count.sum()
         if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
             self.notes.append(
-                f"{TOO_WIDE}: {share:.0%} of the positions of {self._name} lie so far from the middle of all "
-                f"that lengths in a plane around them are wrong by more than {MOST_WRONG:.0%}; publish each "
-                "region on its own, from a file that holds the rows of that region alone"
+                say(
+                    "reading.too_wide",
+                    f"{TOO_WIDE}: {{share}} of the positions of {{file}} lie so far from the middle of all "
+                    "that lengths in a plane around them are wrong by more than {wrong}; publish each region "
+                    "on its own, from a file that holds the rows of that region alone",
+                    share=f"{share:.0%}",
+                    file=self._name,
+                    wrong=f"{MOST_WRONG:.0%}",
+                )
             )
 
     def _note_national(self) -> None:
@@ -311,27 +316,30 @@ class Positions:
         planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
         if planes:
             candidates = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
-            self.notes.append(
-                f"x and y of {self._name} were taken as local meters, and look like those of {candidates}"
-            )
+            text = "x and y of {file} were taken as local meters, and look like those of {planes}"
+            self.notes.append(say("reading.local_meters", text, file=self._name, planes=candidates))
 
     def _check_swapped(self) -> None:
         if self._swapped >= _SWAPPED * max(self._looked_at, 1):
             share = 100 * self._swapped // self._looked_at
-            seen = (
-                f"{share} % of the positions of {self._name} lie at sea as given, and on land with latitude "
-                "and longitude swapped"
+            seen = say(
+                "reading.swapped",
+                "{percent} % of the positions of {file} lie at sea as given, and on land with latitude and "
+                "longitude swapped",
+                percent=share,
+                file=self._name,
             )
         elif names := self._swapped_tables():
             which = "" if self._named else f" ({', '.join(names[:_NAMED])}{', ...' * (len(names) > _NAMED)})"
-            seen = (
-                f"the positions of {counted(len(names), 'file')}{which} lie at sea as given, and where "
-                "others are with latitude and longitude swapped"
+            there = "lie at sea as given, and where others are with latitude and longitude swapped"
+            one, more = (
+                f"the positions of {{number}} {files}{{which}} {there}" for files in ("file", "files")
             )
+            seen = say_number("reading.swapped_files", len(names), one, more, which=which)
         else:
             return
         if self._named:
-            self.notes.append(f"{seen}; check --lat and --lon")
+            self.notes.append(say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen))
             return
         raise InputError(
             f"{seen}; name the columns with --lat and --lon, the other way round if they are swapped, as "

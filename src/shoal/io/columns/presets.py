@@ -18,12 +18,13 @@ from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import numbers, plain
 from shoal.io.formats import mobility_text
 from shoal.io.formats.tables import Owner, Table, reshape
+from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats
 from shoal.units import DAY_S
 
-_TWO_ENDS: Final = "each trip counts as two rows, its start and its end"
-_ALONE: Final = "no column says who traveled: each trip is a person of its own"
+_TWO_ENDS: Final = say("reading.two_ends", "each trip counts as two rows, its start and its end")
+_ALONE: Final = say("reading.trips_alone", "no column says who traveled: each trip is a person of its own")
 
 
 def taxi_ny(table: Table) -> Table:
@@ -110,8 +111,8 @@ def _first(table: Table, names: Sequence[str]) -> str:
     return next((name for name in names if name.lower() in available), names[0])
 
 
-NO_POINTS: Final = "trip without points"
-BROKEN: Final = "trip whose polyline cannot be read"
+NO_POINTS: Final = say("row.no_points", "trip without points")
+BROKEN: Final = say("row.broken_line", "trip whose polyline cannot be read")
 _EVERY_S: Final = 15
 
 
@@ -146,7 +147,9 @@ def porto(table: Table) -> Table:
         columns["lon"] = pa.array(lon, pa.float64())
         return pa.record_batch(columns)
 
-    table.notes.append("each point of a polyline counts as a row, 15 s after the one before")
+    table.notes.append(
+        say("reading.polyline", "each point of a polyline counts as a row, 15 s after the one before")
+    )
     return reshape(table, ("time", "lat", "lon"), (start, line), change)
 
 
@@ -418,8 +421,12 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     table = preset.rows(table) if preset.rows else table
     if reading.preset is None:
         zone = preset.settings.get("time_zone")
-        clock = f"; times without a zone are of {zone}" if zone and reading.time_zone is None else ""
-        table.notes.append(f"{table.name} is read as {preset_name}: {preset.title}{clock}")
+        text = "{file} is read as {preset}: {title}"
+        note = say("reading.preset", text, file=table.name, preset=preset_name, title=preset.title)
+        if zone and reading.time_zone is None:
+            text = "{preset}; times without a zone are of {zone}"
+            note = say("reading.preset_zone", text, preset=note, zone=zone)
+        table.notes.append(note)
     settings: dict[str, Any] = {
         name: value for name, value in preset.settings.items() if getattr(reading, name) is None
     }

@@ -11,6 +11,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_text
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import has_value, is_number, is_text, numbers_in_text, plain
+from shoal.messages import say, say_number
 from shoal.runtime.arrays import Flags, Numbers
 from shoal.units import DAY_S, counted, duration_s
 
@@ -18,8 +19,14 @@ DAY: Final = DAY_S * SECOND
 LIMIT: Final = 1 << 62
 PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
 _FROM: Final = {"s": 1e8, "ms": 1e11, "us": 1e14, "ns": 1e17}  # numbers of this size on are of this unit
-UNIT_WORDS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-TAKEN_AS_UTC: Final = "times without a zone are taken as UTC; --time-zone gives another"
+UNIT_WORDS: Final = {
+    "s": say("unit.s", "seconds"),
+    "ms": say("unit.ms", "milliseconds"),
+    "us": say("unit.us", "microseconds"),
+    "ns": say("unit.ns", "nanoseconds"),
+}
+_PARTS: Final = {"day": say("date.day", "day"), "month": say("date.month", "month")}
+TAKEN_AS_UTC: Final = say("reading.utc", "times without a zone are taken as UTC; --time-zone gives another")
 SERIAL_DAYS: Final = "serial-days"
 SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
 _SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
@@ -103,15 +110,23 @@ class Times:
         if self.unit is not None and not self.given:
             if self.steps:
                 notes.append(
-                    "times are small numbers, read as steps of one second; --time-unit gives another length"
+                    say(
+                        "reading.steps",
+                        "times are small numbers, read as steps of one second; --time-unit gives another "
+                        "length",
+                    )
                 )
             else:
                 notes.append(
-                    f"times are numbers, read as {UNIT_WORDS[self.unit]} since 1970 by their size; "
-                    "--time-unit overrides"
+                    say(
+                        "reading.time_unit",
+                        "times are numbers, read as {unit} since 1970 by their size; --time-unit overrides",
+                        unit=UNIT_WORDS[self.unit],
+                    )
                 )
         if self._slashed is not None:
-            notes.append(f"dates such as 99/99/9999 begin with the {self._slashed}, as some of them show")
+            text = "dates such as 99/99/9999 begin with the {part}, as some of them show"
+            notes.append(say("reading.dates", text, part=_PARTS[self._slashed]))
         if self.naive and not self.zoned and not self._zone_given:
             notes.append(TAKEN_AS_UTC)
         return notes
@@ -261,11 +276,13 @@ def clock_jumps(t_s: Numbers) -> list[str]:
     if not apart.any():
         return []
     weeks = np.abs(np.abs(t_s[apart] - np.median(t_s)) - _ERA_S) < _ERA_S / 20
-    cause = "; they look like weeks of GPS counted anew (1,024 weeks)" if weeks.mean() > 0.5 else ""
-    return [
-        f"{counted(int(apart.sum()), 'sample lies', 'samples lie')} ten years or more from the middle of "
-        f"the data{cause}; if a clock jumped, correct or remove them"
-    ]
+    far, remedy = "ten years or more from the middle of the data", "if a clock jumped, correct or remove them"
+    texts = [f"{{number}} {samples} {far}; {remedy}" for samples in ("sample lies", "samples lie")]
+    if weeks.mean() > 0.5:
+        weeks_anew = "they look like weeks of GPS counted anew (1,024 weeks)"
+        texts = [text.replace(remedy, f"{weeks_anew}; {remedy}") for text in texts]
+        return [say_number("reading.gps_weeks", int(apart.sum()), *texts)]
+    return [say_number("reading.clock_jumps", int(apart.sum()), *texts)]
 
 
 def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:

@@ -21,6 +21,7 @@ from shoal.io.columns.times import Times
 from shoal.io.formats.tables import Table, geometry_of
 from shoal.io.reading_state import Keep, ReadingState, add_counts, read_batch
 from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
+from shoal.messages import say, say_number
 from shoal.model.intake import DEGREES_IGNORED, Reading
 from shoal.runtime.run import Run
 
@@ -72,7 +73,11 @@ def read_tables(
                 progress(0.0)
     if state is None:
         raise InputError(f"there is nothing to read in {name}")
-    files_in_words = f"{len(every):,} files" if name.endswith(" files") else f"{len(every):,} files of {name}"
+    files_in_words = say("amount.files", "{number} files", number=f"{len(every):,}")
+    if not name.endswith(" files"):
+        files_in_words = say(
+            "amount.files_of", "{number} files of {name}", number=f"{len(every):,}", name=name
+        )
     if state.rows_read == 0:
         raise InputError(
             f"{name} holds no rows, only column names"
@@ -81,10 +86,13 @@ def read_tables(
         )
     state.empty_tables += len(every) - len(waiting)
     if state.empty_tables:
-        holds = "holds" if state.empty_tables == 1 else "hold"
-        state.notes.append(f"{state.empty_tables:,} of {files_in_words} {holds} no rows")
+        one, more = "{number} of {files} holds no rows", "{number} of {files} hold no rows"
+        state.notes.append(
+            say_number("reading.empty_files", state.empty_tables, one, more, files=files_in_words)
+        )
     if len(state.people.kinds) > 1:
-        state.notes.append("ids are numbers in one place and text in another; they are compared as text")
+        text = "ids are numbers in one place and text in another; they are compared as text"
+        state.notes.append(say("reading.mixed_ids", text))
     return state
 
 
@@ -198,8 +206,13 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
     )
     if positions.crs is None and columns.alternative == "columns of degrees":
         state.notes.append(
-            f"{DEGREES_IGNORED}: nothing shows that {columns.first} and {columns.second} are meters; read "
-            "the degrees instead"
+            say(
+                "reading.degrees_ignored",
+                f"{DEGREES_IGNORED}: nothing shows that {{first}} and {{second}} are meters; read the "
+                "degrees instead",
+                first=columns.first,
+                second=columns.second,
+            )
         )
     elif columns.alternative:
         used = (
@@ -208,7 +221,13 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
             else f"{columns.first} and {columns.second}"
         )
         state.notes.append(
-            f"positions are read from {used}; left aside: the {columns.alternative} of {table.name}"
+            say(
+                "reading.left_aside",
+                "positions are read from {columns}; left aside: the {others} of {file}",
+                columns=used,
+                others=columns.alternative,
+                file=table.name,
+            )
         )
     return state
 

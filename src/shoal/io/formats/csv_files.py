@@ -20,6 +20,7 @@ from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import ais_files
 from shoal.io.formats.tables import WRONG_FIELDS, Table
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 DELIMITERS: Final = ",;\t|"
@@ -52,8 +53,13 @@ def open_table(path: Path, reading: Reading) -> Table:
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
         if lines > 1:
             notes.append(
-                f"a quotation mark in {path.name} is not closed; the {lines} lines after it count as one "
-                "broken line each"
+                say(
+                    "reading.open_quote",
+                    "a quotation mark in {file} is not closed; the {lines} lines after it count as one "
+                    "broken line each",
+                    file=path.name,
+                    lines=lines,
+                )
             )
         return "skip"
 
@@ -68,9 +74,8 @@ def open_table(path: Path, reading: Reading) -> Table:
             return batch
         lines = int((ends + broken).sum())
         unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
-        notes.append(
-            f"quotation marks in {path.name} span several lines; these {lines} lines count as broken"
-        )
+        text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
+        notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
         return batch.filter(pa.array(~broken))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:

@@ -24,6 +24,7 @@ from shoal.io.formats import (
     tcx_files,
 )
 from shoal.io.formats.tables import Table
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
@@ -78,7 +79,11 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
 _READERS_OF: Final = {
     "columns": (
         {csv_files.open_table},
-        "--columns was not used: it names the columns of delimited text, and {name} is none",
+        lambda name: say(
+            "reading.columns_unused",
+            "--columns was not used: it names the columns of delimited text, and {file} is none",
+            file=name,
+        ),
     ),
     "table": (
         {
@@ -87,7 +92,11 @@ _READERS_OF: Final = {
             database_files.open_sqlite,
             database_files.open_duckdb,
         },
-        "--table was not used: {name} holds no tables, sheets or layers to choose from",
+        lambda name: say(
+            "reading.table_unused",
+            "--table was not used: {file} holds no tables, sheets or layers to choose from",
+            file=name,
+        ),
     ),
 }
 ARCHIVE: Final = ".zip"
@@ -104,7 +113,7 @@ def note_unused_settings(table: Table, reading: Reading, reader: object = None) 
     """Note each setting that the reader does not use."""
     for setting, (readers, note) in _READERS_OF.items():
         if getattr(reading, setting) is not None and reader not in readers:
-            table.notes.append(note.format(name=table.name))
+            table.notes.append(note(table.name))
     return table
 
 

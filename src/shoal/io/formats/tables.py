@@ -13,10 +13,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.messages import say
 
 DEFAULT_CRS: Final = "OGC:CRS84"
 BATCH_ROWS: Final = 1 << 20
-WRONG_FIELDS: Final = "line with the wrong number of fields"
+WRONG_FIELDS: Final = say("row.wrong_fields", "line with the wrong number of fields")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from shoal.kernels.clusters import cluster_within
+from shoal.messages import say
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.method import Method, microaggregation
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
@@ -39,7 +40,7 @@ def delta_parameter() -> float:
         default=1_000.0,
         unit="m",
         zero=True,
-        help="How near the others of a crowd are; 0m: in one place.",
+        help=say("parameter.delta", "How near the others of a crowd are; 0m: in one place."),
         meaning="diameter of the cylinder into which a crowd is moved",
     )
 
@@ -50,7 +51,7 @@ def trash_parameter() -> float:
         default=0.1,
         unit="share",
         bound=SHARE_BELOW_1,
-        help="Share of the people that may be left out.",
+        help=say("parameter.trash", "Share of the people that may be left out."),
         meaning="the share of people that may be left out as too unlike others",
     )
 

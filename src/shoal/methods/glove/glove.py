@@ -9,6 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
+from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
@@ -54,7 +55,8 @@ LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 SuppressBy = Literal["boxes", "samples"]
 SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
 ABOVE_NOTHING: Final = Bound(
-    lambda extent: extent > 0, "would drop every sample; choose a value above 0, or leave it out to keep all"
+    lambda extent: extent > 0,
+    say("bound.drops_all", "would drop every sample; choose a value above 0, or leave it out to keep all"),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims.blurred import Blurred
-from shoal.model.claims.common import PayloadKind
+from shoal.model.claims.common import GENERAL_LIMITS, PayloadKind
 from shoal.model.claims.k_anonymity import KAnonymity
 from shoal.model.claims.k_delta_anonymity import KDeltaAnonymity
 from shoal.model.claims.kte_anonymity import KteAnonymity
@@ -21,6 +21,7 @@ from shoal.model.intake import require_types
 
 __all__ = [
     "CLAIMS",
+    "GENERAL_LIMITS",
     "Blurred",
     "Claim",
     "KAnonymity",

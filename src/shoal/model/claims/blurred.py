@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.messages import Message, say
 from shoal.model.claims.common import MORE, VANISHED_FROM_BOXES, PayloadKind, require_positive
 from shoal.units import show_m, show_s
 
@@ -14,13 +15,15 @@ class Blurred:
     type: ClassVar[str] = "blurred-at-source"
     payload: ClassVar[PayloadKind] = "boxes"
     in_classes: ClassVar[bool] = False
-    privacy_model: ClassVar[str] = (
+    privacy_model: ClassVar[str] = say(
+        "claim.blurred.model",
         "none of the standard's; generalization by each person's own device, with no bound on who is "
-        "told from whom"
+        "told from whom",
     )
-    no_anonymity: ClassVar[str] = (
+    no_anonymity: ClassVar[str] = say(
+        "claim.blurred.no_anonymity",
         "each record is one person's own, and nobody shares it: whoever knows a few places and times of a "
-        "person may find it"
+        "person may find it",
     )
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
@@ -41,24 +44,33 @@ class Blurred:
         )
 
     @property
-    def promise(self) -> str:
+    def promise(self) -> Message:
         """The promise in a sentence."""
-        return (
-            "Every published box holds a true sample of its own person, and is at least "
-            f"{show_m(self.width_m)} wide and high and {show_s(self.duration_s)} long."
+        return say(
+            "claim.blurred.promise",
+            "Every published box holds a true sample of its own person, and is at least {width} wide and "
+            "high and {duration} long.",
+            width=show_m(self.width_m),
+            duration=show_s(self.duration_s),
         )
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """None beyond the limits."""
         return ()
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         return (
-            "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
-            "decided, and what it was told stays there. Whoever knows some points of a person often finds "
-            "the one record that fits them, and reads the rest of it.",
-            "That a device kept to the rules. A device can send any boxes that it likes.",
+            say(
+                "claim.blurred.crowd",
+                "A crowd. Whether others share a record cannot be seen in it: each person's device asked and "
+                "decided, and what it was told stays there. Whoever knows some points of a person often "
+                "finds the one record that fits them, and reads the rest of it.",
+            ),
+            say(
+                "claim.blurred.rules",
+                "That a device kept to the rules. A device can send any boxes that it likes.",
+            ),
         )

@@ -5,6 +5,7 @@ from math import isfinite
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
+from shoal.messages import Message, say
 from shoal.units import is_number, is_whole
 
 PayloadKind = Literal["boxes", "points"]
@@ -14,28 +15,44 @@ MORE: Final[Mapping[str, str]] = {STRONGER: "more"}
 LESS: Final[Mapping[str, str]] = {STRONGER: "less"}
 SAME: Final[Mapping[str, str]] = {STRONGER: "same"}  # none is stronger: it must equal the expectation
 
-SHARED_IN_A_CLASS: Final = (
+SHARED_IN_A_CLASS: Final = say(
+    "claim.shared",
     "What a whole crowd shares. If all of it were in one place, one learns it of each of them without "
-    "knowing which record is whose."
+    "knowing which record is whose.",
+)
+GENERAL_LIMITS: Final = (  # of every claim
+    say("claim.membership", "Being in the data. That a person is among those published may be guessed."),
+    say(
+        "claim.attached",
+        "What is attached later. The claim does not cover income, health or calls joined to the records.",
+    ),
+    say(
+        "claim.other_sources",
+        "Other sources. Another release about the same people, or what an outsider learns elsewhere, can "
+        "narrow the choice down.",
+    ),
 )
 VANISHED_FROM_BOXES: Final = (
     "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "
     "or its person was left out."
 )
-NO_ANONYMITY_OF_PATHS: Final = (
-    "it bounds what the exchange alone gives away, and points that follow each other plausibly give away more"
+NO_ANONYMITY_OF_PATHS: Final = say(
+    "claim.paths_bounded",
+    "it bounds what the exchange alone gives away, and points that follow each other plausibly give away "
+    "more",
 )
-UNTANGLING: Final = (
+UNTANGLING: Final = say(
+    "claim.paths",
     "Paths. Points of several records that follow each other at a plausible speed and heading can be joined, "
     "and make a true movement again, whatever records they stand in. The exchange does not hinder that; with "
-    "dense points most of a person's movement comes back."
+    "dense points most of a person's movement comes back.",
 )
 
 
-def for_pairs(k: int, learned: str) -> tuple[str, ...]:
+def for_pairs(k: int, learned: Message) -> tuple[Message, ...]:
     """The caution for sets of two people. learned: what they learn of each other."""
-    caution = f"Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
-    return (caution,) if k == 2 else ()
+    text = "Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
+    return (say("claim.pairs", text, learned=learned),) if k == 2 else ()
 
 
 _MOST_PEOPLE: Final = 1 << 40

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal.messages import say
 from shoal.units import length_m, show_m
 
 TIGHT: Final = "tight"
@@ -40,11 +41,19 @@ def parse_hull(text: str) -> HullRule:
 
 
 def hull_in_words(text: str) -> str:
-    """A sentence after a space; empty for a tight rule."""
+    """A sentence; empty for a tight rule."""
     rule = parse_hull(text)
     if rule.grid_m is not None:
-        return f" In space, boxes are rounded outward to a grid of {show_m(rule.grid_m)}."
+        sentence = "In space, boxes are rounded outward to a grid of {length}."
+        return say("hull.grid", sentence, length=show_m(rule.grid_m))
+    if rule.outward_cells == 1:
+        return say(
+            "hull.cell", "In space, each side of a box lies up to 1 cell outside its samples, by chance."
+        )
     if rule.outward_cells:
-        cells = "1 cell" if rule.outward_cells == 1 else f"{rule.outward_cells} cells"
-        return f" In space, each side of a box lies up to {cells} outside its samples, by chance."
+        return say(
+            "hull.cells",
+            "In space, each side of a box lies up to {cells} cells outside its samples, by chance.",
+            cells=rule.outward_cells,
+        )
     return ""

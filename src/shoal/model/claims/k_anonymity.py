@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.messages import Message, join, say
 from shoal.model.claims.common import (
     LESS,
     MORE,
@@ -56,7 +57,9 @@ class KAnonymity:
     payload: ClassVar[PayloadKind] = "boxes"
     no_anonymity: ClassVar[str] = ""
     in_classes: ClassVar[bool] = True
-    privacy_model: ClassVar[str] = "K-anonymity model; the quasi-identifier is a person's whole movement"
+    privacy_model: ClassVar[str] = say(
+        "claim.k_anonymity.model", "K-anonymity model; the quasi-identifier is a person's whole movement"
+    )
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     k: int = field(metadata=MORE)
     truthful: bool = field(default=True, metadata=MORE)
@@ -76,26 +79,36 @@ class KAnonymity:
         return f"k-anonymity, k = {self.k}"
 
     @property
-    def promise(self) -> str:
-        """The promise in a sentence."""
-        others = "at least one other" if self.k == 2 else f"at least {self.k - 1} others"
-        truth = "; every published sample holds a true sample of each member of its class" * self.truthful
-        rounded = hull_in_words(self.hull)
+    def promise(self) -> Message:
+        """The promise in a sentence or several."""
+        identical = "Every published record is identical, sample for sample, to at least "
+        truth = "every published sample holds a true sample of each member of its crowd"
+        if self.truthful and self.k == 2:
+            first = say("claim.k_anonymity.true_pair", f"{identical}one other; {truth}.")
+        elif self.truthful:
+            first = say(
+                "claim.k_anonymity.true", f"{identical}{{others}} others; {truth}.", others=self.k - 1
+            )
+        elif self.k == 2:
+            first = say("claim.k_anonymity.pair", f"{identical}one other.")
+        else:
+            first = say("claim.k_anonymity.promise", f"{identical}{{others}} others.", others=self.k - 1)
         missing = missing_in_words(self.missing_at_most, self.missing_of_one_at_most)
-        return (
-            f"Every published record is identical, sample for sample, to {others}{truth}.{rounded}{missing}"
-        )
+        return join(first, hull_in_words(self.hull), missing)
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """Warnings for these numbers."""
         return for_pairs(
             self.k,
-            "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away the "
-            "own samples and has the other's, many of them exact in place and minute.",
+            say(
+                "claim.k_anonymity.two",
+                "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away "
+                "the own samples and has the other's, many of them exact in place and minute.",
+            ),
         )
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         return (SHARED_IN_A_CLASS, *self.cautions)

@@ -5,15 +5,17 @@ from math import isfinite
 from typing import ClassVar, Final
 
 from shoal.errors import MisuseError
+from shoal.messages import Message, say
 from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
 from shoal.units import is_number, show_m
 
-_NAMED: Final = (
+_NAMED: Final = say(
+    "claim.k_delta.named",
     "This is not k-anonymity of trajectories. Whoever knows some true points of a person can often tell "
     "which record was moved from them, although others are near (Trujillo-Rasua and Domingo-Ferrer, 2013). "
     "Neither a large k nor a small delta prevents that, since published points show where people were moved "
     "to; points known with errors, and whether somebody is in the data at all, are told in the same way. A "
-    "record shows where its person returns to every night, often to a hundred meters."
+    "record shows where its person returns to every night, often to a hundred meters.",
 )  # of every k: the table of the strongest attacks has it at each k and on all data
 
 
@@ -49,14 +51,16 @@ class KDeltaAnonymity:
 
     type: ClassVar[str] = "k-delta-anonymity"
     payload: ClassVar[PayloadKind] = "points"
-    no_anonymity: ClassVar[str] = (
+    no_anonymity: ClassVar[str] = say(
+        "claim.k_delta.no_anonymity",
         "others are near each record, but whoever knows some true points of a person often names the record "
-        "that was moved from them"
+        "that was moved from them",
     )
     in_classes: ClassVar[bool] = False
-    privacy_model: ClassVar[str] = (
+    privacy_model: ClassVar[str] = say(
+        "claim.k_delta.model",
         "none of the standard's; records are near each other, not equal, so that nobody is one of k who are "
-        "alike"
+        "alike",
     )
     vanished: ClassVar[str] = (
         "A raw sample vanished when no published point stands for it: its crowd has no point for it, so "
@@ -79,34 +83,46 @@ class KDeltaAnonymity:
         return f"(k, delta)-co-location, k = {self.k}, delta = {show_m(self.delta_m)}"
 
     @property
-    def promise(self) -> str:
+    def promise(self) -> Message:
         """The promise in a sentence."""
-        others = (
-            "at least one other that is within"
-            if self.k == 2
-            else f"at least {self.k - 1} others that are within"
+        if self.k == 2:
+            return say(
+                "claim.k_delta.pair",
+                "Each record has at least one other that is within {delta} of it at every published time.",
+                delta=show_m(self.delta_m),
+            )
+        return say(
+            "claim.k_delta.promise",
+            "Each record has at least {others} others that are within {delta} of it and of each other at "
+            "every published time.",
+            others=self.k - 1,
+            delta=show_m(self.delta_m),
         )
-        each_other = "" if self.k == 2 else "and of each other "
-        return f"Each record has {others} {show_m(self.delta_m)} of it {each_other}at every published time."
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """Warnings for these numbers."""
         return (_NAMED, *self._between_two)
 
     @property
-    def _between_two(self) -> tuple[str, ...]:
+    def _between_two(self) -> tuple[Message, ...]:
         return for_pairs(
             self.k,
-            "Both were moved toward the middle of the two. Whoever was one of them works out from the own "
-            "true points and the published ones where the other was.",
+            say(
+                "claim.k_delta.two",
+                "Both were moved toward the middle of the two. Whoever was one of them works out from the "
+                "own true points and the published ones where the other was.",
+            ),
         )
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         return (
             _NAMED,
-            "Points were moved, created and deleted: what is published did not happen so.",
+            say(
+                "claim.k_delta.moved",
+                "Points were moved, created and deleted: what is published did not happen so.",
+            ),
             *self._between_two,
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import MisuseError
+from shoal.messages import Message, join, say
 from shoal.model.claims.common import (
     LESS,
     MORE,
@@ -60,9 +61,10 @@ class KteAnonymity:
     payload: ClassVar[PayloadKind] = "boxes"
     no_anonymity: ClassVar[str] = ""
     in_classes: ClassVar[bool] = False
-    privacy_model: ClassVar[str] = (
+    privacy_model: ClassVar[str] = say(
+        "claim.kte.model",
         "none of the standard's; a form of the K-anonymity model in which the quasi-identifier is what was "
-        "seen in one interval"
+        "seen in one interval",
     )
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
@@ -95,54 +97,82 @@ class KteAnonymity:
         return f"k^(tau,epsilon)-anonymity, k = {self.k}, {lengths}"
 
     @property
-    def promise(self) -> str:
-        """The promise in a sentence."""
+    def promise(self) -> Message:
+        """The promise in a sentence or two."""
         if self.hiders_stay:
-            return (
-                f"Whoever knows any part of a person's movement, even all of it, finds at least {self.k} "
-                "records that hold it, each with a sample of the person in every box, and each could be the "
-                "person's own."
-                f"{hull_in_words(self.hull)}"
+            first = say(
+                "claim.kte.concealment",
+                "Whoever knows any part of a person's movement, even all of it, finds at least {k} records "
+                "that hold it, each with a sample of the person in every box, and each could be the person's "
+                "own.",
+                k=self.k,
             )
-        return (
-            f"Whoever has followed a person for any {show_s(self.tau_s)} finds at least {self.k} records "
-            f"that fit; who hides whom changes every {show_s(self.epsilon_s)}."
-            f"{hull_in_words(self.hull)}"
-        )
+        else:
+            first = say(
+                "claim.kte.promise",
+                "Whoever has followed a person for any {tau} finds at least {k} records that fit; who hides "
+                "whom changes every {epsilon}.",
+                tau=show_s(self.tau_s),
+                k=self.k,
+                epsilon=show_s(self.epsilon_s),
+            )
+        return join(first, hull_in_words(self.hull))
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """Warnings for these numbers."""
         if self.hiders_stay:
             return for_pairs(
                 self.k,
-                "A box holds samples of two people: each takes away the own ones and has the other's.",
+                say(
+                    "claim.kte.two_always",
+                    "A box holds samples of two people: each takes away the own ones and has the other's.",
+                ),
             )
         return for_pairs(
             self.k,
-            "In the first and the last epoch, and in data of one window, a box holds samples of the person "
-            "and of one other alone, who takes away the own ones and has the person's.",
+            say(
+                "claim.kte.two",
+                "In the first and the last epoch, and in data of one window, a box holds samples of the "
+                "person and of one other alone, who takes away the own ones and has the person's.",
+            ),
         )
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         if self.hiders_stay:
             return (
-                f"What all {self.k} records say together. The person was in a box of each of them at a time, "
-                "and where these overlap is smaller than any one.",
-                "A record that is known to be somebody's. It can tell whose the others are that hide each "
-                "other.",
+                say(
+                    "claim.kte.together",
+                    "What all {k} records say together. The person was in a box of each of them at a time, "
+                    "and where these overlap is smaller than any one.",
+                    k=self.k,
+                ),
+                say(
+                    "claim.kte.recognized",
+                    "A record that is known to be somebody's. It can tell whose the others are that hide "
+                    "each other.",
+                ),
                 SHARED_IN_A_CLASS,
                 *self.cautions,
             )
         return (
-            "Longer or interrupted knowledge. Whoever has followed a person for longer, or knows places "
-            "from several days, may find the one record.",
-            "Neighbors. People who move side by side can cover each other for longer than the claim says; "
-            "the verdict's note has the shares.",
-            "Equal chances. The records that fit are not equally likely: samples of the person lie in every "
-            "box of the person's own record, and only in some boxes of the others.",
+            say(
+                "claim.kte.longer",
+                "Longer or interrupted knowledge. Whoever has followed a person for longer, or knows places "
+                "from several days, may find the one record.",
+            ),
+            say(
+                "claim.kte.neighbors",
+                "Neighbors. People who move side by side can cover each other for longer than the claim "
+                "says; the verdict's note has the shares.",
+            ),
+            say(
+                "claim.kte.chances",
+                "Equal chances. The records that fit are not equally likely: samples of the person lie in "
+                "every box of the person's own record, and only in some boxes of the others.",
+            ),
             SHARED_IN_A_CLASS,
             *self.cautions,
         )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.messages import Message, say
 from shoal.model.claims.common import (
     LESS,
     MORE,
@@ -56,9 +57,10 @@ class LocationPrivacy:
     payload: ClassVar[PayloadKind] = "points"
     no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
     in_classes: ClassVar[bool] = False
-    privacy_model: ClassVar[str] = (
+    privacy_model: ClassVar[str] = say(
+        "claim.location.model",
         "none of the standard's; a bound on the chance of learning a further place and its time, kept by "
-        "permutation within sets of at least k people"
+        "permutation within sets of at least k people",
     )
     vanished: ClassVar[str] = (
         "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from "
@@ -84,34 +86,51 @@ class LocationPrivacy:
         return f"location p-privacy, p = 1/{self.k}"
 
     @property
-    def promise(self) -> str:
+    def promise(self) -> Message:
         """The promise in a sentence."""
-        return (
+        return say(
+            "claim.location.promise",
             "By the exchange alone, whoever knows some points of a person learns a further one, place and "
-            f"time, with a chance of 1 in {self.k} at most; nothing is promised about the person's path."
+            "time, with a chance of 1 in {k} at most; nothing is promised about the person's path.",
+            k=self.k,
         )
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """Warnings for these numbers."""
         return for_pairs(
             self.k,
-            "Whoever finds a strange place in the own record knows that it is the place of the one other "
-            "person in the set.",
+            say(
+                "claim.location.two",
+                "Whoever finds a strange place in the own record knows that it is the place of the one other "
+                "person in the set.",
+            ),
         )
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         return (
-            "This is not k-anonymity of trajectories: a record keeps true times of its person, and whoever "
-            "knows some of them finds it.",
-            "A place belongs to somebody who was there within the time threshold; that several people went "
-            "to such places can be read off.",
-            "The promise is about a place and its time together. Places alone, or places within the space "
-            "threshold, may be guessed better.",
-            "Two who traded places. Each finds the own place in the other's record, and so knows where the "
-            "other was and when, whatever k is.",
+            say(
+                "claim.location.true_times",
+                "This is not k-anonymity of trajectories: a record keeps true times of its person, and "
+                "whoever knows some of them finds it.",
+            ),
+            say(
+                "claim.location.true_places",
+                "A place belongs to somebody who was there within the time threshold; that several people "
+                "went to such places can be read off.",
+            ),
+            say(
+                "claim.location.together",
+                "The promise is about a place and its time together. Places alone, or places within the "
+                "space threshold, may be guessed better.",
+            ),
+            say(
+                "claim.location.partners",
+                "Two who traded places. Each finds the own place in the other's record, and so knows where "
+                "the other was and when, whatever k is.",
+            ),
             UNTANGLING,
             *self.cautions,
         )

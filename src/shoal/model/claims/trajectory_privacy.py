@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.messages import Message, say
 from shoal.model.claims.common import (
     LESS,
     MORE,
@@ -51,9 +52,10 @@ class TrajectoryPrivacy:
     payload: ClassVar[PayloadKind] = "points"
     no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
     in_classes: ClassVar[bool] = False
-    privacy_model: ClassVar[str] = (
+    privacy_model: ClassVar[str] = say(
+        "claim.trajectory.model",
         "none of the standard's; a bound on the chance of linking a record, kept by permutation within sets "
-        "of at least k people"
+        "of at least k people",
     )
     vanished: ClassVar[str] = (
         "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was "
@@ -75,30 +77,41 @@ class TrajectoryPrivacy:
         return f"trajectory p-privacy, p = 1/{self.k}"
 
     @property
-    def promise(self) -> str:
+    def promise(self) -> Message:
         """The promise in a sentence."""
-        return (
+        return say(
+            "claim.trajectory.promise",
             "By the exchange alone, whoever knows some points of a person finds the person's record with a "
-            f"chance of 1 in {self.k} at most; nothing is promised about the person's path."
+            "chance of 1 in {k} at most; nothing is promised about the person's path.",
+            k=self.k,
         )
 
     @property
-    def cautions(self) -> tuple[str, ...]:
+    def cautions(self) -> tuple[Message, ...]:
         """Warnings for these numbers."""
         return for_pairs(
             self.k,
-            "Whoever exchanged points with one other person takes away the own ones: all others in the two "
-            "records are the other's.",
+            say(
+                "claim.trajectory.two",
+                "Whoever exchanged points with one other person takes away the own ones: all others in the "
+                "two records are the other's.",
+            ),
         )
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
         return (
             UNTANGLING,
-            "Every point is a true one of somebody, time and place together. Whoever was seen there is "
-            "still seen there, under whatever name.",
-            "The promise is about one record. Together, the records of a cluster hold all places of its "
-            "members that were not removed.",
+            say(
+                "claim.trajectory.true_points",
+                "Every point is a true one of somebody, time and place together. Whoever was seen there is "
+                "still seen there, under whatever name.",
+            ),
+            say(
+                "claim.trajectory.one_record",
+                "The promise is about one record. Together, the records of a cluster hold all places of its "
+                "members that were not removed.",
+            ),
             *self.cautions,
         )

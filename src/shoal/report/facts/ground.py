@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.formats.tile_files import Square, TileFile
+from shoal.messages import Message, say
 from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.runtime.arrays import Floats
@@ -27,7 +28,6 @@ _MOST_STREETS: Final = 6_000
 _STEPS: Final = 640  # along a map: finer parts of streets are not told apart
 _ALONG: Final = np.linspace(0.0, 1.0, 9)
 _NORTHMOST_DEG: Final = 85.05
-_TILES: Final = "the file of tiles"  # a page for everybody names no file of its maker
 
 Bounds = tuple[float, float, float, float]  # west, south, east, north in meters of the plane
 
@@ -42,11 +42,14 @@ class MapGround:
     def require_over(self, bounds_m: Bounds, crs: str | None) -> None:
         """Raise InputError if a map of this part would show none of it."""
         if self.streets is not None and not len(_streets_in(self.streets.on_plane(crs), bounds_m)):
-            raise InputError("no street of the graph lies where the data is; leave it out or give another")
+            text = "no street of the graph lies where the data is; leave it out or give another"
+            raise InputError(say("ground.no_streets", text))
         if self.tiles is not None:
             placed = tiles_in(self.tiles, bounds_m, crs)
             if not placed.tiles and not placed.heavy:
-                raise InputError(f"{placed.note}; leave it out or give another")
+                raise InputError(
+                    say("ground.no_tiles", "{note}; leave it out or give another", note=placed.note)
+                )
 
 
 NO_GROUND: Final = MapGround()
@@ -116,13 +119,19 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
     if file is None:
         return NO_TILES
     if crs is None:
-        return Placed(note=f"{_TILES} is left out: nobody knows where local meters lie")
+        return Placed(
+            note=say("ground.local", "the file of tiles is left out: nobody knows where local meters lie")
+        )
     west_m, south_m, east_m, north_m = bounds_m
     x, y = np.meshgrid(west_m + (east_m - west_m) * _ALONG, south_m + (north_m - south_m) * _ALONG)
     lon, lat = transform(crs, WGS84, x.ravel(), y.ravel())
     sound = np.isfinite(lon) & np.isfinite(lat) & (np.abs(lat) <= _NORTHMOST_DEG)
     if not sound.all() or np.ptp(lon) > 180.0:
-        return Placed(note=f"{_TILES} is left out: the map meets the date line or a pole")
+        return Placed(
+            note=say(
+                "ground.date_line", "the file of tiles is left out: the map meets the date line or a pole"
+            )
+        )
     across, down = _mercator(lon, lat)
     span = max(float(np.ptp(across)), float(np.ptp(down)))
     fitting = math.floor(math.log2(_ACROSS / span))
@@ -163,15 +172,24 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
     return Placed(tiles=tiles, note=file.credit)
 
 
-def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: bool) -> str:
-    zooms = f"its zooms are {file.zooms[0]} to {file.zooms[-1]}, and {max(0, fitting)} would fit"
+def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: bool) -> Message:
     if heavy:
-        return f"{_TILES} is left out: its tiles would make the page larger than 1 MB"
+        text = "the file of tiles is left out: its tiles would make the page larger than 1 MB"
+        return say("ground.heavy", text)
     if bent:
-        return f"{_TILES} is left out: tiles cannot be laid flat over so wide a map"
+        return say(
+            "ground.bent", "the file of tiles is left out: tiles cannot be laid flat over so wide a map"
+        )
     if coarse or file.zooms[0] > fitting:
-        return f"{_TILES} has no tile that fits the data: {zooms}"
-    return f"{_TILES} has no tile where the data is"
+        return say(
+            "ground.no_zoom",
+            "the file of tiles has no tile that fits the data: its zooms are {low} to {high}, and {fitting} "
+            "would fit",
+            low=file.zooms[0],
+            high=file.zooms[-1],
+            fitting=max(0, fitting),
+        )
+    return say("ground.elsewhere", "the file of tiles has no tile where the data is")
 
 
 def _mercator(lon_deg: Floats, lat_deg: Floats) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
@@ -93,6 +94,7 @@ def page_of_facts(
     )
     content: dict[str, Any] = {
         "release": release,
+        "general_limits": GENERAL_LIMITS,
         "verdict": verdict,
         "findings": verdict.to_json()["findings_by_kind"],
         "facts": facts,

@@ -6,9 +6,10 @@ from shoal.errors import ShoalError
 from shoal.io.cleaning import NAIVE
 from shoal.io.columns.times import TAKEN_AS_UTC
 from shoal.local_pages.forms import Form, RefusedError, absolute_path, read_entry
+from shoal.messages import Message, say_number
 from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds
-from shoal.units import counted, duration_s, length_m
+from shoal.units import duration_s, length_m
 from shoal_desk.case import Choices
 from shoal_desk.desk import GROUND, Desk, Work, ground_of
 from shoal_desk.entries import checked_source
@@ -56,10 +57,20 @@ def warnings_of(inspection: dict[str, Any]) -> list[str]:
     if TAKEN_AS_UTC in inspection["notes"]:
         repaired.pop(NAIVE, None)
     return [
-        *(f"{counted(rows, 'row')} dropped: {reason}" for reason, rows in inspection["rows_dropped"].items()),
-        *(f"{counted(rows, 'row')} repaired: {reason}" for reason, rows in repaired.items()),
+        *(_dropped(rows, reason) for reason, rows in inspection["rows_dropped"].items()),
+        *(_repaired(rows, reason) for reason, rows in repaired.items()),
         *inspection["notes"],
     ]
+
+
+def _dropped(rows: int, reason: str) -> Message:
+    one, more = "{number} row dropped: {reason}", "{number} rows dropped: {reason}"
+    return say_number("row.dropped", rows, one, more, reason=reason)
+
+
+def _repaired(rows: int, reason: str) -> Message:
+    one, more = "{number} row repaired: {reason}", "{number} rows repaired: {reason}"
+    return say_number("row.repaired", rows, one, more, reason=reason)
 
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
@@ -117,7 +128,8 @@ def _why_not_drawn(ground: MapGround, inspection: dict[str, Any]) -> str:
     try:
         ground.require_over((west_m, south_m, east_m, north_m), inspection["crs"])
     except ShoalError as error:
-        return str(error)
+        message: str = error.args[0]
+        return message
     return ""
 
 
