@@ -204,7 +204,7 @@ def test_the_claim_says_what_may_be_missing() -> None:
         "anybody with a record."
     )
     assert shoal.Glove(k=5, omit_at_most=0.3).claim().missing_of_one_at_most == 0.5
-    assert KAnonymity(k=5).promise.endswith("of each member of its class.")
+    assert KAnonymity(k=5).promise.endswith("of each member of its crowd.")
 
 
 @pytest.mark.parametrize(

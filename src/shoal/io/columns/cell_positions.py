@@ -152,8 +152,8 @@ def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Fl
     return west, south, east, north
 
 
-UNKNOWN: Final = "cell that is not in the table of cells"
-CENTERED: Final = "records at the center of their cell's footprint"
+UNKNOWN: Final = say("row.unknown_cell", "cell that is not in the table of cells")
+CENTERED: Final = say("row.centered", "records at the center of their cell's footprint")
 _COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 

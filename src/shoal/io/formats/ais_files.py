@@ -17,11 +17,12 @@ import pyarrow as pa
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.formats.tables import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("mmsi", "datetime", "lat", "lon")
-BROKEN: Final = "AIS sentence with a wrong checksum, or cut"
-INCOMPLETE: Final = "AIS message without all of its sentences"
+BROKEN: Final = say("row.broken_ais", "AIS sentence with a wrong checksum, or cut")
+INCOMPLETE: Final = say("row.incomplete_ais", "AIS message without all of its sentences")
 _SENTENCE: Final = re.compile(
     r"!(?P<body>[A-Z]{2}VD[MO],(?P<count>\d),(?P<number>\d),(?P<group>\d*),(?P<channel>[^,]*),"
     r"(?P<payload>[0-W`-w]*),[0-5])\*(?P<sum>[0-9A-Fa-f]{2})"
@@ -90,7 +91,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
                 "time stamps, in tag blocks (\\c:...\\) or before each sentence"
             )
         if log.others:
-            notes.append(f"{log.others:,} lines of {path.name} tell no position of a ship, and were left out")
+            text = "{number} lines of {file} tell no position of a ship, and were left out"
+            notes.append(say("reading.no_ship", text, number=f"{log.others:,}", file=path.name))
 
     return Table(
         name=path.name,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.errors import InputError
 from shoal.io.formats.json_values import flat, text_of
-from shoal.units import counted
+from shoal.messages import say_number
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
 _TIME: Final = ("time", "t", "timestamp", "datetime")
@@ -81,8 +81,13 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
         )
         for properties, time, lon, lat in records
     ]
-    notes = [f"left out: {counted(shapes, 'feature')} without times for the positions"] if shapes else []
-    return columns, texts, notes
+    if not shapes:
+        return columns, texts, []
+    one, more = (
+        f"left out: {{number}} {features} without times for the positions"
+        for features in ("feature", "features")
+    )
+    return columns, texts, [say_number("reading.features", shapes, one, more)]
 
 
 def _last(name: str) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats.tables import Owner, Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, child_text, iterate_elements, open_bytes
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
@@ -48,15 +49,14 @@ def open_table(path: Path, _reading: Reading) -> Table:
             if tag in {"trkpt", "trkseg", *_NOT_MOVEMENT}:
                 element.clear()
         if plans:
-            notes.append(
-                f"{plans:,} way points and route points of {path.name} are plans, not movement, and were "
-                "left out"
-            )
+            text = "{number} way points and route points of {file} are plans, not movement, and were left out"
+            notes.append(say("reading.plans", text, number=f"{plans:,}", file=path.name))
         yield 1.0, text_batch(points, COLUMNS, columns)
 
     owners: tuple[Owner, ...] = owners_of_file(path)
     if program:
-        notes.append(f"{program} writes a track for each device: people are the names of the tracks")
+        text = "{program} writes a track for each device: people are the names of the tracks"
+        notes.append(say("reading.tracks", text, program=program))
         owners = tuple(owner for owner in owners if owner.column != "uid")
     return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners, notes=notes)
 

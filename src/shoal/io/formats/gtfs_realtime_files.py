@@ -14,10 +14,13 @@ import pyarrow as pa
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.formats.tables import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("vehicle", "trip", "t", "lat", "lon")
-TIME_OF_SNAPSHOT: Final = "positions without a time of their own, which got that of their snapshot"
+TIME_OF_SNAPSHOT: Final = say(
+    "row.time_of_snapshot", "positions without a time of their own, which got that of their snapshot"
+)
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -47,7 +50,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
         vehicles = [entity.vehicle for entity in feed.entity if entity.HasField("vehicle")]
         untimed = sum(not vehicle.timestamp for vehicle in vehicles)
         if len(vehicles) < len(feed.entity):
-            notes.append("trip updates and alerts tell no position, and were left out")
+            text = "trip updates and alerts tell no position, and were left out"
+            notes.append(say("reading.trip_updates", text))
         if untimed and snapshot_s:
             repaired[TIME_OF_SNAPSHOT] = untimed
         yield 1.0, text_batch([_row(vehicle, snapshot_s) for vehicle in vehicles], COLUMNS, columns)

@@ -13,9 +13,10 @@ from shoal.io.formats import json_files
 from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.tables import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.messages import say
 from shoal.model.intake import Reading
 
-BROKEN: Final = "line that is no JSON object"
+BROKEN: Final = say("row.broken_json", "line that is no JSON object")
 _LINES: Final = 1 << 16
 _LOOKED_AT: Final = 1000
 

@@ -15,6 +15,7 @@ from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats.tables import Table, bind_folder, folder_for_a_copy, text_batch
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, Element, iterate_elements
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "placemark", "datetime", "lat", "lon")
@@ -59,7 +60,8 @@ def _of(path: Path, text: Path) -> Table:
                 yield 0.0, text_batch(rows, COLUMNS, columns)
                 rows = []
         if lines:
-            notes.append(f"{lines:,} placemarks of {path.name} have no times and were left out")
+            sentence = "{number} placemarks of {file} have no times and were left out"
+            notes.append(say("reading.placemarks", sentence, number=f"{lines:,}", file=path.name))
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners_of_file(path), notes=notes)

@@ -15,9 +15,10 @@ import pyarrow as pa
 from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import plain
 from shoal.io.formats.tables import Table, reshape
+from shoal.messages import say
 
 COLUMN: Final = "tgeompoint"
-BROKEN: Final = "moving point that cannot be read"
+BROKEN: Final = say("row.broken_moving_point", "moving point that cannot be read")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _INSTANT: Final = re.compile(
@@ -100,7 +101,8 @@ def moving_points(table: Table) -> Table:
             columns[name] = pa.array(values[:, at])
         return pa.record_batch(columns)
 
-    table.notes.append("each instant of a moving point counts as a row; what lies between them is not read")
+    text = "each instant of a moving point counts as a row; what lies between them is not read"
+    table.notes.append(say("reading.instants", text))
     return reshape(table, ("time", "lat", "lon"), (column,), change)
 
 

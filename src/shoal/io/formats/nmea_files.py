@@ -17,10 +17,11 @@ from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats import ais_files
 from shoal.io.formats.tables import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
-BROKEN: Final = "NMEA sentence with a wrong checksum or too few fields"
+BROKEN: Final = say("row.broken_nmea", "NMEA sentence with a wrong checksum or too few fields")
 _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*([0-9A-Fa-f]{2}))?")
 _LINES: Final = 1 << 16
 _FIELDS: Final = 9
@@ -59,7 +60,8 @@ def open_table(path: Path, reading: Reading) -> Table:
         except BROKEN_GZIP as error:
             raise InputError(f"{path.name} broke off while it was read; copy it again") from error
         if others:
-            notes.append(f"{others:,} lines of {path.name} are no RMC sentences, and were left out")
+            text = "{number} lines of {file} are no RMC sentences, and were left out"
+            notes.append(say("reading.no_rmc", text, number=f"{others:,}", file=path.name))
 
     return Table(
         name=path.name,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats.tables import WRONG_FIELDS, Owner, Table, text_batch
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "device", "t", "lat", "lon")
@@ -45,7 +46,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
         if broken:
             unreadable[WRONG_FIELDS] = broken
         if others:
-            notes.append(f"{others:,} messages of {path.name} tell no position and were left out")
+            text = "{number} messages of {file} tell no position and were left out"
+            notes.append(say("reading.without_position", text, number=f"{others:,}", file=path.name))
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     owners = (
