@@ -145,7 +145,7 @@ def sentences_of_the_library() -> dict[str, set[str]]:
                     values = {str(keyword.arg) for keyword in call.keywords}
                     with_number = getattr(call.func, "id", "") == "say_number"
                     for ending in ("", "_one")[: 1 + with_number]:
-                        identifier = f"{call.args[0].value}{ending}"
+                        identifier = str(call.args[0].value) + ending
                         assert identifier not in names, f"two sentences are called {identifier}"
                         names[identifier] = values | ({"number"} if with_number else set())
     rows = [row.sentence for row in ATTACKS.values()] + [row.question for row in METRICS.values()]

@@ -192,7 +192,7 @@ def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
 
 def no_rows(state: ReadingState) -> InputError:
     """The error, with reasons, when no row remains."""
-    hints = {
+    hints: dict[str, str] = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
         cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",
         cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",

@@ -106,7 +106,7 @@ class Times:
 
     def notes(self) -> list[str]:
         """Assumptions, for users."""
-        notes = []
+        notes: list[str] = []
         if self.unit is not None and not self.given:
             if self.steps:
                 notes.append(

@@ -1,6 +1,6 @@
 """FORMATS, the table of file formats: the reader for each ending of a file name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,7 @@ from shoal.io.formats import (
     tcx_files,
 )
 from shoal.io.formats.tables import Table
-from shoal.messages import say
+from shoal.messages import Message, say
 from shoal.model.intake import Reading
 
 FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
@@ -76,7 +76,7 @@ FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
     ".duckdb": database_files.open_duckdb,
 }
 # settings that only some readers take, and what to say where another is given one
-_READERS_OF: Final = {
+_READERS_OF: Final[Mapping[str, tuple[Collection[object], Callable[[str], Message]]]] = {
     "columns": (
         {csv_files.open_table},
         lambda name: say(
