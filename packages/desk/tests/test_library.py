@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from glob import glob
 from html import unescape
 from itertools import product
 from pathlib import Path
@@ -136,7 +137,8 @@ def sentences_of_the_library() -> dict[str, set[str]]:
     """The names of values by identifier, from calls of ``say`` and from rows of tables."""
     names: dict[str, set[str]] = {}
     for package in (shoal, shoal_desk):
-        for path in Path(str(package.__file__)).parent.rglob("*.py"):
+        root = Path(str(package.__file__)).parent
+        for path in map(Path, glob(f"{root}/**/*.py", recursive=True)):  # noqa: PTH207  (follows links)
             for call in ast.walk(ast.parse(path.read_text())):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("say", "say_number"):
                     if path.name == "messages.py":
