@@ -1,0 +1,221 @@
+"""Check a folder with a table against the raw data, without trust in the folder."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.io import read_with
+from shoal.model.intake import Intake
+from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
+from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.verification.files import (
+    Cells,
+    cell_findings,
+    cells_of,
+    column_findings,
+    file_findings,
+    published_integers,
+    read_table,
+    zone_findings,
+)
+from shoal_tables.verification.ledger import ledger_findings
+from shoal_tables.verification.noise import NoisyCells, noise_findings
+from shoal_tables.verification.promise import guessing_share, standard_error
+from shoal_tables.verification.recount import Recount, recount
+from shoal_tables.verification.statements import reading_of, statement_findings
+from shoal_tables.verification.zones import grid_names, read_zones
+
+UNSEEN: Final = (
+    "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
+    "a bound or zones chosen after a look at the data, a person with several ids"
+)
+_NUMBERS: Final = ("count", "low", "high", "shown")
+
+
+@dataclass(frozen=True)
+class TableVerification:
+    """The verdict on a table.
+
+    Parameters
+    ----------
+    verdict
+        Findings, cells checked, notes and unchecked parts.
+    manifest
+        What the table states.
+    intake
+        The account of reading the raw data.
+    units, units_over
+        Units with a contribution, and those that the bound cut.
+    """
+
+    verdict: Verdict
+    manifest: TableManifest
+    intake: Intake
+    units: int
+    units_over: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal verify --json`` prints it."""
+        promise = self.manifest.promise
+        return {
+            **{name: value for name, value in self.verdict.to_json().items() if name != "findings"},
+            "findings": [
+                {"kind": finding.kind, "message": finding.message} for finding in self.verdict.findings[:100]
+            ],
+            "outcome": self.verdict.word,
+            "table": self.manifest.table,
+            "unit": self.manifest.unit,
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "guesses_right_at_most": guessing_share(promise.epsilon, promise.delta),
+            "units": self.units,
+            "units_cut": self.units_over,
+            "rows_read": self.intake.rows_read,
+            "rows_dropped": dict(self.intake.dropped),
+        }
+
+
+def verify_table(
+    raw: Any,
+    folder: str | Path,
+    *,
+    secret: str | Path | None = None,
+    ledger: str | Path | None = None,
+    run: Run | None = None,
+    **reading: Any,
+) -> TableVerification:
+    """Check that a table is what its manifest promises.
+
+    Zones, days, trips, stays, the bound and the counts before noise are recomputed from the raw data. The
+    published counts less these are the noise, which statistical tests compare with the stated one. A true
+    table is refused at most once in 10,000.
+
+    Parameters
+    ----------
+    raw
+        The raw data, as ``shoal.read`` takes it.
+    folder
+        The folder with the table.
+    secret
+        The counts before noise, as the publisher wrote them.
+    ledger
+        The publisher's ledger; without it, what other tables of the same people cost stays unchecked.
+    run
+        Progress and threads.
+    **reading
+        Settings of reading that differ from the manifest's, such as names of columns.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read.
+    """
+    folder, run = Path(folder), run or Run()
+    manifest = read_table_manifest(folder)
+    findings = [*file_findings(folder, manifest), *statement_findings(manifest)]
+    names, geometries = read_zones(folder)
+    wrong_zones = list(zone_findings(names, manifest, grid_names(manifest)))
+    table, cells = read_table(folder / TABLE_FILE), cells_of(manifest, names)
+    wrong_cells = wrong_zones or list(cell_findings(table, cells, TABLE_FILE, _NUMBERS))
+    findings += wrong_cells
+    original = read_with(raw, reading_of(manifest, **reading), run)
+    if any(one.kind in ("cells-differ", "columns-differ", "zones-differ", "days-differ") for one in findings):
+        verdict = Verdict.of(findings, checked=table.num_rows)
+        return TableVerification(verdict, manifest, original.intake, 0, 0)
+    counted = recount(original, manifest, names, geometries)
+    findings += _zone_origin(manifest, counted)
+    published, wrong_numbers = published_integers(table, manifest.promise.granularity)
+    findings += [*wrong_numbers, *column_findings(table, published, manifest)]
+    before = counted.counts
+    if secret is not None:
+        before, wrong = _secret(Path(secret), folder, cells, counted)
+        findings += wrong
+    if not any(finding.kind == "no-number" for finding in wrong_numbers):
+        findings += _noise(published, before, counted, cells, manifest)
+    notes, unchecked = _notes(manifest, cells, counted), []
+    if ledger is not None:
+        findings += ledger_findings(Path(ledger), manifest)
+    elif manifest.ledger is not None:
+        unchecked.append("what other tables of the same people cost (needs the ledger)")
+    else:
+        notes.append("no ledger was used: what other tables of the same people cost adds to this promise")
+    verdict = Verdict.of(findings, checked=len(published), notes=notes, unchecked=unchecked)
+    return TableVerification(verdict, manifest, original.intake, counted.units, counted.units_over)
+
+
+def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
+    findings = []
+    if folder.resolve() in path.resolve().parents:
+        findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
+    table = read_table(path)
+    findings += cell_findings(table, cells, "the secret file", ("count",))
+    if any(finding.kind in ("cells-differ", "columns-differ") for finding in findings):
+        return counted.counts, findings
+    before = np.array(table["count"].to_numpy(), dtype=np.int64)
+    difference = before - counted.counts
+    wrong = int((difference != 0).sum())
+    if not wrong:
+        return before, findings
+    if np.array_equal(before, counted.unbounded):
+        findings.append(Finding("bound-not-applied", "contributions were added up without the stated bound"))
+    elif np.array_equal(before, counted.bounded_by_day):
+        findings.append(
+            Finding(
+                "bound-by-day", "the bound was applied to each day alone; a person has as many bounds as days"
+            )
+        )
+    elif (difference >= 0).all():
+        words = f"{wrong:,} cells count more than the bounded contributions of distinct units"
+        findings.append(Finding("counted-twice", words))
+    else:
+        findings.append(
+            Finding("counts-differ", f"{wrong:,} counts before noise do not follow from the raw data")
+        )
+    return before, findings
+
+
+def _noise(
+    published: Integers, before: Integers, counted: Recount, cells: Cells, manifest: TableManifest
+) -> list[Finding]:
+    promise = manifest.promise
+    tested = NoisyCells(
+        before, published - before, cells.keys, promise.sigma, promise.granularity, promise.half_width
+    )
+    found = noise_findings(tested)
+    if not found or not np.array_equal(before, counted.counts):
+        return found
+    for kind, counts, words in (
+        ("bound-not-applied", counted.unbounded, "contributions were added up without the stated bound"),
+        ("bound-by-day", counted.bounded_by_day, "the bound was applied to each day alone"),
+    ):
+        other = replace(tested, counts=counts, noise=published - counts)
+        if not np.array_equal(counts, before) and not noise_findings(other):
+            return [Finding(kind, words)]
+    return found
+
+
+def _zone_origin(manifest: TableManifest, counted: Recount) -> list[Finding]:
+    grid = manifest.zones
+    if grid.kind == "grid" and counted.corner == (grid.x0, grid.y0):
+        return [Finding("zones-from-data", "the grid begins at the least x and the least y of the samples")]
+    return []
+
+
+def _notes(manifest: TableManifest, cells: Cells, counted: Recount) -> list[str]:
+    share = guessing_share(manifest.promise.epsilon, manifest.promise.delta)
+    notes = [
+        f"with everything known about everybody else, at most {share:.1%} of guesses whether somebody is in "
+        "the data are right; by chance 50 %",
+        f"noise in {cells.n:,} cells shows a standard deviation that is wrong by more than about "
+        f"{standard_error(cells.n):.1%}",
+        UNSEEN,
+    ]
+    if counted.units:
+        notes.insert(1, f"the bound cuts {counted.units_over:,} of {counted.units:,} units")
+    if not manifest.publishable:
+        notes.append("the noise came from a research seed: not for publication")
+    return notes

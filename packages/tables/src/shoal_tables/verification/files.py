@@ -1,0 +1,171 @@
+"""The files of a table: digests, cells, and columns that follow from each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from shoal.errors import InputError
+from shoal.model.verdicts import Finding
+from shoal.release_folder.files import require_plain_file
+from shoal.runtime.arrays import Integers
+from shoal.runtime.files import sha256_of
+from shoal_tables.definition.manifest import (
+    MANIFEST_FILE,
+    REPORT_FILE,
+    STAYS,
+    TABLE_FILE,
+    ZONES_FILE,
+    TableManifest,
+    days_in_order,
+    hour_label,
+)
+
+_FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
+_NUMBERS: Final = ("count", "low", "high", "shown")
+_METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells that a table must have, in their order.
+
+    Parameters
+    ----------
+    labels
+        For each column of the key, the names of its values.
+    keys
+        For each column of the key, the number of its value in each cell [n].
+    """
+
+    labels: Mapping[str, Sequence[str]]
+    keys: Mapping[str, Integers]
+
+    @property
+    def n(self) -> int:
+        """The number of cells."""
+        return len(next(iter(self.keys.values())))
+
+    def texts(self, name: str) -> Any:
+        """The column of names as the file must have it."""
+        return np.array(self.labels[name], dtype=object)[self.keys[name]]
+
+
+def cells_of(manifest: TableManifest, zones: Sequence[str]) -> Cells:
+    """All cells of a table, empty ones too."""
+    all_labels: dict[str, Sequence[str]] = {
+        "zone": zones,
+        "origin": zones,
+        "destination": zones,
+        "hour": [hour_label(begin, end) for begin, end in manifest.hours],
+        "stay": STAYS,
+        "day": days_in_order(manifest.day_of),
+    }
+    labels = {name: all_labels[name] for name in manifest.columns}
+    numbers = np.indices([len(one) for one in labels.values()]).reshape(len(labels), -1)
+    if manifest.table == "flows":
+        numbers = numbers[:, numbers[0] != numbers[1]]
+    return Cells(labels, dict(zip(labels, numbers, strict=True)))
+
+
+def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
+    """Find files that the manifest does not state, and files that changed since it was written."""
+    for path in sorted(folder.iterdir()):
+        if path.name not in _FILES:
+            yield Finding("further-file", "the folder holds a file that is no part of a table")
+    for name, digest in manifest.files.items():
+        require_plain_file(folder / name)
+        if sha256_of(folder / name) != digest:
+            yield Finding("changed-file", f"{name} is not the file that the manifest states")
+    for name in (TABLE_FILE, ZONES_FILE):
+        if name not in manifest.files:
+            yield Finding("changed-file", f"the manifest states no digest of {name}")
+        if set(parquet.ParquetFile(folder / name).schema_arrow.metadata or ()) - _METADATA:
+            yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
+
+
+def zone_findings(
+    names: Sequence[str], manifest: TableManifest, grid_names: Sequence[str]
+) -> Iterator[Finding]:
+    """Find zones that are not those of the manifest."""
+    if len(names) != manifest.zones.n_zones or len(set(names)) < len(names):
+        yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
+    elif manifest.zones.kind == "grid" and tuple(names) != tuple(grid_names):
+        yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a Parquet file of the folder, or the secret file."""
+    require_plain_file(path)
+    try:
+        return parquet.ParquetFile(path).read()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as Parquet; it may be cut short") from error
+
+
+def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[str]) -> Iterator[Finding]:
+    """Find cells that are absent, repeated or out of order, and columns that a table must not have."""
+    expected = [*cells.keys, *numbers]
+    if table.column_names != expected:
+        further = len(set(table.column_names) - set(expected))
+        absent = [one for one in expected if one not in table.column_names]
+        words = f"lacks {', '.join(absent)}" if absent else f"has {further} further columns, or another order"
+        yield Finding("columns-differ", f"{name} {words}")
+        if absent:
+            return
+    if table.num_rows != cells.n:
+        yield Finding(
+            "cells-differ",
+            f"{name} has {table.num_rows:,} rows for {cells.n:,} cells; zones, hours and days are public, "
+            "and empty cells are cells",
+        )
+        return
+    for column in cells.keys:
+        if not np.array_equal(
+            np.array(table[column].cast(pa.string()).to_pylist(), dtype=object), cells.texts(column)
+        ):
+            yield Finding(
+                "cells-differ", f"{name} has other values of '{column}', or another order, than stated"
+            )
+            return
+
+
+def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, list[Finding]]:
+    """The published counts as integers, and those that are none."""
+    counts = np.array(table["count"].cast(pa.float64()).to_numpy(), dtype=np.float64)
+    if not np.isfinite(counts).all():
+        bad = int((~np.isfinite(counts)).sum())
+        return np.zeros(len(counts), dtype=np.int64), [Finding("no-number", f"{bad:,} counts are no numbers")]
+    integers = np.rint(counts * granularity)
+    off = np.abs(integers / granularity - counts) > 1e-12 * np.maximum(np.abs(counts), 1)
+    findings = []
+    if off.any():
+        words = f"{int(off.sum()):,} counts are no multiples of 1/{granularity}, as noise in whole units is"
+        findings.append(Finding("count-between-units", words))
+    return integers.astype(np.int64), findings
+
+
+def column_findings(table: pa.Table, published: Integers, manifest: TableManifest) -> Iterator[Finding]:
+    """Find intervals and shown numbers that do not follow from the published counts alone."""
+    g, half = manifest.promise.granularity, manifest.promise.half_width
+    low, high = np.maximum((published - half) / g, 0.0), (published + half) / g
+    low, high = np.where(published + half < 0, 0.0, low), np.maximum(high, 0.0)
+    for name, expected in (("low", low), ("high", high)):
+        column = np.array(table[name].cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        wrong = ~(np.abs(column - expected) <= 1e-9 * np.maximum(np.abs(expected), 1))
+        if wrong.any():
+            yield Finding(
+                "interval-differs", f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'"
+            )
+    is_certain = 2 * half <= published
+    shown = np.where(is_certain, (2 * published + g) // (2 * g), -1)
+    column = np.array(
+        [-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
+    )
+    wrong = column != shown
+    if wrong.any():
+        yield Finding("shown-differs", f"'shown' of {int(wrong.sum()):,} cells does not follow from 'count'")

@@ -1,0 +1,311 @@
+"""Statistical tests of noise: published counts less the counts before noise.
+
+Each integer of noise becomes a standard normal number: the point of its step of the distribution function that
+a uniform number picks. Under the stated noise these are exactly independent and normal, so every probability
+below is exact or too large. The tests share one probability, ``REFUSED``, by which a true table is refused.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy import special, stats
+
+from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Floats, Integers
+from shoal_tables.verification.promise import tails
+
+REFUSED: Final = 1e-4
+"""The probability with which a table with the stated noise is refused, at most."""
+
+_EXACT_SIGMA: Final = 50_000  # above it, a normal density differs by less than the square of 1 / sigma
+_STRATA: Final = 8
+_FEWEST: Final = 4
+_FAMILIES: Final = 9
+
+
+@dataclass(frozen=True)
+class NoisyCells:
+    """The cells of a table, in their order, with numbers in the unit of the secret file.
+
+    Parameters
+    ----------
+    counts
+        Counts before noise [n].
+    noise
+        Published counts less these [n].
+    keys
+        For each column of the key, the number of its value in each cell [n].
+    sigma
+        The stated scale.
+    granularity
+        The integers of one person or trip a day.
+    half_width
+        The stated half of the interval.
+    """
+
+    counts: Integers
+    noise: Integers
+    keys: Mapping[str, Integers]
+    sigma: int
+    granularity: int
+    half_width: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One test: the kind of finding, its probability if the noise is as stated, and its words."""
+
+    kind: str
+    probability: float
+    message: str
+
+
+def noise_findings(cells: NoisyCells) -> list[Finding]:
+    """Find what noise of the stated kind would show at most once in 10,000 tables."""
+    if not len(cells.noise):
+        return []
+    return [
+        Finding(one.kind, one.message) for one in outcomes(cells) if one.probability * _FAMILIES < REFUSED
+    ]
+
+
+def outcomes(cells: NoisyCells) -> list[Outcome]:
+    """The most telling test of each family, with the probability of the whole family."""
+    z = normal_scores(cells)
+    families = (
+        _scale(z),
+        _shape(z),
+        _scale_by_size(z, cells),
+        _scale_by_key(z, cells),
+        _zeros(cells),
+        _repetition(z, cells),
+        _sharing(z, cells),
+        _dependence(z, cells),
+        _rounding_and_cover(cells),
+    )
+    assert len(families) == _FAMILIES  # noqa: S101  # the shares of REFUSED depend on it
+    worst = []
+    for family in families:
+        tests = list(family)
+        if tests:
+            least = min(tests, key=lambda test: test.probability)
+            worst.append(Outcome(least.kind, min(least.probability * len(tests), 1.0), least.message))
+    return worst
+
+
+def normal_scores(cells: NoisyCells) -> Floats:
+    """Exactly independent normal numbers, if the noise is as stated."""
+    noise, sigma = cells.noise, cells.sigma
+    seed = int(np.abs(noise).sum())  # the same scores for the same table
+    uniform = np.random.default_rng(seed).random(len(noise))
+    if sigma > _EXACT_SIGMA:
+        return np.asarray((noise + uniform - 0.5) / sigma)
+    mass, tail = tails(sigma)
+    size = np.minimum(np.abs(noise), len(mass) - 2)
+    beyond = tail[size + 1] + uniform * mass[size]
+    z = np.where(noise > 0, 1.0, -1.0) * -special.ndtri(np.clip(beyond, 1e-320, 0.5 + mass[0]))
+    below = 0.5 - mass[0] / 2 + uniform * mass[0]
+    scores: Floats = np.where(noise == 0, special.ndtri(below), z)
+    return scores
+
+
+def _scale(z: Floats) -> Iterator[Outcome]:
+    probability, ratio = _of_squares(z)
+    yield Outcome(
+        "noise-scale", probability, f"the noise has {ratio:.3g} times the stated standard deviation"
+    )
+    mean = float(z.sum() / np.sqrt(len(z)))
+    yield Outcome("noise-mean", _two_sided(mean), "the noise is not centered on zero")
+
+
+def _shape(z: Floats) -> Iterator[Outcome]:
+    found = stats.kstest(z, "norm", method="auto" if len(z) < 10_000 else "asymp")
+    yield Outcome("noise-shape", float(found.pvalue), "the noise is no discrete Gaussian of the stated scale")
+
+
+def _scale_by_size(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
+    for name, chosen in _by_size(cells.counts):
+        probability, ratio = _of_squares(z[chosen])
+        words = f"the noise of {name} has {ratio:.3g} times the stated standard deviation"
+        yield Outcome("noise-scale-by-size", probability, words)
+    empty = cells.counts == 0
+    if empty.any():
+        probability = _binomial_low(int((cells.noise[empty] < 0).sum()), int(empty.sum()), _below_zero(cells))
+        yield Outcome("negatives-removed", probability, "empty cells have too few negative counts")
+
+
+def _scale_by_key(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
+    for name, codes in cells.keys.items():
+        squares, sizes = np.bincount(codes, z * z), np.bincount(codes)
+        used = sizes > 0
+        low = stats.chi2.cdf(squares[used], sizes[used])
+        high = stats.chi2.sf(squares[used], sizes[used])
+        groups = int(used.sum())
+        probability = float(min(2 * groups * min(low.min(), high.min()), 1.0))
+        words = f"the noise of the cells of one {name} has not the stated standard deviation"
+        yield Outcome("noise-scale-by-key", probability, words)
+
+
+def _zeros(cells: NoisyCells) -> Iterator[Outcome]:
+    at_zero = float(tails(cells.sigma)[0][0]) if cells.sigma <= _EXACT_SIGMA else 0.4 / cells.sigma
+    for name, chosen in (("all cells", slice(None)), *_by_size(cells.counts)):
+        exact = cells.noise[chosen] == 0
+        probability = float(stats.binom.sf(int(exact.sum()) - 1, len(exact), at_zero))
+        kind = "empty-cells-without-noise" if name == "empty cells" else "cells-without-noise"
+        yield Outcome(kind, probability, f"{int(exact.sum()):,} of {len(exact):,} {name} have no noise")
+
+
+def _repetition(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
+    n = len(z)
+    words = "the same noise stands in several cells"
+    if n >= 2 * _FEWEST:
+        turned = np.fft.rfft(z)
+        products = np.abs(np.fft.irfft(turned * turned.conj(), n)[1 : n // 2 + 1])
+        cycles = n // np.gcd(np.arange(1, n // 2 + 1), n)
+        yield Outcome("noise-repeated", _of_lags(products, cycles, n), words)
+    if "origin" in cells.keys:
+        flows = np.stack([cells.keys[name] for name in cells.keys], axis=1)
+        back = flows.copy()
+        back[:, [0, 1]] = back[:, [1, 0]]
+        place = {tuple(row): number for number, row in enumerate(flows.tolist())}
+        other = np.array([place[tuple(row)] for row in back.tolist()])
+        forth = flows[:, 0] < flows[:, 1]
+        total = abs(float((z[forth] * z[other[forth]]).sum()))
+        yield Outcome("noise-repeated", _tail_of_pairs(total, float(forth.sum())), words)
+
+
+def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
+    for names, group in _groupings(cells.keys):
+        sizes = np.bincount(group)
+        used = sizes > 0
+        total = float((np.bincount(group, z)[used] ** 2 / sizes[used]).sum())
+        probability = float(stats.chi2.sf(total, int(used.sum())))
+        words = f"cells that agree in {' and '.join(names)} share noise"
+        yield Outcome("noise-shared", probability, words)
+
+
+def _dependence(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
+    counts = cells.counts.astype(np.float64)
+    directions = {"their counts": counts, "the logarithms of their counts": np.log1p(counts)}
+    if len(z) > 1:
+        directions["the counts of the next cells"] = np.roll(counts, -1)
+        directions["the counts of the cells before"] = np.roll(counts, 1)
+    for names, group in _groupings(cells.keys):
+        sizes = np.maximum(np.bincount(group), 1)
+        directions[f"the counts of the same {' and '.join(names)}"] = (np.bincount(group, counts) / sizes)[
+            group
+        ]
+    for name, direction in directions.items():
+        centered = direction - direction.mean()
+        length = float(np.sqrt(centered @ centered))
+        if length > 0:
+            score = float(z @ centered) / length
+            yield Outcome("noise-follows-counts", _two_sided(score), f"the noise of cells follows {name}")
+
+
+def _rounding_and_cover(cells: NoisyCells) -> Iterator[Outcome]:
+    n, published = len(cells.noise), cells.counts + cells.noise
+    for divisor in sorted({2, 5, 10, cells.granularity, 10 * cells.granularity} - {1}):
+        likeliest = _likeliest_residue(cells.sigma, divisor)
+        fits = int((published % divisor == 0).sum())
+        probability = float(stats.binom.sf(fits - 1, n, likeliest))
+        words = f"{fits:,} of {n:,} published counts are multiples of {divisor / cells.granularity:g}"
+        yield Outcome("noise-rounded", probability, words)
+    outside = int((np.abs(cells.noise) > cells.half_width).sum())
+    beyond = _beyond(cells.sigma, cells.half_width)
+    probability = float(stats.binom.sf(outside - 1, n, beyond))
+    yield Outcome("interval-does-not-cover", probability, f"{outside:,} of {n:,} intervals miss the count")
+
+
+def _by_size(counts: Integers) -> Iterator[tuple[str, Any]]:
+    """Cells by the size of their counts: empty ones, quantiles of the others, and the largest."""
+    empty = np.flatnonzero(counts == 0)
+    if len(empty):
+        yield "empty cells", empty
+    filled = np.flatnonzero(counts != 0)
+    filled = filled[np.argsort(counts[filled], kind="stable")]
+    if len(filled) >= _FEWEST * _STRATA:
+        for part in np.array_split(filled, _STRATA):
+            yield f"cells with {_size_class(int(counts[part[0]]), int(counts[part[-1]]))}", part
+    size = _FEWEST
+    while size <= len(filled):
+        yield f"the {size:,} largest cells", filled[-size:]
+        size *= 4
+
+
+def _size_class(low: int, high: int) -> str:
+    """A rough size without the exact count: powers of two around it."""
+    return f"counts of about 2^{max(low, 1).bit_length()} to 2^{max(high, 1).bit_length()} units"
+
+
+def _groupings(keys: Mapping[str, Integers]) -> Iterator[tuple[tuple[str, ...], Integers]]:
+    for size in range(1, len(keys)):
+        for names in itertools.combinations(keys, size):
+            dims = [int(keys[name].max()) + 1 for name in names]
+            yield names, np.ravel_multi_index([keys[name] for name in names], dims)
+
+
+def _of_squares(z: Floats) -> tuple[float, float]:
+    total = float(z @ z)
+    low, high = stats.chi2.cdf(total, len(z)), stats.chi2.sf(total, len(z))
+    return float(min(2 * low, 2 * high, 1.0)), float(np.sqrt(total / len(z)))
+
+
+def _two_sided(score: float) -> float:
+    return float(2 * special.ndtr(-abs(score)))
+
+
+def _binomial_low(successes: int, n: int, share: float) -> float:
+    return float(stats.binom.cdf(successes, n, share))
+
+
+def _below_zero(cells: NoisyCells) -> float:
+    return (
+        (1 - float(tails(cells.sigma)[0][0])) / 2 if cells.sigma <= _EXACT_SIGMA else 0.5 - 0.2 / cells.sigma
+    )
+
+
+def _beyond(sigma: int, half_width: int) -> float:
+    if sigma > _EXACT_SIGMA:
+        return float(2 * special.ndtr(-(half_width + 0.5) / sigma))
+    tail = tails(sigma)[1]
+    return float(2 * tail[min(half_width + 1, len(tail) - 1)])
+
+
+def _likeliest_residue(sigma: int, divisor: int) -> float:
+    """The largest probability of a residue of the noise."""
+    if sigma > _EXACT_SIGMA:
+        return min(1.0, (1 / divisor + 1 / sigma))
+    mass = tails(sigma)[0]
+    n = np.arange(len(mass))
+    both = np.bincount(n % divisor, mass, divisor) + np.bincount(-n[1:] % divisor, mass[1:], divisor)
+    return float(both.max())
+
+
+def _of_lags(products: Floats, cycles: Integers, n: int) -> float:
+    """Chernoff's bound of the largest product of a lag, over all lags."""
+    probability = 0.0
+    for cycle in np.unique(cycles).tolist():
+        of_cycle = products[cycles == cycle]
+        probability += len(of_cycle) * _tail_of_circles(float(of_cycle.max()), cycle, n // cycle)
+    return min(probability, 1.0)
+
+
+_SLOPES: Final = np.concatenate([np.geomspace(1e-6, 0.1, 60), np.linspace(0.1, 0.4999, 60)])
+
+
+def _tail_of_circles(total: float, cycle: int, circles: int) -> float:
+    """Bound P(|S| >= total) for sums of products of normal neighbors along closed circles."""
+    root = np.sqrt(1 - 4 * _SLOPES**2)
+    rest = (1 - root) / (2 * _SLOPES)
+    log_moment = -circles * (cycle / 2 * np.log((1 + root) / 2) + np.log1p(-(rest**cycle)))
+    return min(2 * float(np.exp((log_moment - _SLOPES * total).min())), 1.0)
+
+
+def _tail_of_pairs(total: float, pairs: float) -> float:
+    """Bound P(|S| >= total) for a sum of products of independent pairs of normal numbers."""
+    slopes = 2 * _SLOPES
+    return min(2 * float(np.exp((-pairs / 2 * np.log1p(-(slopes**2)) - slopes * total).min())), 1.0)

@@ -1,0 +1,87 @@
+"""What a manifest states, against itself and against its own arithmetic."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from shoal.errors import InputError, MisuseError
+from shoal.model.intake import Reading, require_types
+from shoal.model.verdicts import Finding
+from shoal_tables.definition.manifest import COVERAGE, TableManifest
+from shoal_tables.verification.contributions import Frame
+from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, rho_of
+
+
+def reading_of(manifest: TableManifest, **overrides: Any) -> Reading:
+    """How the raw data must be read, by the manifest, but for ``overrides``."""
+    try:
+        require_types(Reading, manifest.reading)
+        stated = Reading(**manifest.reading)
+    except MisuseError as error:
+        raise InputError(f"manifest.json cannot be read: reading: {error}") from error
+    return replace(stated, working_crs=manifest.plane, cell_m=1.0, slot_s=1.0, snap=True, **overrides)
+
+
+def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
+    """Find statements that contradict each other, or that no promise can rest on."""
+    yield from _reading_findings(manifest)
+    yield from _day_findings(manifest)
+    yield from _budget_findings(manifest)
+    if manifest.table == "homes" and manifest.unit != "person":
+        yield Finding("unit-differs", "a table of homes counts people, and its unit is not the person")
+
+
+def _reading_findings(manifest: TableManifest) -> Iterator[Finding]:
+    reading = Reading(**manifest.reading)
+    if reading.min_samples_per_day or reading.min_active_days:
+        yield Finding(
+            "reading-depends-on-others",
+            "people were left out by the number of their samples or days beside those of the data; one "
+            "person's samples then decide about others",
+        )
+    if reading.per_day and manifest.unit == "person":
+        yield Finding(
+            "unit-differs", "days were read as people of their own, but the stated unit is the person"
+        )
+    if (reading.cell_m, reading.slot_s, reading.snap) != (1.0, 1.0, True):
+        yield Finding("reading-differs", "the data were not read in whole meters and seconds")
+
+
+def _day_findings(manifest: TableManifest) -> Iterator[Finding]:
+    n_days = (manifest.last_day - manifest.first_day).days + 1
+    if n_days < 1:
+        yield Finding("days-differ", "the period ends before it begins")
+    expected = {manifest.first_day + timedelta(days=day) for day in range(n_days)}
+    if manifest.table != "homes" and set(manifest.day_of) != expected:
+        yield Finding("days-differ", "the days of the cells are not those of the dates of the period")
+    hours = sorted(manifest.hours)
+    if any(begin >= end for begin, end in hours) or any(one[1] > two[0] for one, two in pairwise(hours)):
+        yield Finding("hours-overlap", "hours overlap or end before they begin; a person would count twice")
+    if manifest.table in ("presence", "flows") and not hours:
+        yield Finding("hours-overlap", "the table has no hours")
+    if manifest.promise.granularity % Frame.of(manifest).common_multiple:
+        yield Finding(
+            "granularity-differs", "the granularity is no multiple of the numbers of dates of the days"
+        )
+
+
+def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
+    promise = manifest.promise
+    rho = rho_of(promise.sensitivity, promise.sigma)
+    if abs(promise.rho - rho) > 1e-9 * rho:
+        yield Finding(
+            "budget-differs", f"sensitivity and sigma cost rho {rho:.6g}; stated is {promise.rho:.6g}"
+        )
+    epsilon = epsilon_of(rho, promise.delta)
+    if promise.epsilon < epsilon * (1 - 1e-6):
+        yield Finding(
+            "budget-differs",
+            f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}",
+        )
+    if delta_of_gaussian(promise.epsilon, promise.sensitivity / promise.sigma) > promise.delta * (1 + 1e-6):
+        yield Finding("budget-differs", "the stated epsilon needs a larger delta with this noise")
+    low, high = least_half_width(promise.sigma, COVERAGE)
+    if not low <= promise.half_width <= high:
+        yield Finding("interval-differs", f"intervals of {COVERAGE:.0%} need another half_width than stated")
