@@ -169,8 +169,8 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
             )
         )
     elif (difference >= 0).all():
-        words = f"{wrong:,} cells count more than the bounded contributions of distinct units"
-        findings.append(Finding("counted-twice", words))
+        words = f"{wrong:,} cells count more than bounded contributions, each unit once"
+        findings.append(Finding("counts-too-large", words))
     else:
         findings.append(
             Finding("counts-differ", f"{wrong:,} counts before noise do not follow from the raw data")

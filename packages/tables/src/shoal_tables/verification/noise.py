@@ -1,7 +1,7 @@
 """Statistical tests of noise: published counts less the counts before noise.
 
-Each integer of noise becomes a standard normal number: the point of its step of the distribution function that
-a uniform number picks. Under the stated noise these are exactly independent and normal, so every probability
+Each integer of noise becomes a standard normal number: a uniform number picks the point of its step of the
+distribution function. Under the stated noise these are exactly independent and normal, so every probability
 below is exact or too large. The tests share one probability, ``REFUSED``, by which a true table is refused.
 """
 
@@ -24,6 +24,7 @@ _EXACT_SIGMA: Final = 50_000  # above it, a normal density differs by less than 
 _STRATA: Final = 8
 _FEWEST: Final = 4
 _FAMILIES: Final = 9
+_EDGES: Final = (0.25, 0.5, 1.0, 1.7, 2.5, 3.5)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,12 @@ def _scale(z: Floats) -> Iterator[Outcome]:
 
 def _shape(z: Floats) -> Iterator[Outcome]:
     found = stats.kstest(z, "norm", method="auto" if len(z) < 10_000 else "asymp")
-    yield Outcome("noise-shape", float(found.pvalue), "the noise is no discrete Gaussian of the stated scale")
+    words = "the noise is no discrete Gaussian of the stated scale"
+    yield Outcome("noise-shape", float(found.pvalue), words)
+    for edge in _EDGES:
+        inside, share = int((np.abs(z) < edge).sum()), 1 - 2 * float(special.ndtr(-edge))
+        low, high = stats.binom.cdf(inside, len(z), share), stats.binom.sf(inside - 1, len(z), share)
+        yield Outcome("noise-shape", float(min(2 * low, 2 * high, 1.0)), words)
 
 
 def _scale_by_size(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
@@ -287,11 +293,12 @@ def _likeliest_residue(sigma: int, divisor: int) -> float:
 
 def _of_lags(products: Floats, cycles: Integers, n: int) -> float:
     """Chernoff's bound of the largest product of a lag, over all lags."""
-    probability = 0.0
-    for cycle in np.unique(cycles).tolist():
+    classes = np.unique(cycles).tolist()
+    least = 1.0
+    for cycle in classes:
         of_cycle = products[cycles == cycle]
-        probability += len(of_cycle) * _tail_of_circles(float(of_cycle.max()), cycle, n // cycle)
-    return min(probability, 1.0)
+        least = min(least, len(of_cycle) * _tail_of_circles(float(of_cycle.max()), cycle, n // cycle))
+    return min(len(classes) * least, 1.0)
 
 
 _SLOPES: Final = np.concatenate([np.geomspace(1e-6, 0.1, 60), np.linspace(0.1, 0.4999, 60)])

@@ -77,7 +77,7 @@ def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: 
     integers = whole * g // common
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    ends = np.append(starts[1:], len(group))
+    ends = np.append(starts, len(group))[1:]
     cut = 0
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         rows = order[start:end]

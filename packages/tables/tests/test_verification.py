@@ -1,0 +1,271 @@
+"""The verifier of tables: true tables hold, and each false one is refused with its finding."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plain_table as plain
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from shoal.runtime.files import sha256_of
+from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
+
+ROWS = plain.people()
+PLAN = plain.Plan()
+FLOWS = replace(PLAN, table="flows", trips="zones", hours=((0, 600), (600, 960), (960, 1440)))
+PLANS = {
+    "presence": PLAN,
+    "presence of each person's day": replace(PLAN, unit="person-day"),
+    "trips between zones": FLOWS,
+    "trips between stays": replace(FLOWS, trips="stays"),
+    "trips between stays of a day": replace(FLOWS, trips="stays", unit="person-day"),
+    "dwell": replace(PLAN, table="dwell"),
+    "homes": replace(PLAN, table="homes"),
+    "one long day of hours": replace(PLAN, hours=((360, 1320),)),
+}
+
+
+def _verify(written: plain.Written, **more: Any) -> TableVerification:
+    return verify_table(written.raw, written.folder, secret=written.secret, **more)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_true_tables_hold(tmp_path: Path, name: str) -> None:
+    found = _verify(plain.write(tmp_path, PLANS[name], ROWS))
+    assert found.verdict.holds, found.verdict.findings
+    assert found.verdict.checked == len(plain.cells(PLANS[name]))
+    assert UNSEEN in found.verdict.notes
+    assert found.units_over > 0 or name in ("homes", "one long day of hours") or found.units_over == 0
+
+
+def test_a_true_table_holds_without_the_secret(tmp_path: Path) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS)
+    assert verify_table(written.raw, written.folder).verdict.holds
+
+
+Fault = tuple[str, Callable[[Path], plain.Written]]
+N = len(plain.cells(PLAN))
+COUNTS = plain.counts_before_noise(PLAN, ROWS)
+NOISE = plain.true_noise(PLAN, N)
+_TWICE = [row for row in ROWS if row[0] < "p0003"]
+
+
+def _with(**what: Any) -> Callable[[Path], plain.Written]:
+    return lambda folder: plain.write(folder, what.pop("plan", PLAN), ROWS, **what)
+
+
+def _columns(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], plain.Written]:
+    return lambda folder: plain.write(folder, PLAN, ROWS, change_table=change)
+
+
+def _masked(noise: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    return np.where(chosen, 0, noise)
+
+
+def _tiled(shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """Noise drawn once and repeated along an axis of the cells."""
+    grid = NOISE.reshape(shape)
+    return np.repeat(np.take(grid, [0], axis), shape[axis], axis).ravel()
+
+
+def _after(change: Callable[[plain.Written], None]) -> Callable[[Path], plain.Written]:
+    def write(folder: Path) -> plain.Written:
+        written = plain.write(folder, PLAN, ROWS)
+        change(written)
+        return written
+
+    return write
+
+
+def _rewrite(written: plain.Written, name: str, table: pa.Table) -> None:
+    """A file of the folder written again, with its digest."""
+    parquet.write_table(table, written.folder / name)
+    path = written.folder / "manifest.json"
+    entries = json.loads(path.read_text())
+    entries["files"][name] = sha256_of(written.folder / name)
+    path.write_text(json.dumps(entries))
+
+
+def _from_data(folder: Path) -> plain.Written:
+    """The grid begins where the first sample lies."""
+    least_x, least_y = min(row[2] for row in ROWS), min(row[3] for row in ROWS)
+    moved = [(uid, t, x - least_x, y - least_y) for uid, t, x, y in ROWS]
+    return plain.write(folder, PLAN, moved)
+
+
+SMALLER = np.rint(NOISE * 0.7).astype(np.int64)
+SHAPE = (12, 24, 3)
+FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
+    # opendp/opendp#2949: rho 0.005 claimed where 54 was measured, so sigma is a hundredth of the stated one
+    "noise a hundred times too small (OpenDP 2949)": (
+        "noise-scale", _with(noise=plain.true_noise(replace(PLAN, sigma=1), N))),
+    "noise a little too small": ("noise-scale", _with(noise=SMALLER)),
+    "noise too large": ("noise-scale", _with(noise=np.rint(NOISE * 1.5).astype(np.int64))),
+    "no noise": ("cells-without-noise", _with(noise=np.zeros(N, dtype=np.int64))),
+    # Opal 2017: cells without people carried no noise
+    "empty cells without noise (Opal)": ("empty-cells-without-noise", _with(noise=_masked(NOISE, COUNTS == 0))),
+    "large cells told exactly": (
+        "cells-without-noise", _with(noise=_masked(NOISE, np.argsort(np.argsort(COUNTS)) >= N - 20))),
+    "large cells with less noise": (
+        "noise-scale-by-size", _with(noise=np.where(COUNTS > np.quantile(COUNTS, 0.9), NOISE // 3, NOISE))),
+    "one zone with less noise": (
+        "noise-scale-by-key", _with(noise=np.where(np.arange(N) // 72 == 5, NOISE // 3, NOISE))),
+    "Laplace noise": (
+        "noise-shape", _with(noise=np.rint(np.random.default_rng(1).laplace(0, 40 / 2**0.5, N)).astype(np.int64))),
+    "uniform noise": (
+        "noise-shape", _with(noise=np.random.default_rng(1).integers(-69, 70, N))),
+    "noise off center": ("noise-mean", _with(noise=NOISE + 10)),
+    "negative counts set to zero": (
+        "negatives-removed", _with(noise=np.maximum(COUNTS + NOISE, 0) - COUNTS)),
+    "the same noise on every day": ("noise-shared", _with(noise=_tiled(SHAPE, 2))),
+    "the same noise in every hour": ("noise-shared", _with(noise=_tiled(SHAPE, 1))),
+    "the same noise in both halves": ("noise-repeated", _with(noise=np.tile(NOISE[: N // 2], 2))),
+    "noise that follows the neighbor": (
+        "noise-follows-counts", _with(noise=NOISE - np.roll(COUNTS, 1) // 4)),
+    "noise that shrinks its own count": ("noise-follows-counts", _with(noise=NOISE - COUNTS // 4)),
+    "counts rounded to whole people": (
+        "noise-rounded", _with(noise=np.rint((COUNTS + NOISE) / 60).astype(np.int64) * 60 - COUNTS)),
+    "counts between the units": (
+        "count-between-units", _columns(lambda table: {**table, "count": table["count"] + 0.003})),
+    "counts that are no numbers": (
+        "no-number", _columns(lambda table: {**table, "count": np.where(np.arange(N) == 3, np.nan, 1.0)})),
+    # SmartNoise 622: contributions beyond the bound are counted
+    "no bound (SmartNoise 622)": (
+        "bound-not-applied",
+        lambda folder: plain.write(
+            folder, PLAN, ROWS, counts=plain.counts_before_noise(PLAN, ROWS, plain.unbounded))),
+    "a bound for each day": (
+        "bound-by-day",
+        lambda folder: plain.write(
+            folder, PLAN, ROWS, counts=plain.counts_before_noise(PLAN, ROWS, plain.bounded_by_day))),
+    "people counted twice": (
+        "counts-too-large",
+        lambda folder: plain.write(
+            folder, PLAN, ROWS, counts=COUNTS + plain.counts_before_noise(PLAN, _TWICE))),
+    "people left out": (
+        "counts-differ",
+        lambda folder: plain.write(
+            folder, PLAN, ROWS, counts=plain.counts_before_noise(PLAN, [row for row in ROWS if row[0] > "p0003"]))),
+    "a budget that does not add up": ("budget-differs", _with(promise={"epsilon": 0.5})),
+    "rho that does not follow from sigma": ("budget-differs", _with(promise={"rho": 0.005})),
+    "sensitivity of one cell for a whole person": (
+        "counts-too-large", _with(promise={"sensitivity": 60, "rho": 1.125, "epsilon": 9.0})),
+    "intervals too narrow": ("interval-differs", _with(promise={"half_width": 40})),
+    "intervals around the true counts": (
+        "interval-differs", _columns(lambda table: {**table, "low": np.maximum(COUNTS / 60 - 1, 0)})),
+    "shown numbers from the true counts": (
+        "shown-differs", _columns(lambda table: {**table, "shown": (COUNTS // 60).tolist()})),
+    "only cells with people": (
+        "cells-differ",
+        _columns(lambda table: pa.table(table).filter(pa.array(COUNTS > 0)).to_pydict())),
+    "cells in the order of their counts": (
+        "cells-differ",
+        _columns(lambda table: pa.table(table).sort_by([("count", "descending")]).to_pydict())),
+    "a further column": ("columns-differ", _columns(lambda table: {**table, "people": COUNTS})),
+    "a grid that begins at the first sample": ("zones-from-data", _from_data),
+    "days of the data as days of the table": ("days-differ", _with(last_day="2024-04-03")),
+    "hours that overlap": (
+        "hours-overlap",
+        lambda folder: plain.write(folder, replace(PLAN, hours=((0, 720), (600, 1440))), ROWS)),
+    "days read as people": (
+        "unit-differs",
+        _with(reading={**plain.manifest_of(PLAN)["reading"], "per_day": True})),
+    "people left out by others' days": (
+        "reading-depends-on-others",
+        _with(reading={**plain.manifest_of(PLAN)["reading"], "min_active_days": 1})),
+    "a file changed later": (
+        "changed-file",
+        _after(lambda written: parquet.write_table(
+            parquet.read_table(written.folder / "table.parquet"), written.folder / "table.parquet", compression="gzip"))),
+    "a further file": (
+        "further-file", _after(lambda written: (written.folder / "counts.csv").write_text("a") and None)),
+    "further metadata": (
+        "further-metadata",
+        _after(lambda written: _rewrite(written, "table.parquet", parquet.read_table(
+            written.folder / "table.parquet").replace_schema_metadata({"people": "p0001"})))),
+    "zones of another grid": (
+        "zones-differ",
+        _with(zones={**plain.manifest_of(PLAN)["zones"], "columns": 3, "rows": 4})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_false_tables_are_refused_with_their_finding(tmp_path: Path, name: str) -> None:
+    kind, write = FAULTS[name]
+    found = _verify(write(tmp_path))
+    assert kind in found.verdict.kinds, found.verdict.findings
+    assert found.verdict.word == "DOES NOT HOLD"
+    text = json.dumps(found.to_json())
+    assert "p000" not in text
+
+
+def test_the_secret_in_the_folder_is_found(tmp_path: Path) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS)
+    written.secret.rename(written.folder / "counts.parquet")
+    found = verify_table(written.raw, written.folder, secret=written.folder / "counts.parquet")
+    assert {"secret-published", "further-file"} <= found.verdict.kinds
+
+
+def test_faults_of_the_bound_are_named_without_the_secret(tmp_path: Path) -> None:
+    counts = plain.counts_before_noise(PLAN, ROWS, plain.unbounded)
+    written = plain.write(tmp_path, PLAN, ROWS, counts=counts)
+    assert verify_table(written.raw, written.folder).verdict.kinds == {"bound-not-applied"}
+
+
+def _ledger(
+    path: Path, *, digest: str = "a" * 64, sigma: int = 40, budget: float = 20.0, entries: int = 1
+) -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE people (only INTEGER, digest TEXT, unit TEXT, budget REAL, delta REAL)"
+        )
+        connection.execute("INSERT INTO people VALUES (1, ?, 'person', ?, 1e-6)", (digest, budget))
+        connection.execute(
+            "CREATE TABLE tables (entry TEXT, spent_at TEXT, kind TEXT, unit TEXT, rho REAL, epsilon REAL, "
+            "delta REAL, sigma INTEGER, sensitivity INTEGER, granularity INTEGER)"
+        )
+        for entry in range(entries):
+            connection.execute(
+                "INSERT INTO tables VALUES (?, '', 'presence', 'person', ?, 1, 1e-6, ?, 120, 60)",
+                (f"{entry:032x}", 120**2 / (2 * sigma**2), sigma),
+            )
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "entry"),
+    [
+        (None, {}, 0),
+        ("not-in-ledger", {}, 7),
+        ("other-people", {"digest": "b" * 64}, 0),
+        ("ledger-differs", {"sigma": 80}, 0),
+        # SmartNoise 621: the sum of what was spent passes the budget
+        ("over-budget", {"entries": 2}, 0),
+    ],
+)
+def test_a_table_needs_its_row_in_the_ledger(
+    tmp_path: Path, kind: str | None, more: dict[str, Any], entry: int
+) -> None:
+    stated = {"people": "a" * 64, "entry": f"{entry:032x}"}
+    written = plain.write(tmp_path, PLAN, ROWS, ledger=stated)
+    assert _verify(written).verdict.word == "NOT CHECKED"
+    found = _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", **more))
+    assert found.verdict.kinds == ({kind} if kind else frozenset())
+
+
+def test_a_table_without_a_ledger_is_not_in_any(tmp_path: Path) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS)
+    assert _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite")).verdict.kinds == {"not-in-ledger"}
+
+
+def test_an_empty_table_is_checked(tmp_path: Path) -> None:
+    """Nobody was there in the period: all cells are noise, and the table holds."""
+    far = [(uid, t, x + 100_000, y) for uid, t, x, y in ROWS]
+    assert _verify(plain.write(tmp_path, PLAN, far)).verdict.holds
