@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.cli.folder_kinds import CheckCommand
 from shoal.cli.options import PATH, OutputOptions, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES, rate_lines
-from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command,
+    cls=CheckCommand,
     examples=(
         (
             "shoal check published.csv --raw calls.csv --row-by-row",
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
         ),
     ),
     epilog="Exit 0: the --claim holds, or without a claim there are no findings; 1: it does not hold; "
-    "2: bad input; 3: parts of it were not checked.",
+    "2: bad input; 3: parts of it were not checked. A table of counts with hidden cells: "
+    "shoal check TABLE --kind flows --help.",
 )
 @click.argument("file", metavar="FILE")
 @click.option("--raw", required=True, metavar="INPUT", help="The raw data that FILE was made from.")

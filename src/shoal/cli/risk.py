@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli.folder_kinds import FolderCommand
 from shoal.cli.options import (
     PATH,
     RELEASE,
@@ -17,7 +18,6 @@ from shoal.cli.options import (
 )
 from shoal.cli.outcomes import format_value, rate_lines
 from shoal.cli.planned import attack_tasks, count_input, measure_tasks, plan_option, print_plan
-from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
@@ -57,7 +57,7 @@ class AttackOptions:
 
 
 @click.command(
-    cls=Command,
+    cls=FolderCommand,
     examples=(
         (
             "shoal attack calls.csv release --linkage linkage.parquet --json > attacks.json",
@@ -178,7 +178,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
 
 
 @click.command(
-    cls=Command,
+    cls=FolderCommand,
     examples=(
         (
             "shoal measure calls.csv release --linkage linkage.parquet",

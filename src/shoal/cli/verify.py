@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.folder_kinds import FolderCommand
 from shoal.cli.options import (
     PATH,
     RELEASE,
@@ -20,12 +21,11 @@ from shoal.cli.options import (
     take_streets,
 )
 from shoal.cli.outcomes import EXIT_CODES, verdict_lines, verification_lines
-from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
 
 @click.command(
-    cls=Command,
+    cls=FolderCommand,
     examples=(
         ("shoal verify calls.csv release --linkage linkage.parquet", "verify the claim of the release"),
         (

@@ -3,10 +3,11 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from math import floor, isqrt, lcm
+from itertools import pairwise
+from math import floor, isqrt
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -122,44 +123,62 @@ def hour_of(plan: Plan, t: int) -> str | None:
 
 def contributions(plan: Plan, rows: list[Row]) -> dict[Any, dict[Cell, int]]:
     """c by unit and cell."""
-    day_of = plan.day_of()
-    seen: dict[Any, set[Any]] = defaultdict(set)
+    of_kind = {"presence": presence, "homes": homes, "dwell": dwell, "flows": flows}[plan.table]
+    return of_kind(plan, list(pieces(plan, rows)))
+
+
+Pieces = list[tuple[tuple[str, date | None], list[Row]]]
+Counts = dict[Any, dict[Cell, int]]
+
+
+def presence(plan: Plan, units: Pieces) -> Counts:
+    entries = set()
+    for unit, piece in units:
+        for _, t, x, y in piece:
+            zone, hour, day = zone_of(x, y), hour_of(plan, t), local(t).date()
+            if zone and hour:
+                entries.add((unit, zone, hour, plan.day_of()[day], day))
     counts: dict[Any, Counter[Cell]] = defaultdict(Counter)
-    longest: dict[Any, dict[Any, int]] = defaultdict(dict)
-    for unit, piece in pieces(plan, rows):
-        placed = [(zone_of(x, y), t) for _, t, x, y in piece]
-        if plan.table == "presence":
-            for zone, t in placed:
-                day, hour = local(t).date(), hour_of(plan, t)
-                if zone and hour:
-                    seen[unit].add((zone, hour, day_of[day], day))
-        elif plan.table == "homes":
-            for zone, t in placed:
-                moment = local(t)
-                if zone and (moment.hour >= 20 or moment.hour < 6):
-                    seen[unit].add((zone, moment.date() - timedelta(days=moment.hour < 6)))
-        elif plan.table == "dwell":
-            for zone, begin, end in visits(placed):
-                if zone:
-                    key = (zone, local(begin).date())
-                    longest[unit][key] = max(longest[unit].get(key, 0), end - begin)
-        else:
-            for origin, destination, t in trips(plan, piece):
-                hour = hour_of(plan, t)
-                if hour:
-                    counts[unit][origin, destination, hour, day_of[local(t).date()]] += 1
-    for unit, entries in seen.items():
-        if plan.table == "homes":
-            nights = Counter(zone for zone, _ in entries)
-            order = {zone: place for place, zone in enumerate(zone_names())}
-            home = min(nights, key=lambda zone: (-nights[zone], order[zone]))
-            counts[unit][(home,)] = 1
-        else:
-            counts[unit].update(entry[:3] for entry in entries)
-    for unit, lengths in longest.items():
-        for (zone, day), length in lengths.items():
-            stay = STAYS[sum(length >= 60 * least for least in (15, 60, 240))]
-            counts[unit][zone, stay, day_of[day]] += 1
+    for unit, *cell, _ in entries:
+        counts[unit][tuple(cell)] += 1
+    return dict(counts)
+
+
+def homes(_: Plan, units: Pieces) -> Counts:
+    nights: dict[Any, set[tuple[str, date]]] = defaultdict(set)
+    for unit, piece in units:
+        for _uid, t, x, y in piece:
+            zone, moment = zone_of(x, y), local(t)
+            if zone and (moment.hour >= 20 or moment.hour < 6):
+                nights[unit].add((zone, moment.date() - timedelta(days=moment.hour < 6)))
+    counts = {}
+    for unit, entries in nights.items():
+        of_zone = Counter(zone for zone, _night in entries)
+        counts[unit] = {(min(of_zone, key=lambda zone: (-of_zone[zone], zone_names().index(zone))),): 1}
+    return counts  # type: ignore[return-value]
+
+
+def dwell(plan: Plan, units: Pieces) -> Counts:
+    longest: dict[Any, int] = {}
+    for unit, piece in units:
+        for zone, begin, end in visits([(zone_of(x, y), t) for _, t, x, y in piece]):
+            if zone:
+                key = (unit, zone, local(begin).date())
+                longest[key] = max(longest.get(key, 0), end - begin)
+    counts: dict[Any, Counter[Cell]] = defaultdict(Counter)
+    for (unit, zone, day), length in longest.items():
+        stay = STAYS[sum(length >= 60 * least for least in (15, 60, 240))]
+        counts[unit][zone, stay, plan.day_of()[day]] += 1
+    return dict(counts)
+
+
+def flows(plan: Plan, units: Pieces) -> Counts:
+    counts: dict[Any, Counter[Cell]] = defaultdict(Counter)
+    for unit, piece in units:
+        for origin, destination, t in trips(plan, piece):
+            hour = hour_of(plan, t)
+            if hour:
+                counts[unit][origin, destination, hour, plan.day_of()[local(t).date()]] += 1
     return dict(counts)
 
 
@@ -188,7 +207,7 @@ def trips(plan: Plan, piece: list[Row]) -> Iterator[tuple[str, str, int]]:
             for group in groups
             if group[-1][1] - group[0][1] >= 600
         ]
-    for (origin, _, leaves), (destination, _, _) in zip(stops, stops[1:], strict=False):
+    for (origin, _, leaves), (destination, _, _) in pairwise(stops):
         if origin and destination and origin != destination:
             yield origin, destination, leaves
 
@@ -338,11 +357,3 @@ def write(
     (target / "manifest.json").write_text(json.dumps(entries))
     parquet.write_table(pa.table({**keys, "count": counts}), folder / "counts.parquet")
     return Written(target, folder / "counts.parquet", write_raw(folder, rows))
-
-
-def common_multiple(plan: Plan) -> int:
-    return lcm(*Counter(plan.day_of().values()).values())
-
-
-def with_sigma(plan: Plan, sigma: int) -> Plan:
-    return replace(plan, sigma=sigma)

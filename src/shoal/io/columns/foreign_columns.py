@@ -32,6 +32,9 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
 # fmt: on
 
 
+_COUNTS: Final = {"count", "counts", "trips", "people", "flow", "flows"}
+
+
 @dataclass(kw_only=True)
 class ColumnChoice:
     """The columns in use, by role."""
@@ -49,6 +52,8 @@ def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     if twice is not None:
         raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
     lower = {name.strip().lower(): name for name in reversed(table.columns)}
+    if not requested:
+        _require_records(table, lower)
     free = [role for role in ROLES if role not in chosen.by_role]
     for role in free:
         usual = next((lower[name] for name in ROLES[role] if name in lower), None)
@@ -78,6 +83,17 @@ def choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
             chosen.by_role.pop(role)
             chosen.by_role.pop(f"{role}-max", None)
     return chosen
+
+
+def _require_records(table: Table, lower: Mapping[str, str]) -> None:
+    has_zones = "zone" in lower or {"origin", "destination"} <= lower.keys()
+    if has_zones and lower.keys() & _COUNTS and not any(name in lower for name in ROLES["id"]):
+        kind = "flows" if "origin" in lower else "presence"
+        raise InputError(
+            f"{table.name} is a table of counts, not of records (columns {', '.join(table.columns[:30])}); "
+            f"check what its hidden cells tell: --kind {kind} in place of --raw; or name the columns of "
+            "records with --as"
+        )
 
 
 def find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str | None:

@@ -1,5 +1,6 @@
 """The counts before noise, recomputed from the raw data: bound, rounding down and sums in whole numbers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any
@@ -42,33 +43,81 @@ class Recount:
     corner: tuple[int, int] | None
 
 
+@dataclass(frozen=True)
+class UnitVectors:
+    """What units contribute, one row for each unit and cell.
+
+    Parameters
+    ----------
+    unit, cell
+        Numbers of unit and cell [k].
+    unbounded, bounded
+        Integers before and after the bound [k].
+    bounded_by_day
+        Integers after the bound on each day of the cells alone [k].
+    units_over
+        Units that the bound cut.
+    samples
+        Samples within the period.
+    corner
+        The least x and the least y of the samples, in meters.
+    """
+
+    unit: Integers
+    cell: Integers
+    unbounded: Integers
+    bounded: Integers
+    bounded_by_day: Integers
+    units_over: int
+    samples: int
+    corner: tuple[int, int]
+
+
+def unit_vectors(
+    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+) -> Iterator[UnitVectors]:
+    """Yield what some people contribute after others, each person's together."""
+    frame = Frame.of(manifest)
+    common, n_days = frame.common_multiple, max(len(frame.days), 1)
+    for part in samples_in_parts(original, manifest, names, geometries):
+        if not len(part.t):
+            continue
+        found = contributions(part, frame, manifest)
+        whole = weights(found, frame, manifest.table)
+        bounded, cut = _bounded(found.unit, whole, manifest, common)
+        by_day, _ = _bounded(found.unit * n_days + found.cell % n_days, whole, manifest, common)
+        yield UnitVectors(
+            unit=found.unit,
+            cell=found.cell,
+            unbounded=whole * manifest.promise.granularity // common,
+            bounded=bounded,
+            bounded_by_day=by_day,
+            units_over=cut,
+            samples=len(part.t),
+            corner=(int(part.x.min()), int(part.y.min())),
+        )
+
+
 def recount(
     original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
 ) -> Recount:
     """Count from the raw data alone."""
-    frame = Frame.of(manifest)
-    n = n_cells(frame, manifest.table)
-    counts, unbounded, by_day_alone = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    units, over, n_samples = 0, 0, 0
-    least: list[tuple[int, int]] = []
-    for part in samples_in_parts(original, manifest, names, geometries):
-        if not len(part.t):
-            continue
-        n_samples += len(part.t)
-        least.append((int(part.x.min()), int(part.y.min())))
-        found = contributions(part, frame, manifest)
-        whole = weights(found, frame, manifest.table)
-        scaled = whole * manifest.promise.granularity // frame.common_multiple
-        bounded, cut = _bounded(found.unit, whole, manifest, frame.common_multiple)
-        day = found.cell % max(len(frame.days), 1)
-        by_day, _ = _bounded(
-            found.unit * max(len(frame.days), 1) + day, whole, manifest, frame.common_multiple
-        )
-        for total, integers in zip((counts, unbounded, by_day_alone), (bounded, scaled, by_day), strict=True):
-            np.add.at(total, found.cell, integers)
-        units, over = units + len(np.unique(found.unit)), over + cut
-    corner = (min(x for x, _ in least), min(y for _, y in least)) if least else None
-    return Recount(counts, unbounded, by_day_alone, units, over, n_samples, corner)
+    n = n_cells(Frame.of(manifest), manifest.table)
+    counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
+    units, over, samples = 0, 0, 0
+    corners = []
+    for part in unit_vectors(original, manifest, names, geometries):
+        for total, integers in (
+            (counts, part.bounded),
+            (unbounded, part.unbounded),
+            (by_day, part.bounded_by_day),
+        ):
+            np.add.at(total, part.cell, integers)
+        units, over = units + len(np.unique(part.unit)), over + part.units_over
+        samples += part.samples
+        corners.append(part.corner)
+    corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
+    return Recount(counts, unbounded, by_day, units, over, samples, corner)
 
 
 def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: int) -> tuple[Integers, int]:

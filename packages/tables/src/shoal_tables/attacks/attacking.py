@@ -1,0 +1,257 @@
+"""Attack a published table with knowledge from the raw data, beside exact counts with small cells hidden."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.io import read_with
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal_tables.attacks.games import Game, allowed_success, play
+from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.verification.files import cells_of, published_integers, read_table
+from shoal_tables.verification.recount import unit_vectors
+from shoal_tables.verification.statements import reading_of
+from shoal_tables.verification.zones import read_zones
+
+TRIES: Final = 1000
+_LEAST_VICTIMS: Final = 8
+
+
+@dataclass(frozen=True)
+class Victims:
+    """Contributions of the units to attack, as rows, and the sums over all units.
+
+    Parameters
+    ----------
+    number, cell
+        The victim and the cell of each row [k].
+    integers
+        The bounded contribution of each row [k].
+    people
+        The contribution before the bound in whole multiples of 1/g [k].
+    n
+        Victims.
+    counts, counts_unbounded
+        Sums over all units [cells].
+    """
+
+    number: Integers
+    cell: Integers
+    integers: Integers
+    people: Integers
+    n: int
+    counts: Integers
+    counts_unbounded: Integers
+
+    def products(self, values: Floats) -> Floats:
+        """For each victim, the sum of contributions times the values of their cells."""
+        return np.bincount(self.number, self.integers * values[self.cell], self.n).astype(np.float64)
+
+    @property
+    def squares(self) -> Floats:
+        """For each victim, the sum of squared contributions."""
+        return np.bincount(self.number, self.integers.astype(np.float64) ** 2, self.n).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class TableAttacks:
+    """The games on a table, and on the same counts with small cells hidden.
+
+    Parameters
+    ----------
+    games
+        The adversaries.
+    manifest
+        What the table states.
+    threshold
+        Below it, the comparator hides cells.
+    told_by_threshold
+        The share of victims of whom the comparator tells a count after an erasure.
+    notes
+        What a reader must know.
+    """
+
+    games: tuple[Game, ...]
+    manifest: TableManifest
+    threshold: int
+    told_by_threshold: float
+    notes: tuple[str, ...]
+
+    @property
+    def breaks_promise(self) -> bool:
+        """Whether some adversary is right more often than promised, or shows a larger epsilon."""
+        promised = self.manifest.promise.epsilon
+        return any(
+            game.breaks_promise or (game.bound is not None and game.epsilon > promised) for game in self.games
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal attack --json`` prints it."""
+        promise = self.manifest.promise
+        return {
+            "table": self.manifest.table,
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "breaks_promise": self.breaks_promise,
+            "games": [game.to_json() for game in self.games],
+            "threshold": self.threshold,
+            "told_by_threshold": self.told_by_threshold,
+            "notes": list(self.notes),
+        }
+
+
+def attack_table(
+    raw: Any,
+    folder: str | Path,
+    *,
+    tries: int = TRIES,
+    threshold: int = 10,
+    rng: Randomness | None = None,
+    run: Run | None = None,
+    **reading: Any,
+) -> TableAttacks:
+    """Play games of membership on a published table.
+
+    Parameters
+    ----------
+    raw
+        The raw data.
+    folder
+        The folder with the table.
+    tries
+        Victims; half of them choose the adversaries' thresholds.
+    threshold
+        The comparator hides counts below it.
+    rng
+        Draws the victims.
+    run
+        Progress and threads.
+    **reading
+        Settings of reading that differ from the manifest's.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read, or too few units contribute.
+    """
+    folder = Path(folder)
+    manifest = read_table_manifest(folder)
+    names, geometries = read_zones(folder)
+    table = read_table(folder / TABLE_FILE)
+    if table.num_rows != cells_of(manifest, names).n:
+        raise InputError(f"{folder} lacks cells; verify the table first")
+    published, _ = published_integers(table, manifest.promise.granularity)
+    original = read_with(raw, reading_of(manifest, **reading), run or Run())
+    parts = list(unit_vectors(original, manifest, names, geometries))
+    victims = _victims(parts, len(published), 2 * tries, rng or Randomness.from_system())
+    games, told = play_all(published, victims, manifest, threshold)
+    notes = (
+        "all games see one draw of noise; intervals take victims as independent and are a little narrow",
+        "the table without a victim is the published one less the bounded contribution; verify checks that",
+        "differencing of two tables costs the sum of both promises: the ledger bounds it",
+    )
+    return TableAttacks(games, manifest, threshold, told, notes)
+
+
+def play_all(
+    published: Integers, victims: Victims, manifest: TableManifest, threshold: int
+) -> tuple[tuple[Game, ...], float]:
+    """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
+    promise = manifest.promise
+    bound, delta = allowed_success(promise.epsilon, promise.delta), promise.delta
+    length = np.sqrt(victims.squares)
+    alone = (published - victims.counts).astype(np.float64)  # without the noise, zero
+    known = victims.products(alone) / length / promise.sigma
+    gap = length / promise.sigma
+    games = [
+        play(
+            "everybody-else",
+            "knows everything about everybody else, and the victim's contribution",
+            known + gap / 2,
+            known - gap / 2,
+            bound,
+            delta,
+        )
+    ]
+    expected = published - _expected(published, manifest)
+    seen = victims.products(expected) / length / promise.sigma
+    games.append(
+        play(
+            "marginals",
+            "knows the victim's contribution, and of others only the sums of the table itself",
+            seen,
+            seen - gap,
+            bound,
+            delta,
+        )
+    )
+    told = _told_by_threshold(victims, manifest.promise.granularity, threshold)
+    rate = float(told.mean())
+    games.append(
+        play(
+            "everybody-else, threshold",
+            f"the same on exact counts with cells below {threshold} hidden, which promise nothing",
+            told + 0.0,
+            np.zeros(victims.n),
+            None,
+            delta,
+        )
+    )
+    return tuple(games), rate
+
+
+def _victims(parts: list[Any], n_cells: int, most: int, rng: Randomness) -> Victims:
+    counts, unbounded = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    units, cells, integers, people, first = [], [], [], [], 0
+    for part in parts:
+        np.add.at(counts, part.cell, part.bounded)
+        np.add.at(unbounded, part.cell, part.unbounded)
+        counted = part.bounded > 0
+        units.append(first + part.unit[counted])
+        cells.append(part.cell[counted])
+        integers.append(part.bounded[counted])
+        people.append(part.unbounded[counted])
+        first += int(part.unit.max(initial=-1)) + 1
+    unit = np.concatenate(units) if units else np.zeros(0, dtype=np.int64)
+    everyone = np.unique(unit)
+    if len(everyone) < _LEAST_VICTIMS:
+        raise InputError(
+            f"only {len(everyone)} units contribute to the table; games need {_LEAST_VICTIMS} victims"
+        )
+    chosen = np.sort(rng.permutation(len(everyone))[:most])
+    row = np.flatnonzero(np.isin(unit, everyone[chosen]))
+    return Victims(
+        number=np.searchsorted(everyone[chosen], unit[row]),
+        cell=np.concatenate(cells)[row],
+        integers=np.concatenate(integers)[row],
+        people=np.concatenate(people)[row],
+        n=len(chosen),
+        counts=counts,
+        counts_unbounded=unbounded,
+    )
+
+
+def _expected(published: Integers, manifest: TableManifest) -> Floats:
+    """Counts as if the zones, hours and days of a table did not depend on each other."""
+    days, hours = max(len(set(manifest.day_of.values())), 1), max(len(manifest.hours), 1)
+    inner = hours * days if manifest.table in ("presence", "flows") else len(published)
+    if manifest.table == "dwell":
+        inner = 4 * days
+    grid = np.maximum(published, 0).astype(np.float64).reshape(-1, min(inner, len(published)))
+    total = grid.sum()
+    if total == 0:
+        return np.zeros(len(published))
+    return np.asarray(np.outer(grid.sum(axis=1), grid.sum(axis=0)).ravel() / total)
+
+
+def _told_by_threshold(victims: Victims, granularity: int, threshold: int) -> Any:
+    """Whether a victim's erasure changes a cell that exact counts show before or after it."""
+    least = threshold * granularity
+    before = victims.counts_unbounded[victims.cell]
+    changes = (before >= least) & (victims.people > 0)
+    return np.bincount(victims.number, changes, victims.n) > 0

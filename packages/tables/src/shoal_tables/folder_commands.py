@@ -1,0 +1,12 @@
+"""The commands that take a folder with a table in place of a release, by name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from shoal_tables.attacks.command import attack
+from shoal_tables.utility.command import measure
+from shoal_tables.verification.command import verify
+
+COMMANDS: Final[Mapping[str, click.Command]] = {"verify": verify, "attack": attack, "measure": measure}

@@ -1,0 +1,118 @@
+"""Errors of a published table: by size of cell, over all trips, in rank and in total."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+
+from shoal.io import read_with
+from shoal.runtime.arrays import Floats
+from shoal.runtime.run import Run
+from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.verification.files import cells_of, read_table
+from shoal_tables.verification.recount import recount
+from shoal_tables.verification.statements import reading_of
+from shoal_tables.verification.zones import read_zones
+
+_SIZES: Final = (10, 50, 100, 300, np.inf)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One figure of a table; ``cells`` are those that it rests on."""
+
+    name: str
+    words: str
+    value: float
+    better: str
+    cells: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal measure --json`` prints it."""
+        value = None if np.isnan(self.value) else self.value
+        return {**vars(self), "value": value}
+
+
+def measure_table(
+    raw: Any, folder: str | Path, *, run: Run | None = None, **reading: Any
+) -> list[Measurement]:
+    """Measure a table against the counts of the raw data without bound and noise.
+
+    Parameters
+    ----------
+    raw
+        The raw data.
+    folder
+        The folder with the table.
+    run
+        Progress and threads.
+    **reading
+        Settings of reading that differ from the manifest's.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read, or the table lacks cells.
+    """
+    from shoal.errors import InputError
+
+    folder = Path(folder)
+    manifest = read_table_manifest(folder)
+    names, geometries = read_zones(folder)
+    table = read_table(folder / TABLE_FILE)
+    if table.num_rows != cells_of(manifest, names).n:
+        raise InputError(f"{folder} lacks cells; verify the table first")
+    original = read_with(raw, reading_of(manifest, **reading), run or Run())
+    counted = recount(original, manifest, names, geometries)
+    exact = counted.unbounded / manifest.promise.granularity
+    bounded = counted.counts / manifest.promise.granularity
+    published = np.array(table["count"].to_numpy(), dtype=np.float64)
+    shown = np.array([value is not None for value in table["shown"].to_pylist()])
+    return measurements(exact, bounded, published, shown, manifest)
+
+
+def measurements(
+    exact: Floats, bounded: Floats, published: Floats, shown: Any, manifest: TableManifest
+) -> list[Measurement]:
+    """The figures of a table, from exact, bounded and published counts."""
+    found = []
+    for low, high in pairwise(_SIZES):
+        chosen = (exact >= low) & (exact < high)
+        error = np.abs(published - exact)[chosen] / exact[chosen]
+        size = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
+        found.append(
+            Measurement(
+                f"error-from-{low:g}",
+                f"median relative error of cells with {size}",
+                float(np.median(error)) if chosen.any() else float("nan"),
+                "lower",
+                int(chosen.sum()),
+            )
+        )
+    readable = np.maximum(published, 0)
+    total = float(exact.sum() + readable.sum())
+    common = 2 * float(np.minimum(exact, readable).sum()) / total if total else float("nan")
+    filled = exact > 0
+    rank = float("nan")
+    if filled.sum() > 1 and np.ptp(exact[filled]) > 0 and np.ptp(published[filled]) > 0:
+        rank = float(stats.spearmanr(exact[filled], published[filled]).statistic)
+    n, what = len(exact), "trips" if manifest.table == "flows" else "counts"
+    share = abs(float(published.sum() - exact.sum())) / float(exact.sum()) if filled.any() else float("nan")
+    lost = 1 - float(bounded.sum() / exact.sum()) if filled.any() else float("nan")
+    return [
+        *found,
+        Measurement("common-part", f"common part of {what} (Sørensen)", common, "higher", n),
+        Measurement(
+            "rank-correlation",
+            "rank correlation of cells that are not empty",
+            rank,
+            "higher",
+            int(filled.sum()),
+        ),
+        Measurement("total-error", f"relative error of all {what} together", share, "lower", n),
+        Measurement("cut-by-bound", f"{what} that the bound takes away", lost, "lower", n),
+        Measurement("shown", "cells certain enough to show", float(shown.mean()), "higher", n),
+    ]
