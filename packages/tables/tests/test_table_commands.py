@@ -17,6 +17,7 @@ from shoal_tables.hidden_cells.command import check
 
 ROWS = plain.people()
 PLAN = plain.Plan(hours=((0, 720), (720, 1440)), sensitivity=60, sigma=60)
+STRICT = replace(PLAN, sigma=240)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_verify_takes_a_folder_of_tables(written: plain.Written, capsys: pytest.
 
 
 def test_a_false_table_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    false = plain.write(tmp_path, PLAN, ROWS, noise=plain.true_noise(replace(PLAN, sigma=6), 72))
+    false = plain.write(tmp_path, STRICT, ROWS, noise=plain.true_noise(replace(PLAN, sigma=6), 72))
     code, out, _ = _run(capsys, "verify", false.raw, false.folder)
     assert code == 1
     assert "noise-scale: the noise has 0." in out
@@ -87,7 +88,9 @@ def test_check_of_a_table_leads_to_the_hidden_cells(
     code, out, _ = _run(capsys, *words, "--json", "--output", ranges)
     assert _document("check-tables", out)["exact"] == 1
     assert ranges.read_text().splitlines()[1] == '"a","b",3,3,true'
-    code, _, err = _run(capsys, "check", table, "--raw", table)
+    records = tmp_path / "calls.csv"
+    records.write_text("uid,t,lat,lon\na,1714557600,48.85,2.35\nb,1714557600,48.85,2.35\n")
+    code, _, err = _run(capsys, "check", table, "--raw", records)
     assert code == 2
     assert "is a table of counts, not of records" in err
     assert "--kind flows in place of --raw" in err
