@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 import plain_table as plain
 from shoal.cli.documents import documents
 from shoal.cli.main import main
-from shoal_tables.folder_commands import COMMANDS
-from shoal_tables.hidden_cells.command import check
+from shoal_tables.commands.hidden_cells import check
+from shoal_tables.commands.table import COMMANDS
 
 ROWS = plain.people()
 PLAN = plain.Plan(hours=((0, 720), (720, 1440)), sensitivity=60, sigma=60)

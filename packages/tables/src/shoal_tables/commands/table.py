@@ -5,8 +5,8 @@ from typing import Final
 
 import click
 
-from shoal_tables.attacks.command import attack
-from shoal_tables.utility.command import measure
-from shoal_tables.verification.command import verify
+from shoal_tables.commands.attacks import attack
+from shoal_tables.commands.utility import measure
+from shoal_tables.commands.verification import verify
 
 COMMANDS: Final[Mapping[str, click.Command]] = {"verify": verify, "attack": attack, "measure": measure}

@@ -8,7 +8,7 @@ import click
 from shoal.cli.options import PATH, OutputOptions, input_options, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal_tables.verification.command import take_table_reading
+from shoal_tables.commands.verification import take_table_reading
 
 
 @click.command(

@@ -1,0 +1,101 @@
+"""What the maker writes, the verifier accepts: two programs that share a text and no code."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import shapely
+
+from shoal.model.intake import Reading
+from shoal_tables import (
+    Ledger,
+    Privacy,
+    Rules,
+    cell_zones,
+    each_day,
+    h3_zones,
+    polygon_zones,
+    slots_of,
+)
+from shoal_tables.definition.manifest import Trips
+from shoal_tables.verification.checking import verify_table
+from table_cases import AREA, FIRST, LAST, city, make, rules_of
+
+_STAYS = Trips(definition="stays", radius_m=300, least_s=900)
+
+
+def _polygons(folder: Path) -> Any:
+    """Triangles that share borders and vertices."""
+    west, south, east, north = AREA
+    middle = ((west + east) / 2, (south + north) / 2)
+    corners = [(west, south), (east, south), (east, north), (west, north)]
+    features = [
+        {"type": "Feature", "properties": {"name": f"side {side}"}, "geometry": shapely.geometry.mapping(one)}
+        for side in range(4)
+        for one in [shapely.Polygon([corners[side], corners[(side + 1) % 4], middle])]
+    ]  # fmt: skip
+    file = folder / "zones.geojson"
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    return polygon_zones(file)
+
+
+RULES: dict[str, Callable[[Path], Rules]] = {
+    "presence": lambda _: rules_of("presence"),
+    "presence by person and day": lambda _: rules_of("presence", unit="person-day"),
+    "presence in Kolkata": lambda _: rules_of("presence", time_zone="Asia/Kolkata"),
+    "flows": lambda _: rules_of("flows", side_m=3000),
+    "flows between stays": lambda _: rules_of("flows", trips=_STAYS, longest_gap_s=6 * 3600),
+    "flows of each day": lambda _: rules_of("flows", day_of=each_day(FIRST, LAST), unit="person-day"),
+    "flows by hours": lambda _: rules_of("flows", hours=slots_of(3600 * 4)),
+    "dwell": lambda _: rules_of("dwell", side_m=2000),
+    "homes": lambda _: rules_of("homes", side_m=2000),
+    "H3": lambda _: rules_of("presence", zones=h3_zones(6, AREA)),
+    "polygons": lambda folder: rules_of("presence", zones=_polygons(folder)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_verifier_accepts_what_the_maker_writes(tmp_path: Path, name: str) -> None:
+    made = make(tmp_path, RULES[name](tmp_path))
+    found = verify_table(city(), made.folder, secret=tmp_path / "counts.parquet")
+    assert found.verdict.holds, found.verdict.findings
+    assert found.units > 0
+
+
+def test_the_ledger_knows_it(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    ledger = Ledger(tmp_path / "ledger.sqlite", people="everybody of the city", budget=2.0)
+    made = make(tmp_path, privacy=Privacy(epsilon=1.0, ledger=ledger))
+    found = verify_table(city(), made.folder, ledger=tmp_path / "ledger.sqlite")
+    assert found.verdict.holds, found.verdict.findings
+
+
+def test_noise_for_publication_is_accepted(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    made = make(tmp_path, rules_of("presence", side_m=2000), seed=None)
+    found = verify_table(city(), made.folder, secret=tmp_path / "counts.parquet")
+    assert found.verdict.holds, found.verdict.findings
+
+
+def test_records_of_cells(tmp_path: Path) -> None:
+    places = tmp_path / "cells.csv"
+    places.write_text(
+        "cell,lat,lon\n" + "".join(f"c{one},{6.9 + one / 50},{-5.1 + one / 60}\n" for one in range(9))
+    )
+    records = tmp_path / "calls.csv"
+    rows = [
+        f"p{p},{1704100000 + 3600 * step},c{(p * 5 + step * step) % 9}"
+        for p in range(60)
+        for step in range(30)
+    ]
+    records.write_text("uid,t,cell\n" + "\n".join(rows) + "\n")
+    made = make(
+        tmp_path,
+        rules_of("flows", zones=cell_zones(places)),
+        source=records,
+        reading=Reading(cells=str(places), cell_id="cell"),
+    )
+    found = verify_table(records, made.folder, secret=tmp_path / "counts.parquet", cells=str(places))
+    assert found.verdict.holds, found.verdict.findings
