@@ -9,6 +9,7 @@ of a false alarm.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,9 @@ from shoal.verification.points.draws import Draws
 from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
 
 _AT_ONCE: Final = 1 << 22  # numbers in one batch of transforms
-_FAMILIES: Final = 11  # stayed points, four series of distances, six kinds of groups
+# stayed points, four series of distances, six kinds of groups; and of each group alone: stayed points, points
+# that went the same way, two series of distances
+_FAMILIES: Final = 15
 _NEAR: Final = 3.0  # below this z, no bound is computed: it would be 1 in 100 at best
 
 
@@ -70,7 +73,8 @@ def compare_draws(runs: Sequence[Draws]) -> Correlation:
     in_time = [_reorder(draws, np.lexsort((draws.t_s, draws.group))) for draws in runs]
     whole = [replace(draws, group=np.zeros_like(draws.group), by_person=draws.by_place) for draws in runs]
     stayed = _compare_with_start(runs)
-    group = "its cluster" if all(draws.permutes for draws in runs) else "its leader"
+    permutes = all(draws.permutes for draws in runs)
+    group, alone = ("its cluster", "of one cluster") if permutes else ("its leader", "of one leader")
     lagged = [
         *_compare_by_lag(in_time, f"the exchange {{}}before of {group}", mirrored=False),
         *_compare_by_lag(in_time, f"the reverse of the exchange {{}}before of {group}", mirrored=True),
@@ -80,7 +84,13 @@ def compare_draws(runs: Sequence[Draws]) -> Correlation:
     first = f"the exchange before of {group}"
     before = next((comparison for comparison in lagged if comparison.words == first), _no_comparison(first))
     return Correlation(
-        comparisons=(stayed, *lagged, *_compare_all_pairs(in_time, group)),
+        comparisons=(
+            stayed,
+            *lagged,
+            *_compare_all_pairs(in_time, group),
+            *_compare_each_group_with_start(runs, alone),
+            *(_compare_each_group_by_lag(in_time, alone, mirrored=mirrored) for mirrored in (False, True)),
+        ),
         before=before,
         stayed=stayed,
         log_chance_of_none=-sum(
@@ -109,8 +119,8 @@ def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Ite
         if not len(lengths):
             counts.append(np.zeros(longest - 1, dtype=np.int64))
             continue
-        agreements = _agreements(draws, lengths, mirrored=mirrored)
-        same[: len(agreements)] += agreements
+        for _, agreements in _agreements(draws, lengths, mirrored=mirrored):
+            same[: agreements.shape[1]] += agreements.sum(axis=0)
         at_least = np.bincount(lengths, minlength=longest + 1)[::-1].cumsum()[::-1]  # groups, by draws
         # pairs at distance l: one for each draw of a group beyond its first l
         counts.append(at_least[1:][::-1].cumsum()[::-1][1:])
@@ -123,10 +133,9 @@ def _compare_by_lag(runs: Sequence[Draws], words: str, *, mirrored: bool) -> Ite
         yield _comparison_at(words.format(f"{at + 1} "), runs, same[1:], counts, share, at)
 
 
-def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
-    """int64 [l]: points agreeing at each distance (Fourier)."""
-    longest = int(lengths.max())
-    total = np.zeros(longest, dtype=np.int64)
+def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Iterator[tuple[Integers, Integers]]:
+    """Lengths of some groups [g], and int64 [g, l]: points agreeing at each distance of them (Fourier)."""
+    longest = int(lengths.max(initial=0))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     padded = np.array([1 << int(2 * n - 1).bit_length() for n in lengths.tolist()])
     for size in np.unique(padded).tolist():
@@ -135,14 +144,13 @@ def _agreements(draws: Draws, lengths: Integers, *, mirrored: bool) -> Integers:
             where = np.repeat(np.arange(len(part)), lengths[part])
             step = np.arange(len(where)) - np.repeat(np.cumsum(lengths[part]) - lengths[part], lengths[part])
             rows = starts[part][where] + step
-            spectrum = np.zeros(size // 2 + 1, dtype=np.complex128)
+            spectrum = np.zeros((len(part), size // 2 + 1), dtype=np.complex128)
             for cell, other in _indicator_pairs(draws, mirrored=mirrored):
                 a = _transformed(draws, rows, where, step, len(part), size, cell)
                 b = a if cell == other else _transformed(draws, rows, where, step, len(part), size, other)
-                spectrum += (np.conj(a) * b).sum(axis=0)
-            most = min(longest, size // 2)
-            total[:most] += np.rint(np.fft.irfft(spectrum, size)[:most]).astype(np.int64)
-    return total
+                spectrum += np.conj(a) * b
+            agreements = np.fft.irfft(spectrum, size, axis=1)[:, : min(longest, size // 2)]
+            yield lengths[part], np.rint(agreements).astype(np.int64)
 
 
 def _indicator_pairs(draws: Draws, *, mirrored: bool) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -194,6 +202,75 @@ def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]
     z = (same - expected) / math.sqrt(variance)
     p = both_tails(z, third / variance**1.5)
     return Comparison(words=words, same=same, expected=expected, z=z, p_value=min(1.0, p * _FAMILIES))
+
+
+def _compare_each_group_with_start(runs: Sequence[Draws], alone: str) -> Iterator[Comparison]:
+    """One group that keeps its points, or sends those of a person to one record, is not seen in the sum."""
+    n_groups = sum(len(np.unique(draws.group)) for draws in runs)
+    stayed, same_way = [], []
+    for draws in runs:
+        n = np.bincount(draws.group)
+        still = (draws.by_place == np.arange(draws.by_place.shape[1])).sum(axis=1)
+        same = np.bincount(draws.group, weights=still).astype(np.int64)
+        stayed.append(_Counts(draws, same, n, np.full(len(n), 1 / max(n_groups, 1))))
+        width = draws.by_person.shape[1]
+        for person in range(width):
+            cells = np.bincount(
+                draws.group * draws.c + draws.by_person[:, person], minlength=len(n) * draws.c
+            )
+            share = np.full(len(cells), 1 / (max(n_groups, 1) * draws.c * width))
+            same_way.append(_Counts(draws, cells, np.repeat(n, draws.c), share, permutes=False))
+    yield _least_probable(f"where they came from, points {alone}", stayed)
+    yield _least_probable(f"each other, points of one person {alone}", same_way)
+
+
+def _compare_each_group_by_lag(in_time: Sequence[Draws], alone: str, *, mirrored: bool) -> Comparison:
+    n_groups = sum(len(np.unique(draws.group)) for draws in in_time)
+    counts = []
+    for draws in in_time:
+        lengths = np.bincount(draws.group)
+        for n, agreements in _agreements(draws, lengths[lengths > 0], mirrored=mirrored):
+            distance = np.arange(1, agreements.shape[1])
+            pairs = np.maximum(n[:, None] - distance, 0)
+            share = np.broadcast_to(1 / (n_groups * distance * (distance + 1.0)), pairs.shape)
+            possible = pairs > 0
+            counts.append(_Counts(draws, agreements[:, 1:][possible], pairs[possible], share[possible]))
+    series = "the reverse of another exchange" if mirrored else "another exchange"
+    return _least_probable(f"{series} at some distance, points {alone}", counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    draws: Draws
+    same: Integers
+    pairs: Integers
+    share: Floats  # of the probability of a false alarm
+    permutes: bool | None = None  # None: as the draws
+
+
+def _least_probable(words: str, counts: Sequence[_Counts]) -> Comparison:
+    least = _no_comparison(words)
+    for some in counts:
+        permutes = some.draws.permutes if some.permutes is None else some.permutes
+        mean, spread, *_ = agreement_moments(some.draws.c, permutes=permutes)
+        expected, variance = mean * some.pairs, spread * some.pairs
+        far = np.flatnonzero((some.same - expected) ** 2 >= np.maximum(_NEAR**2 * variance, 1e-12))
+        if not len(far):
+            continue
+        mgf = partial(log_mgf, some.draws.c, permutes=permutes)
+        p = bound_tails(some.same[far], [(some.pairs[far], mgf)]) * _FAMILIES / some.share[far]
+        at = int(np.argmin(p))
+        if p[at] < least.p_value:
+            one = far[at]
+            z = (some.same[one] - expected[one]) / math.sqrt(variance[one])
+            least = Comparison(
+                words=words,
+                same=float(some.same[one]),
+                expected=float(expected[one]),
+                z=float(z),
+                p_value=float(p[at]),
+            )
+    return least
 
 
 def _comparison_at(
