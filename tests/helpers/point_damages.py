@@ -108,6 +108,19 @@ def counted(**differences: int) -> Callable[..., Case]:
     return break_it
 
 
+def least_losses(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    """As few suppressed and created as make the sum right."""
+    lost = max(0, original.n_samples - release.n_samples)
+    created = release.n_samples - original.n_samples + lost
+    losses = replace(release.losses, samples_suppressed=lost, samples_created=created)
+    return original, replace(release, losses=losses), linkage
+
+
+def a_row_twice(original: Trajectories, release: Release, linkage: Linkage) -> Case:
+    uids, names = (*linkage.uids, linkage.uids[0]), (*linkage.trajectory_ids, linkage.trajectory_ids[0])
+    return original, release, replace(linkage, uids=uids, trajectory_ids=names)
+
+
 def delta_of(release: Release) -> float:
     assert isinstance(release.claim, KDeltaAnonymity)
     return release.claim.delta_m
@@ -167,6 +180,8 @@ POINT_DAMAGES = (
         "points-not-accounted",
         K_DELTA,
     ),
+    PointDamage("the least losses that add up", least_losses, "lost-samples-not-counted", K_DELTA),
+    PointDamage("a pair of the linkage twice", a_row_twice, "doubled-link"),
     PointDamage(
         "suppressed subjects not counted", counted(subjects_suppressed=1), "lost-subjects-not-counted"
     ),

@@ -35,7 +35,12 @@ MANY = "the subject of this record is linked to 2 records; expected exactly 1"
 NO_SUBJECT = "no subject is linked to this record; expected exactly 1"
 LINKAGES: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str | None, str]], list[int], int]] = {
     "sound": ([("ann", "r0"), ("ben", "r1"), ("cho", "r2")], [], [0, 1, 2], 3),
-    "told twice": ([("ann", "r0"), ("ann", "r0"), ("ben", "r1"), ("cho", "r2")], [], [0, 1, 2], 3),
+    "told twice": (
+        [("ann", "r0"), ("ann", "r0"), ("ben", "r1"), ("cho", "r2")],
+        [("doubled-link", None, "1 row of the linkage repeats another; expected each pair once")],
+        [0, 1, 2],
+        3,
+    ),
     "another record": (
         [("ann", "r0"), ("ben", "r1"), ("cho", "r2"), ("cho", "r9")],
         [("unknown-record", None, "pair 4 of the linkage names a record that the release does not hold")],

@@ -456,7 +456,7 @@ def test_the_most_telling_distance_counts_its_share_of_false_alarms() -> None:
     same = np.array([int((took[apart:] == took[:-apart]).sum()) for apart in range(1, 40)])
     apart = np.arange(1, 40)
     chances = _p_values([draws], same, [40 - apart])
-    messages = chances * apart * (apart + 1) * 11
+    messages = chances * apart * (apart + 1) * 15
     assert (near.words, near.same, near.expected) == ("", same[0], 39 / 4)
     best = 2 + int(np.argmin(messages[1:]))
     assert far.words == f"{best} "

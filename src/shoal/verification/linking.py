@@ -43,6 +43,10 @@ def link_records(original: Population, release: Release, linkage: Linkage) -> Li
     resolved = (record >= 0) & (subject >= 0)
     is_first = _first_of_each_pair(linkage, record, subject, resolved)
     findings = list(_unknown(linkage, record, resolved, is_first))
+    if doubled := int(np.count_nonzero(~is_first)):
+        rows = counted(doubled, "row of the linkage repeats", "rows of the linkage repeat")
+        message = f"{rows} another; expected each pair once"
+        findings.append(Finding("doubled-link", message))
     record, subject = record[resolved & is_first], subject[resolved & is_first]
     n_subjects, n_records = np.bincount(record, minlength=release.n_records), np.bincount(subject)
     strange = n_subjects != 1

@@ -15,7 +15,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
-from shoal.units import show_m
+from shoal.units import counted, show_m
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.points.records import malformed_points, plane_mismatch
 
@@ -38,7 +38,49 @@ def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories],
     if claim.delta_m:
         case.notes.append(NOT_K_ANONYMITY)
     case.compare_accounts()
-    case.count_subjects(case.link())
+    links = case.link()
+    case.count_subjects(links)
+    if links is not None:
+        case.add(_too_few_lost(original, release, links.subject_of))
+        case.notes.append(_exact_tracks(original, release, links.subject_of))
+
+
+def _too_few_lost(original: Trajectories, release: Release, subject_of: Integers) -> Iterator[Finding]:
+    """No record keeps more samples than it has points, or (NWA, by a clock) points at its person's times."""
+    linked = np.flatnonzero(subject_of >= 0)
+    kept = np.minimum(original.lengths[subject_of[linked]], np.diff(release.offsets)[linked])
+    if release.method == "nwa":
+        kept = np.array(
+            [
+                len(np.intersect1d(original.samples_of(subject)[0], _points_of(release, record)[0]))
+                for record, subject in zip(linked.tolist(), subject_of[linked].tolist(), strict=True)
+            ]
+        )
+    least = original.n_samples - int(kept.sum())
+    lost = release.losses.samples_suppressed
+    if 0 <= lost < least or (release.method == "nwa" and lost > least):
+        message = f"{least} raw samples{' or more' * (release.method != 'nwa')} are not published; the losses say {lost}"
+        yield Finding("lost-samples-not-counted", message)
+
+
+def _exact_tracks(original: Trajectories, release: Release, subject_of: Integers) -> str:
+    n_points = n_records = 0
+    for record in np.flatnonzero(subject_of >= 0).tolist():
+        raw = set(zip(*(column.tolist() for column in original.samples_of(subject_of[record])), strict=True))
+        points = list(zip(*(column.tolist() for column in _points_of(release, record)), strict=True))
+        exact = sum(point in raw for point in points)
+        n_points += exact
+        n_records += exact == len(points)
+    return (
+        f"{counted(n_points, 'point is', 'points are')} an exact raw sample of their person, and "
+        f"{counted(n_records, 'record consists', 'records consist')} of such points only: what lies within "
+        "the cylinder of its crowd is not moved"
+    )
+
+
+def _points_of(release: Release, record: int) -> tuple[Floats, Floats, Floats]:
+    rows = slice(release.offsets[record], release.offsets[record + 1])
+    return release.points.t[rows], release.points.x[rows], release.points.y[rows]
 
 
 def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
