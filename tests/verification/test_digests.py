@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import uuid
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,10 +20,9 @@ from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
 
 UID = "caller-0007"
 IDS = ("anne", UID, "33123456789")
-ALGORITHMS = (
-    "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512",
-    "blake2b", "blake2s",
-)  # fmt: skip
+ALGORITHMS = sorted(
+    name for name in hashlib.algorithms_guaranteed if hashlib.new(name).digest_size
+)  # the others have any size
 WRAPPED: dict[str, Callable[[bytes], str]] = {
     "whole": lambda raw: raw.hex(),
     "upper case": lambda raw: raw.hex().upper(),
@@ -54,10 +54,43 @@ def test_a_hash_is_found_however_it_is_cut_or_wrapped(how: str, algorithm: str) 
     assert find_hashed_names(IDS, [name, other, "glove", ""]) == {name}
 
 
-@pytest.mark.parametrize("size", [8, 16, 20, 32])
-def test_short_digests_of_blake2_are_found(size: int) -> None:
-    name = "u" + hashlib.blake2b(UID.encode(), digest_size=size).hexdigest()
-    assert find_hashed_names(IDS, [name]) == {name}
+@pytest.mark.parametrize("name", ["blake2b", "blake2s"])
+def test_digests_of_blake2_of_every_size_are_found(name: str) -> None:
+    make = getattr(hashlib, name)
+    hashes = {make(UID.encode(), digest_size=size).hexdigest() for size in range(4, make.MAX_DIGEST_SIZE + 1)}
+    others = {make(b"nobody", digest_size=size).hexdigest() for size in range(4, make.MAX_DIGEST_SIZE + 1)}
+    assert find_hashed_names(IDS, [*hashes, *others]) == hashes
+
+
+@pytest.mark.parametrize("name", sorted(hashlib.algorithms_available))
+def test_hashes_of_changed_identifiers_and_of_hashes_are_found(name: str) -> None:
+    def digest(content: bytes) -> bytes:
+        made = hashlib.new(name, content)
+        return made.digest() if made.digest_size else made.digest(20)  # type: ignore[call-arg]
+
+    uid = UID.encode()
+    names = {
+        digest(one).hex()[:16]
+        for one in (uid, uid.upper(), uid + b"\n", uid + b"\r\n", digest(uid), digest(uid).hex().encode())
+    }
+    if not hashlib.new(name).digest_size:  # twice, of the longest first
+        names -= {digest(digest(uid)).hex()[:16], digest(digest(uid).hex().encode()).hex()[:16]}
+    assert find_hashed_names(IDS, [*names, digest(b"nobody").hex()[:16]]) == names
+
+
+@pytest.mark.parametrize("change", [bytes, bytes.upper, lambda uid: uid + b"\n", lambda uid: uid + b"\r\n"])
+def test_checksums_are_found(change: Callable[[bytes], bytes]) -> None:
+    digits = f"{zlib.crc32(change(UID.encode())):08x}"
+    names = {digits, digits * 2, digits.upper()}
+    assert find_hashed_names(IDS, [*names, f"{zlib.crc32(b'nobody'):08x}"]) == names
+
+
+def test_rarer_hashes_of_many_people_are_made_of_an_even_part() -> None:
+    starts = range(0, 100 * digests.IDS_AT_ONCE, digests.IDS_AT_ONCE)
+    chosen = [start for start in starts if digests.made_in_full(start, starts.stop)]
+    assert len(chosen) == 4
+    assert set(np.diff(chosen)) == {25 * digests.IDS_AT_ONCE}
+    assert all(digests.made_in_full(start, 4 * digests.IDS_AT_ONCE) for start in starts[:4])
 
 
 @pytest.mark.parametrize("size", [8, 16])
@@ -74,7 +107,7 @@ def test_eleven_characters_are_not_enough_and_twelve_are() -> None:
 
 def test_salted_and_changed_identifiers_are_not_found() -> None:
     """What the docs say cannot be seen."""
-    for text in (b"salt" + UID.encode(), UID.encode() + b"\n", UID.upper().encode()):
+    for text in (b"salt" + UID.encode(), UID.encode() + b"\n\n", UID.title().encode()):
         assert find_hashed_names(IDS, [hashlib.sha256(text).hexdigest()]) == frozenset()
 
 
@@ -138,9 +171,9 @@ def test_hashes_made_once_find_what_hashes_made_anew_find(
     case: list[int] = []
     make = digests.digest_rows
 
-    def counted(ids: Sequence[str]) -> digests.Codes:
+    def counted(ids: Sequence[str], *, in_full: bool) -> digests.Codes:
         case.append(len(ids))
-        return make(ids)
+        return make(ids, in_full=in_full)
 
     monkeypatch.setattr(digests, "digest_rows", counted)
     ids = ["anna", "ben", "cho", "dee", "\udc80"]

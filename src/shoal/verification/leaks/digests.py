@@ -6,6 +6,7 @@ count, unless chance explains them (``_longer_than_chance``).
 
 import hashlib
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -44,24 +45,50 @@ _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
 )
 _HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
-_HASHES: Final[tuple[Callable[[bytes], Any], ...]] = (
-    partial(hashlib.md5, usedforsecurity=False),
-    partial(hashlib.sha1, usedforsecurity=False),
-    hashlib.sha224,
-    hashlib.sha256,
-    hashlib.sha384,
-    hashlib.sha512,
-    hashlib.sha3_224,
-    hashlib.sha3_256,
-    hashlib.sha3_384,
-    hashlib.sha3_512,
-    hashlib.blake2b,
-    hashlib.blake2s,
-    *(partial(hashlib.blake2b, digest_size=size) for size in (8, 16, 20, 32)),
-    *(partial(hashlib.blake2s, digest_size=size) for size in (8, 16)),
+_SHAKE_BYTES: Final = 64  # a shorter digest is the beginning of a longer one
+_IN_FULL: Final = 4  # thousands of identifiers, evenly chosen, whose rarer hashes are made, too
+_CHECKSUM_BYTES: Final = 8  # CRC-32 twice
+
+
+def _functions_of_hashlib() -> Iterator[tuple[int, Callable[[bytes], bytes]]]:
+    for name in sorted(hashlib.algorithms_available):
+        try:
+            size = hashlib.new(name, usedforsecurity=False).digest_size
+        except ValueError:  # known to the library, and switched off
+            continue
+        make = getattr(hashlib, name, None) or partial(hashlib.new, name)
+        yield (size, partial(_digest, make)) if size else (_SHAKE_BYTES, partial(_long_digest, make))
+
+
+def _digest(make: Any, uid: bytes) -> bytes:
+    return bytes(make(uid, usedforsecurity=False).digest())
+
+
+def _long_digest(make: Any, uid: bytes) -> bytes:
+    return bytes(make(uid, usedforsecurity=False).digest(_SHAKE_BYTES))
+
+
+_HASHES: Final = tuple(_functions_of_hashlib())
+_BLAKE_SIZES: Final = tuple(  # each is another function
+    (make, size)
+    for make in (hashlib.blake2b, hashlib.blake2s)
+    for size in range(SHORTEST_PREFIX // 2, make.MAX_DIGEST_SIZE)
 )
-# bytes of the identifier and of each hash, and where they begin
-_SIZES: Final = (_LONGEST_ID, *(make(b"").digest_size for make in _HASHES))
+_CHANGES: Final[tuple[Callable[[bytes], bytes], ...]] = (
+    bytes.upper,
+    bytes.lower,
+    lambda uid: uid + b"\n",
+    lambda uid: uid + b"\r\n",
+)
+# bytes of the identifier and of each hash, and where they begin; of rarer ones the first bytes
+_SIZES: Final = (
+    _LONGEST_ID,
+    *(size for size, _ in _HASHES),
+    *(min(size, _APART) for _, size in _BLAKE_SIZES),
+    *(min(size, _APART) for _ in _CHANGES for size, _ in _HASHES),
+    *(min(size, _APART) for size, _ in _HASHES for _ in range(2)),  # of a hash, as bytes and as digits
+    *(_CHECKSUM_BYTES for _ in (bytes, *_CHANGES)),
+)
 _STARTS: Final = tuple(
     sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
 )
@@ -161,12 +188,13 @@ class Digests:
         """uint8 [n, bytes] for each thousand identifiers, as ``digest_rows``."""
         for part, start in enumerate(range(0, len(self._ids), IDS_AT_ONCE)):
             some = self._ids[start : start + IDS_AT_ONCE]
+            in_full = made_in_full(start, len(self._ids))
             if not self._keeps:
-                yield digest_rows(some)
+                yield digest_rows(some, in_full=in_full)
                 continue
             with self._lock:  # made once even if two searches start together
                 if part == len(self._kept):
-                    self._kept.append(digest_rows(some))
+                    self._kept.append(digest_rows(some, in_full=in_full))
             yield self._kept[part]
 
     def compare(self, prefixes: "PrefixSearch", searches: Sequence["RunSearch"]) -> None:
@@ -210,19 +238,42 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSea
     return HashSearch(names=hits, n_by_chance=len(rest), chance=chance_of_at_least(len(rest), expected))
 
 
-def digest_rows(ids: Sequence[str]) -> Codes:
-    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, with filling between."""
-    filling = np.frombuffer(_FILLING, dtype=np.uint8)
-    rows = np.empty((len(ids), _STARTS[-1]), dtype=np.uint8)
+def made_in_full(start: int, n_ids: int) -> bool:
+    """Whether the rarer hashes of the identifiers from this one on are made."""
+    n_blocks = -(-n_ids // IDS_AT_ONCE)
+    return start // IDS_AT_ONCE % max(1, -(-n_blocks // _IN_FULL)) == 0
+
+
+def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
+    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, filling between; in_full: also rarer ones."""
     encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
     columns = [
         [_spelled_out(uid) for uid in encoded],
-        *([make(uid).digest() for uid in encoded] for make in _HASHES),
+        *([function(uid) for uid in encoded] for _, function in _HASHES),
     ]
+    if in_full:
+        columns += list(_rarer_columns(encoded, columns[1:]))
+    filling = np.frombuffer(_FILLING, dtype=np.uint8)
+    rows = np.empty((len(ids), _STARTS[len(columns)]), dtype=np.uint8)
     for start, end, size, column in zip(_STARTS, _STARTS[1:], _SIZES, columns, strict=False):
         rows[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
         rows[:, start + size : end] = filling[: end - start - size]
     return rows
+
+
+def _rarer_columns(encoded: list[bytes], digests: list[list[bytes]]) -> Iterator[list[bytes]]:
+    """BLAKE2 of other sizes; of changed identifiers; hashes of hashes; checksums."""
+    for make, size in _BLAKE_SIZES:
+        yield [make(uid, digest_size=size).digest()[:_APART] for uid in encoded]
+    for change in _CHANGES:
+        changed = [change(uid) for uid in encoded]
+        for _, function in _HASHES:
+            yield [function(uid)[:_APART] for uid in changed]
+    for (_, function), column in zip(_HASHES, digests, strict=True):
+        yield [function(digest)[:_APART] for digest in column]
+        yield [function(digest.hex().encode())[:_APART] for digest in column]
+    for change in (bytes, *_CHANGES):
+        yield [zlib.crc32(change(uid)).to_bytes(4, "big") * 2 for uid in encoded]
 
 
 def _spelled_out(uid: bytes) -> bytes:
@@ -268,6 +319,8 @@ def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
     if not len(first):
         return
     for start, size in zip(_STARTS, _SIZES, strict=False):
+        if start == digests.shape[1]:
+            return
         beginnings = (
             np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
         )

@@ -21,6 +21,7 @@ from shoal.verification.leaks.digests import (
     RunSearch,
     digest_rows,
     digests_beginning,
+    made_in_full,
     mark_spelled_runs,
 )
 
@@ -35,6 +36,7 @@ class DigestTask:
 
     folder: Path
     part: int
+    n_ids: int  # of all parts
     spellings: tuple[int, ...]
 
 
@@ -54,7 +56,7 @@ def compare_part(task: DigestTask) -> DigestMatches:
     hits = [np.zeros(len(index.windows), dtype=np.bool_) for _, index in indexes]
     looked = [0] * len(indexes)
     beginnings: list[bytes] = []
-    for digests in _digests(task.folder / _IDS, task.part):
+    for digests in _digests(task):
         beginnings += digests_beginning(first, digests)
         for place, (spelling, index) in enumerate(indexes):
             looked[place] += mark_spelled_runs(spelling, digests, index, hits[place])
@@ -87,7 +89,7 @@ class SpreadDigests(Digests):
             for name, file in zip(RunIndex._fields, _files(self._folder, number), strict=True):
                 np.save(file, getattr(search.index, name))
         tasks = [
-            DigestTask(folder=self._folder.resolve(), part=part, spellings=numbers)
+            DigestTask(folder=self._folder.resolve(), part=part, n_ids=len(self._ids), spellings=numbers)
             for part in range(self._n_parts)
         ]
         for results in run_tasks(compare_part, tasks, self._engine, self._run, "seeking hashes"):
@@ -106,8 +108,9 @@ def _mapped(path: Path) -> Any:
     return np.asarray(np.load(path, mmap_mode="c"))
 
 
-def _digests(path: Path, part: int) -> Iterator[Codes]:
-    with pa.memory_map(str(path)) as file:
-        ids = pa.ipc.open_file(file).get_batch(part).column(0).to_pylist()
+def _digests(task: DigestTask) -> Iterator[Codes]:
+    with pa.memory_map(str(task.folder / _IDS)) as file:
+        ids = pa.ipc.open_file(file).get_batch(task.part).column(0).to_pylist()
     for start in range(0, len(ids), IDS_AT_ONCE):
-        yield digest_rows(ids[start : start + IDS_AT_ONCE])
+        in_full = made_in_full(task.part * _IDS_OF_A_TASK + start, task.n_ids)
+        yield digest_rows(ids[start : start + IDS_AT_ONCE], in_full=in_full)

@@ -59,7 +59,8 @@ def _too_few_lost(original: Trajectories, release: Release, subject_of: Integers
     least = original.n_samples - int(kept.sum())
     lost = release.losses.samples_suppressed
     if 0 <= lost < least or (release.method == "nwa" and lost > least):
-        message = f"{least} raw samples{' or more' * (release.method != 'nwa')} are not published; the losses say {lost}"
+        more = "" if release.method == "nwa" else " or more"
+        message = f"{least} raw samples{more} are not published; the losses say {lost}"
         yield Finding("lost-samples-not-counted", message)
 
 
