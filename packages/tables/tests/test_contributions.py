@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Grid, Trajectories
-from shoal_tables import Rules, each_day, hours_of, typical_days
+from shoal_tables import Rules, each_day, hours_of, kinds_of_days, typical_days, workdays
 from shoal_tables.definition.manifest import STAY_STARTS_S, STAYS, Kind, Trips, Unit, Zones
 from shoal_tables.making.contributions import clip, tally
 from shoal_tables.making.zones import ZoneSet
@@ -53,7 +53,7 @@ def vectors(people: Trajectories, rules: Rules) -> list[dict[tuple[str, ...], Fr
     for person, (ts, xs, ys) in enumerate(people):
         for t, x, y in zip(ts.tolist(), xs.tolist(), ys.tolist(), strict=True):
             local = datetime.fromtimestamp(t, UTC).astimezone(ZoneInfo(rules.time_zone))
-            if rules.first_day <= local.date() <= rules.last_day:
+            if local.date() in rules.day_of:
                 units[person, local.date() if rules.unit == "person-day" else None].append((t, x, y, local))
     dates = Counter(rules.day_of.values())
     contributed = []
@@ -169,7 +169,7 @@ def random_people(seed: int) -> Trajectories:
 
 
 @pytest.mark.parametrize("unit", ["person", "person-day"])
-@pytest.mark.parametrize("days", ["each", "typical"])
+@pytest.mark.parametrize("days", ["each", "kinds", "typical", "workday"])
 @pytest.mark.parametrize(
     ("table", "trips"),
     [("presence", STAY), ("flows", STAY), ("flows", None), ("dwell", STAY), ("homes", STAY)],
@@ -180,7 +180,12 @@ def test_counts_equal_those_of_plain_loops(
 ) -> None:
     if (table, unit) == ("homes", "person-day"):
         pytest.skip("homes have no days")
-    day_of = each_day(FIRST, LAST) if days == "each" else typical_days(FIRST, LAST, CALENDAR)
+    day_of = {
+        "each": each_day(FIRST, LAST),
+        "kinds": kinds_of_days(FIRST, LAST, CALENDAR),
+        "typical": typical_days(FIRST, LAST),
+        "workday": workdays(FIRST, LAST, CALENDAR),
+    }[days]
     rules = Rules(
         table=table,
         zones=ZONES,
@@ -191,7 +196,7 @@ def test_counts_equal_those_of_plain_loops(
         unit=unit,
         time_zone=PARIS,
     )
-    granularity = 1002 if days == "typical" else 1000  # a multiple of 1 and 2 dates
+    granularity = 1000  # a multiple of 1, 2 and 5 dates
     sensitivity = int(bound * granularity)
     for seed in range(2):
         people = random_people(seed)
@@ -215,7 +220,7 @@ def test_counts_equal_those_of_plain_loops(
 def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
     numbers: list[list[int]], parts: int, sensitivity: int
 ) -> None:
-    rules = Rules(table="flows", zones=ZONES, day_of=typical_days(FIRST, LAST, CALENDAR))
+    rules = Rules(table="flows", zones=ZONES, day_of=kinds_of_days(FIRST, LAST, CALENDAR))
     scale = rules.common_days
     unit = np.repeat(np.arange(len(numbers)), [len(vector) for vector in numbers])
     number = np.array([n for vector in numbers for n in vector])

@@ -1,7 +1,16 @@
 """Tables of counts and flows under differential privacy, which a stranger can check."""
 
 from shoal_tables.making.ledger import Ledger
-from shoal_tables.making.rules import Rules, each_day, hours_of, read_calendar, slots_of, typical_days
+from shoal_tables.making.rules import (
+    Rules,
+    each_day,
+    hours_of,
+    kinds_of_days,
+    read_calendar,
+    slots_of,
+    typical_days,
+    workdays,
+)
 from shoal_tables.making.tabulate import Privacy, Tabulation, tabulate
 from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
 
@@ -15,9 +24,11 @@ __all__ = [
     "grid_zones",
     "h3_zones",
     "hours_of",
+    "kinds_of_days",
     "polygon_zones",
     "read_calendar",
     "slots_of",
     "tabulate",
     "typical_days",
+    "workdays",
 ]

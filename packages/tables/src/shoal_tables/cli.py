@@ -144,9 +144,11 @@ class Choices:
             Rules,
             each_day,
             hours_of,
+            kinds_of_days,
             read_calendar,
             slots_of,
             typical_days,
+            workdays,
         )
 
         if self.calendar is not None and self.days == "each":
@@ -161,11 +163,17 @@ class Choices:
         elif self.slot is not None or self.kind == "presence":
             hours = slots_of(self.slot or 3600.0)
         calendar = None if self.calendar is None else read_calendar(self.calendar)
+        day_of = {
+            "typical": typical_days,
+            "workday": partial(workdays, calendar=calendar),
+            "kinds": partial(kinds_of_days, calendar=calendar),
+            "each": each_day,
+        }[self.days](*self.period)
         stays = Trips(definition="stays", radius_m=int(self.stay_radius), least_s=int(self.least_stay))
         return Rules(
             table=self.kind,
             zones=self.zone_set(cells),
-            day_of=each_day(*self.period) if self.days == "each" else typical_days(*self.period, calendar),
+            day_of=day_of,
             hours=hours,
             trips=stays if self.trips == "stays" else BY_ZONES,
             longest_gap_s=int(self.longest_gap),
@@ -221,9 +229,10 @@ class Choices:
 )
 @_when(
     "--days",
-    type=click.Choice(("typical", "each")),
+    type=click.Choice(("typical", "workday", "kinds", "each")),
     default="typical",
-    help="typical: the mean over workdays, Saturdays, Sundays; each: every day by itself, with more noise.",
+    help="typical: the mean of all days; workday: of workdays alone; kinds: of workdays, Saturdays, "
+    "Sundays and what --calendar names, with more noise; each: every day by itself, with the most noise.",
 )
 @_when("--calendar", type=PATH, metavar="FILE", help="Kinds of dates: CSV with date,kind, e.g. holiday.")
 @_when(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import shoal
-from shoal_tables import Privacy, Rules, Tabulation, grid_zones, slots_of, tabulate, typical_days
+from shoal_tables import Privacy, Rules, Tabulation, grid_zones, kinds_of_days, slots_of, tabulate
 from shoal_tables.definition.manifest import Kind
 
 AREA: Final = (-5.13, 6.87, -4.85, 7.14)
@@ -20,7 +20,7 @@ def city(people: int = 60, seed: int = 1) -> Any:
 def rules_of(table: Kind = "flows", side_m: float = 10_000, **changes: Any) -> Rules:
     """Rules for the city."""
     hours = {"hours": slots_of(6 * 3600)} if table == "presence" else {}
-    settings = {"zones": grid_zones(side_m, AREA), "day_of": typical_days(FIRST, LAST), **hours, **changes}
+    settings = {"zones": grid_zones(side_m, AREA), "day_of": kinds_of_days(FIRST, LAST), **hours, **changes}
     return Rules(table=table, **settings)
 
 

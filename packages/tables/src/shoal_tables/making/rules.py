@@ -21,7 +21,8 @@ from shoal_tables.making.zones import ZoneSet
 MOST_CELLS: Final = 20_000_000
 MOST_DAYS: Final = 3660
 WHOLE_DAY: Final[tuple[tuple[int, int], ...]] = ((0, 1440),)
-WEEK: Final = ("workday",) * 5 + ("saturday", "sunday")
+WORKDAY: Final = "workday"
+WEEK: Final = (WORKDAY,) * 5 + ("saturday", "sunday")
 BY_ZONES: Final = Trips(definition="zones")
 BY_STAYS: Final = Trips(definition="stays", radius_m=200, least_s=900)
 _DAY_MIN: Final = 24 * 60
@@ -40,7 +41,7 @@ class Rules:
     zones : ZoneSet
         Public zones.
     day_of : dict of date to str
-        The day of the cells for each date of the period, without gaps: a kind or the date.
+        The day of the cells for each date that counts: "typical", a kind, or the date itself.
     hours : tuple of (int, int)
         Begin and end in local minutes since midnight, for presence and flows.
     trips : Trips
@@ -64,7 +65,7 @@ class Rules:
     >>> rules = Rules(table="flows", zones=grid_zones(2000, (2.3, 48.8, 2.35, 48.83)),
     ...               day_of=typical_days(date(2024, 1, 1), date(2024, 1, 6)))
     >>> rules.shape, rules.common_days
-    ((4, 3, 1, 2), 5)
+    ((4, 3, 1, 1), 6)
     """
 
     table: Kind
@@ -78,6 +79,8 @@ class Rules:
     days: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.table == "homes":  # without days: every date counts
+            object.__setattr__(self, "day_of", typical_days(self.first_day, self.last_day))
         object.__setattr__(self, "days", days_in_order(self.day_of))
         if self.table not in COLUMNS:
             raise MisuseError(f"--kind {self.table} is no table; choose one of {', '.join(COLUMNS)}")
@@ -149,9 +152,10 @@ class Rules:
 
     @cached_property
     def day_of_date(self) -> Integers:
-        """int64 [dates]: the position in ``days`` of each date of the period."""
+        """int64 [dates]: the position in ``days`` of each date of the period, -1 for none."""
         place = {day: index for index, day in enumerate(self.days)}
-        return np.array([place[self.day_of[one]] for one in sorted(self.day_of)], dtype=np.int64)
+        period = _dates(self.first_day, self.last_day)
+        return np.array([place.get(self.day_of.get(one, ""), -1) for one in period], dtype=np.int64)
 
     @cached_property
     def hour_of_minute(self) -> Integers:
@@ -194,17 +198,44 @@ def each_day(first: date, last: date) -> dict[date, str]:
     return {one: one.isoformat() for one in _dates(first, last)}
 
 
-def typical_days(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
+def typical_days(first: date, last: date) -> dict[date, str]:
+    """Every date of a period as part of one typical day, their mean.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> set(typical_days(date(2024, 1, 1), date(2024, 1, 7)).values())
+    {'typical'}
+    """
+    return dict.fromkeys(_dates(first, last), "typical")
+
+
+def kinds_of_days(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
     """The kind of every date of a period: workday, saturday, sunday, or as the calendar says.
 
     Examples
     --------
     >>> from datetime import date
-    >>> set(typical_days(date(2024, 1, 1), date(2024, 1, 5)).values())
-    {'workday'}
+    >>> sorted(set(kinds_of_days(date(2024, 1, 1), date(2024, 1, 7)).values()))
+    ['saturday', 'sunday', 'workday']
     """
     kinds = calendar or {}
     return {one: kinds.get(one, WEEK[one.weekday()]) for one in _dates(first, last)}
+
+
+def workdays(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
+    """The workdays of a period as one typical workday; other dates do not count.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> len(workdays(date(2024, 1, 1), date(2024, 1, 7)))
+    5
+    """
+    chosen = {day: kind for day, kind in kinds_of_days(first, last, calendar).items() if kind == WORKDAY}
+    if not chosen:
+        raise MisuseError(f"--period {first},{last} has no workday; choose another --period or --days")
+    return chosen
 
 
 def read_calendar(path: Path) -> dict[date, str]:

@@ -36,12 +36,13 @@ class Events:
 
 
 def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
-    """The samples of people on a grid of 1 m and 1 s, those within the period."""
+    """The samples of people on a grid of 1 m and 1 s, those on dates that count."""
     person = np.repeat(np.arange(people.n_subjects), people.lengths)
     local = people.t + np.rint(Clock(rules.time_zone).utc_offset_s(people.t)).astype(np.int64)
     date = local // DAY_S - day_number(rules.first_day)
-    n_dates = len(rules.day_of)
+    n_dates = len(rules.day_of_date)
     within = (date >= 0) & (date < n_dates)
+    within[within] = rules.day_of_date[date[within]] >= 0
     person, t, x, y, local, date = (
         column[within] for column in (person, people.t, people.x, people.y, local, date)
     )
@@ -69,7 +70,7 @@ def events_of(rows: Sequences, rules: Rules) -> Events:
 def _presence(rows: Sequences, rules: Rules) -> Events:
     hour = rules.hour_of_minute[rows.minute]
     there = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
-    key = (rows.unit[there] * len(rules.day_of) + rows.date[there]) * rules.shape[0] + rows.zone[there]
+    key = (rows.unit[there] * len(rules.day_of_date) + rows.date[there]) * rules.shape[0] + rows.zone[there]
     _, first = np.unique(key * len(rules.hours) + hour[there], return_index=True)
     there = there[first]
     return Events(unit=rows.unit[there], date=rows.date[there], codes=(rows.zone[there], hour[there]))
@@ -134,7 +135,7 @@ def _dwell(rows: Sequences, rules: Rules) -> Events:
     inside = rows.zone[first] >= 0
     first, last = first[inside], last[inside]
     stay = np.searchsorted(STAY_STARTS_S, rows.t[last] - rows.t[first], side="right") - 1
-    key = (rows.unit[first] * len(rules.day_of) + rows.date[first]) * rules.shape[0] + rows.zone[first]
+    key = (rows.unit[first] * len(rules.day_of_date) + rows.date[first]) * rules.shape[0] + rows.zone[first]
     order = np.lexsort((-stay, key))
     first, stay, key = first[order], stay[order], key[order]
     longest = np.diff(key, prepend=-1) != 0
@@ -150,7 +151,7 @@ def _homes(rows: Sequences, rules: Rules) -> Events:
     )  # from 0: the first morning belongs to the date before
     n_zones = rules.shape[0]
     place = rows.unit[at_night] * n_zones + rows.zone[at_night]
-    nights = np.unique(place * (len(rules.day_of) + 1) + night) // (len(rules.day_of) + 1)
+    nights = np.unique(place * (len(rules.day_of_date) + 1) + night) // (len(rules.day_of_date) + 1)
     place, count = np.unique(nights, return_counts=True)
     unit, zone = place // n_zones, place % n_zones
     order = np.lexsort((zone, -count, unit))

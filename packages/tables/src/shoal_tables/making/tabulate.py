@@ -302,7 +302,7 @@ def count(
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
     run = run or Run()
     with _people(source, rules, reading or Reading(), scratch, run, engine) as people:
-        bounds = _bounds(people.lengths)
+        bounds = parts_of(people.lengths)
         tasks = [
             TallyTask(scratch, first, end, rules, calibration.granularity, calibration.sensitivity)
             for first, end in bounds
@@ -385,7 +385,8 @@ def _people(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _bounds(lengths: Integers) -> list[tuple[int, int]]:
+def parts_of(lengths: Integers) -> list[tuple[int, int]]:
+    """First person and end of each task, for people with these numbers of samples."""
     task = np.cumsum(lengths) // SAMPLES_PER_TASK
     cuts = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist(), len(lengths)]
     return [(first, end) for first, end in pairwise(cuts) if end > first]
