@@ -26,6 +26,7 @@ from shoal_tables import Privacy, Rules, each_day, grid_zones, kinds_of_days, sl
 from shoal_tables.making.bounds import default_bound
 from shoal_tables.making.contributions import clip, contributions
 from shoal_tables.making.noise import stand_in
+from shoal_tables.making.rules import WHOLE_DAY
 from shoal_tables.making.sequences import events_of, sequences_of
 from shoal_tables.making.tabulate import Calibration, parts_of, require_reading
 
@@ -43,14 +44,13 @@ GAP_S = 12 * 3600  # calls are rare at night
 
 def rules_of(table: str, days: str, side_m: int = 2000) -> Rules:
     day_of, unit = DAYS[days]
-    hours = {"hours": slots_of(3600)} if table == "presence" else {}
     return Rules(
         table=table,  # type: ignore[arg-type]
         zones=grid_zones(side_m, AREA),
         day_of=day_of,
         unit=unit,  # type: ignore[arg-type]
         longest_gap_s=GAP_S,
-        **hours,
+        hours=slots_of(3600) if table == "presence" else WHOLE_DAY,
     )
 
 
@@ -114,13 +114,12 @@ def print_errors(people: StoredPeople, seeds: int) -> None:
             noise = Calibration(rules=rules, privacy=Privacy(epsilon=epsilon))
             g = noise.granularity
             parts, _ = clip(unit, number, rules, cell % rules.shape[-1], g, noise.sensitivity)
-            clipped = np.bincount(cell, parts, minlength=rules.n_cells) / g
-            runs = []
+            clipped = np.bincount(cell, parts.astype(np.float64), minlength=rules.n_cells) / g
+            runs: list[list[float]] = []
             for seed in range(seeds):
-                drawn = stand_in(rules.n_cells, noise.sigma, np.random.default_rng(seed)) / g
-                runs.append(
-                    [*errors(clipped + drawn, true), common_part(clipped + drawn, true, noise.sigma / g)]
-                )
+                drawn = stand_in(rules.n_cells, noise.sigma, np.random.default_rng(seed))
+                counts: Floats = clipped + drawn / g
+                runs.append([*errors(counts, true), common_part(counts, true, noise.sigma / g)])
             mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
             shown = [f"{100 * a:5.1f} ± {100 * b:3.1f} %" for a, b in zip(mean[:3], spread[:3], strict=True)]
             print(

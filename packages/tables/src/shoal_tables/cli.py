@@ -1,5 +1,6 @@
 """The command ``shoal tabulate``."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from functools import partial
@@ -163,17 +164,17 @@ class Choices:
         elif self.slot is not None or self.kind == "presence":
             hours = slots_of(self.slot or 3600.0)
         calendar = None if self.calendar is None else read_calendar(self.calendar)
-        day_of = {
+        makers: dict[str, Callable[[date, date], dict[date, str]]] = {
             "typical": typical_days,
             "workday": partial(workdays, calendar=calendar),
             "kinds": partial(kinds_of_days, calendar=calendar),
             "each": each_day,
-        }[self.days](*self.period)
+        }
         stays = Trips(definition="stays", radius_m=int(self.stay_radius), least_s=int(self.least_stay))
         return Rules(
             table=self.kind,
             zones=self.zone_set(cells),
-            day_of=day_of,
+            day_of=makers[self.days](*self.period),
             hours=hours,
             trips=stays if self.trips == "stays" else BY_ZONES,
             longest_gap_s=int(self.longest_gap),

@@ -1,13 +1,15 @@
 """Bounds in L2 for one unit's contribution, from synthetic people: never from the user's data."""
 
+import math
 from typing import Final
 
 from shoal_tables.definition.manifest import Kind
 from shoal_tables.making.rules import Rules
 
-MEASURED: Final = "shoal's table of bounds: nine in ten of 20,000 synthetic people contribute less in 14 days "
-    "(bench_tables.py "
-    "bounds)"
+MEASURED: Final = (
+    "shoal's table of bounds: nine in ten of 20,000 synthetic people contribute less in 14 days "
+    "(bench_tables.py bounds)"
+)
 CHOSEN: Final = "chosen by the publisher with --bound"
 MEASURED_DAYS: Final = 14
 
@@ -50,6 +52,6 @@ def default_bound(rules: Rules) -> float:
         return BOUNDS[rules.table, "one"]
     if days == dates:
         return max(
-            BOUNDS[rules.table, "each"] * (dates / MEASURED_DAYS) ** 0.5, BOUNDS[rules.table, "person-day"]
+            BOUNDS[rules.table, "each"] * math.sqrt(dates / MEASURED_DAYS), BOUNDS[rules.table, "person-day"]
         )
     return BOUNDS[rules.table, "kinds"]
