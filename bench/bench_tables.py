@@ -19,7 +19,7 @@ import numpy as np
 from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, each_day, grid_zones, kinds_of_days, slots_of, typical_days
@@ -118,7 +118,7 @@ def print_errors(people: StoredPeople, seeds: int) -> None:
             runs: list[list[float]] = []
             for seed in range(seeds):
                 drawn = stand_in(rules.n_cells, noise.sigma, np.random.default_rng(seed))
-                counts: Floats = clipped + drawn / g
+                counts = clipped + drawn / g
                 runs.append([*errors(counts, true), common_part(counts, true, noise.sigma / g)])
             mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
             shown = [f"{100 * a:5.1f} ± {100 * b:3.1f} %" for a, b in zip(mean[:3], spread[:3], strict=True)]
@@ -128,7 +128,7 @@ def print_errors(people: StoredPeople, seeds: int) -> None:
             )
 
 
-def errors(counts: Floats, true: Floats) -> list[float]:
+def errors(counts: Numbers, true: Floats) -> list[float]:
     """The median relative error of cells by their true size."""
     found = []
     for low, high in CLASSES:
@@ -139,7 +139,7 @@ def errors(counts: Floats, true: Floats) -> list[float]:
     return found
 
 
-def common_part(counts: Floats, true: Floats, sigma: float) -> float:
+def common_part(counts: Numbers, true: Floats, sigma: float) -> float:
     """The common part of trips, of cells above two standard deviations of noise."""
     clear = np.where(counts > 2 * sigma, counts, 0)
     return float(2 * np.minimum(clear, true).sum() / (clear.sum() + true.sum()))
