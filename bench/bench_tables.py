@@ -128,7 +128,7 @@ def print_errors(people: StoredPeople, seeds: int) -> None:
             )
 
 
-def errors(counts: Numbers, true: Floats) -> list[float]:
+def errors(counts: Numbers, true: Numbers) -> list[float]:
     """The median relative error of cells by their true size."""
     found = []
     for low, high in CLASSES:
@@ -139,7 +139,7 @@ def errors(counts: Numbers, true: Floats) -> list[float]:
     return found
 
 
-def common_part(counts: Numbers, true: Floats, sigma: float) -> float:
+def common_part(counts: Numbers, true: Numbers, sigma: float) -> float:
     """The common part of trips, of cells above two standard deviations of noise."""
     clear = np.where(counts > 2 * sigma, counts, 0)
     return float(2 * np.minimum(clear, true).sum() / (clear.sum() + true.sum()))
