@@ -270,7 +270,7 @@ METHOD_OF_POINTS = Addition(
             from dataclasses import dataclass, field
             from typing import ClassVar
 
-            from shoal.model.claims.common import MORE, PayloadKind, require_class
+            from shoal.model.claims.common import MORE, PayloadKind, for_pairs, require_class
 
 
             @dataclass(frozen=True, kw_only=True)
@@ -303,12 +303,12 @@ METHOD_OF_POINTS = Addition(
                 @property
                 def cautions(self) -> tuple[str, ...]:
                     """What somebody who chooses these numbers is told at once."""
-                    return ()
+                    return for_pairs(self.k, "where the other played")
 
                 @property
                 def limits(self) -> tuple[str, ...]:
                     """What the claim does not promise."""
-                    return ("A toy protects nobody.",)
+                    return ("A toy protects nobody.", *self.cautions)
         ''',
         "verification/points/true_points.py": '''
             """The check of the toy claim."""
@@ -327,6 +327,8 @@ METHOD_OF_POINTS = Addition(
                 invented = set(zip(points.t, points.x, points.y, strict=True)) - raw
                 case.add([Finding("invented-point", f"{len(invented)} toy points")] if invented else [])
                 case.mark_checked("true-points")
+                case.compare_accounts()
+                case.count_subjects(case.link())
         ''',
         "methods/toy_points.py": '''
             """A toy: the first points of everybody."""
@@ -340,6 +342,7 @@ METHOD_OF_POINTS = Addition(
             from shoal.methods.method import About, permutation
             from shoal.methods.parameters import at_least, k_parameter, parameter
             from shoal.methods.parameters import parameter_values, require_declared
+            from shoal.model.argument_checks import require_method_inputs
             from shoal.model.claims import TruePoints
             from shoal.model.release import Linkage, Points, Release
             from shoal.model.trajectories import Trajectories
@@ -349,7 +352,20 @@ METHOD_OF_POINTS = Addition(
 
             @dataclass(frozen=True, kw_only=True)
             class ToyPoints:
-                """The first points of everybody."""
+                """The first points of everybody.
+
+                Parameters
+                ----------
+                k
+                    Nothing, in a toy.
+                most_points
+                    Points of everybody.
+
+                Examples
+                --------
+                >>> ToyPoints(k=3).k
+                3
+                """
 
                 about: ClassVar[About] = About(
                     name="toy-points",
@@ -385,6 +401,7 @@ METHOD_OF_POINTS = Addition(
                     self, original: Trajectories, rng: Randomness, run: Run | None = None
                 ) -> tuple[Release, Linkage]:
                     """The release and who became which record."""
+                    require_method_inputs(original, rng)
                     original.require_points_as_given()
                     lengths = np.minimum(original.lengths, self.most_points)
                     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -421,7 +438,8 @@ METHOD_OF_POINTS = Addition(
             Row(
                 table="CHECKS",
                 text=(
-                    'TruePoints: Check(parts=("true-points",), examine=examine_true_points, streamed=None, '
+                    'TruePoints: Check(parts=("account", "subjects", "order", "true-points"), '
+                    "examine=examine_true_points, streamed=None, "
                     'candidates=Candidates(fitting=None, why_none="toys stand for nobody"))'
                 ),
                 imports=(
@@ -452,6 +470,16 @@ METHOD_OF_POINTS = Addition(
         "README.md": Line(
             below="| method | what is published | what is promised | what it is for |\n|---|---|---|---|\n",
             text="| [`toy-points`](docs/toy-points.md) | points | nothing | a toy |\n",
+        ),
+        "tests/contracts/test_claims.py": Row(
+            table="EXAMPLES",
+            text="TruePoints: TruePoints(k=17)",
+            imports=("from shoal.model.claims import TruePoints",),
+        ),
+        "packages/desk/tests/test_library.py": Row(
+            table="VARIANTS",
+            text="*(TruePoints(k=k) for k in (2, 7))",
+            imports=("from shoal.model.claims import TruePoints",),
         ),
     },
 )

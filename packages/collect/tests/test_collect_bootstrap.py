@@ -1,6 +1,6 @@
 """The bootstrapping phase over the service.
 
-Records of nobody that count in no crowd, cannot be claimed, and are gone on their day.
+Bootstrap records, which count in no crowd, cannot be claimed, and are gone on their day.
 """
 
 import hashlib
@@ -247,7 +247,7 @@ def test_three_devices_take_part_in_the_phase(tmp_path: Path) -> None:
         devices = [site.join(number) for number in range(3)]
         said = [device.communicate(timeout=300) for device in devices]
         for number, (out, err) in enumerate(said):
-            assert out.startswith(f"shared without identifier, as a record of nobody until {until}"), err
+            assert out.startswith(f"shared without identifier, as a bootstrap record until {until}"), err
             assert f"deleted on {until}" in err, "she reads it before she consents"
             assert site.noted(number)["bootstrap"] == {"until": until, "records": 3}
         asked = (

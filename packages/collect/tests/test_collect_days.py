@@ -112,7 +112,7 @@ def of(database: Database) -> Callable[[str], Any]:
 
 
 def test_a_witness_with_a_database_of_its_own_agrees(database_url: str) -> None:
-    """Over several days, with one release taken back and a record of nobody among them."""
+    """Over several days, with one release taken back and a bootstrap record among them."""
     with Database(database_url) as database, Database() as own:
         store = PhiStore(database)
         for day in (TODAY - 9, TODAY - 4):

@@ -109,7 +109,7 @@ def stating(command: Command) -> Command:
     "--bootstrap-until",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Releases before this day (UTC) are records of nobody: no identifier, in nobody's crowd, deleted "
+    help="Releases before this day (UTC) are bootstrap records: no identifier, in nobody's crowd, deleted "
     "on that day.",
 )
 @click.option(
@@ -220,8 +220,7 @@ def server(**options: Any) -> int:
 
         if options["bootstrap_until"] is not None:
             click.echo(
-                f"before {options['bootstrap_until']:%Y-%m-%d} releases are records of nobody "
-                "(bootstrapping)",
+                f"before {options['bootstrap_until']:%Y-%m-%d} releases are bootstrap records",
                 err=True,
             )
         serve_app(app, options, "collector", verify_key(seed).hex())

@@ -255,7 +255,7 @@ class ParticipantRound:
                 "bad-answer", "the collector does not say that it keeps a release; ask its operator"
             )
         self._bootstrap_records = n
-        return Event.BOOTSTRAP, f"shared without identifier, as a record of nobody until {date_of(until)}"
+        return Event.BOOTSTRAP, f"shared without identifier, as a bootstrap record until {date_of(until)}"
 
     def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
         release = draft.release
