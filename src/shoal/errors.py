@@ -12,6 +12,8 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
     "pi": "pi_s",
     "row-by-row": "layout=shoal.FileLayout(row_order=True)",
     "per-day": "per_day=True",
+    "ids-as-they-are": "ids_as_they_are=True",
+    "lose-people": "lose_people=True",
     "streets-nodes": "nodes",
     "streets-edges": "edges",
     "as": "columns",

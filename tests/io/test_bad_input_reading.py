@@ -67,7 +67,8 @@ COLUMN_ERRORS = {
     "id,t,lng": "no latitude column in calls.csv (found: id, t, lng); name it with --lat, or give planar "
     "--x and --y",
     "id,t,x": "no y column in calls.csv (found: id, t, x); name it with --y",
-    "who,t,lat,lon": "no id column in calls.csv (found: who, t, lat, lon); name it with --id",
+    "who,t,lat,lon": "no id column in calls.csv (found: who, t, lat, lon); name it with --id, or "
+    "give --id file if each file is one person",
     "id,when,lat,lon": "no time column in calls.csv (found: id, when, lat, lon); name it with --time",
     "id,user_id,t,lat,lon": "2 columns of calls.csv could be the id: id, user_id; name one with --id",
     "id,t,Timestamp,lat,lon": "2 columns of calls.csv could be the time: t, Timestamp; name one with --time",

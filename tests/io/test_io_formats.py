@@ -35,6 +35,7 @@ latitudes = st.floats(48.8, 48.82) | st.sampled_from(
 )
 longitudes = st.floats(2.3, 2.32) | st.sampled_from([None, float("-inf"), 181.0, 359.0, 0.0, 2.31])
 good_row = st.tuples(st.just("ann"), st.just(NOON), st.just(48.81), st.just(2.31))
+ANSWERS: dict[str, Any] = {"ids_as_they_are": True, "lose_people": True}
 typed_rows = st.tuples(st.lists(st.tuples(ids, seconds, latitudes, longitudes), max_size=25), good_row).map(
     lambda both: [*both[0], both[1]]
 )
@@ -112,7 +113,7 @@ def of_typed(rows: list[TypedRow]) -> list[Row]:
 @given(rows=typed_rows)
 def test_every_format_gives_what_a_plain_reader_gives(name: str, rows: list[TypedRow]) -> None:
     with folder() as place:
-        got = read(FORMATS[name](rows, place), not_after_s=NOT_AFTER_S, time_unit="s")
+        got = read(FORMATS[name](rows, place), not_after_s=NOT_AFTER_S, **ANSWERS, time_unit="s")
     expected = expect(of_typed(rows), got.crs)
     assert_as_expected(got, expected)
     assert_centered(got, expected.positions)
@@ -186,7 +187,7 @@ def test_delimited_text_gives_what_a_plain_reader_gives(
                 if ending.endswith(".gz")
                 else b"\xef\xbb\xbf" + content
             )
-        got = read(path, not_after_s=NOT_AFTER_S)
+        got = read(path, not_after_s=NOT_AFTER_S, **ANSWERS)
     assert_as_expected(got, expect(rows, got.crs, broken=broken))
 
 
@@ -201,13 +202,13 @@ def test_the_account_adds_up_and_the_reading_repeats(
     if "min_samples_per_day" in settings:  # a time decades away would leave nobody with two samples a day
         rows = [row for row in rows if row[1] is None or NOON <= row[1] <= NOON + 600]
     rows = [*rows, ("ann", NOON + 70, 48.82, 2.31)]
-    first = read(arrow(rows), not_after_s=NOT_AFTER_S, **settings)
+    first = read(arrow(rows), not_after_s=NOT_AFTER_S, **ANSWERS, **settings)
     assert first.intake.rows_read == len(rows) == first.n_samples + sum(first.intake.dropped.values())
     assert all(count > 0 for count in first.intake.dropped.values())
     seed.shuffle(rows)
     for again in (
         read_with(arrow(rows), first.intake.reading, Run()),
-        read(arrow(rows), not_after_s=NOT_AFTER_S, **settings),
+        read(arrow(rows), not_after_s=NOT_AFTER_S, **ANSWERS, **settings),
     ):
         assert again.ids == first.ids
         assert again.crs == first.crs
@@ -240,7 +241,7 @@ def test_a_grid_too_fine_for_one_key_sorts_the_same() -> None:
         (f"u{n % 40}", n * 7_919_777 % 1_700_000_000, -60 + n % 100, n * 37 % 300 - 150)
         for n in range(1, 500)
     ]
-    got = read(arrow(rows * 2), cell_m=0.5, slot_s=1, not_after_s=NOT_AFTER_S, time_unit="s")
+    got = read(arrow(rows * 2), cell_m=0.5, slot_s=1, not_after_s=NOT_AFTER_S, **ANSWERS, time_unit="s")
     assert_as_expected(got, expect(of_typed(rows * 2), got.crs, cell_m=0.5, slot_s=1))
 
 

@@ -138,9 +138,13 @@ def test_objects_of_a_store_are_read_by_tasks_that_know_no_address(
     engine = Pickling()
     address = f"s3:/{tmp_path}/calls"
     people = store_people(
-        address, Reading(not_after_s=NOT_AFTER_S), tmp_path / "people", Run(), engine=engine
+        address,
+        Reading(not_after_s=NOT_AFTER_S, lose_people=True),
+        tmp_path / "people",
+        Run(),
+        engine=engine,
     )
-    assert_same(people, shoal.read(tmp_path / "calls", not_after_s=NOT_AFTER_S))
+    assert_same(people, shoal.read(tmp_path / "calls", not_after_s=NOT_AFTER_S, lose_people=True))
     assert engine.tasks > 6
     assert b"s3:" not in engine.sent
     asked: list[str] = []

@@ -1,8 +1,9 @@
-"""One person under two identifiers is a note with its count; other people are not."""
+"""One person under two identifiers is a finding, or a note where the release says that they are two."""
 
 import numpy as np
 import pytest
 
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.verification.leaks.look_alikes import look_alikes
 
@@ -10,6 +11,13 @@ from shoal.verification.leaks.look_alikes import look_alikes
 def people(*ids: str) -> Trajectories:
     n = len(ids)
     return Trajectories.from_rows(list(ids), np.arange(n), np.arange(n), np.arange(n), grid=Grid())
+
+
+def messages(*ids: str, **settings: bool) -> list[str]:
+    findings, notes = look_alikes(people(*ids), Reading(**settings))
+    assert {finding.kind for finding in findings} <= {"look-alikes"}
+    assert not (findings and notes)
+    return [finding.message for finding in findings] + notes
 
 
 @pytest.mark.parametrize(
@@ -20,44 +28,72 @@ def people(*ids: str) -> Trajectories:
     ],
 )  # fmt: skip
 def test_identifiers_that_look_alike_are_counted(other: str) -> None:
-    (note,) = look_alikes(people("anne é", other, "ben"))
-    assert note.startswith("2 identifiers differ from another one only by case")
-    assert "They count as 2 people, not as 1" in note
-    assert "anne" not in note
+    (message,) = messages("anne é", other, "ben")
+    assert message.startswith("2 identifiers differ from another one only by case")
+    assert "does not say that these are 2 people, not 1" in message
+    assert "anne" not in message
+
+
+def test_a_release_may_say_that_they_are_different_people() -> None:
+    (note,) = messages("a", "A", ids_as_they_are=True)
+    assert note.endswith("They count as 2 people, as the release says, not as 1")
 
 
 def test_groups_are_counted_together() -> None:
-    (note,) = look_alikes(people("a", "A", "A ", "b", "B", "c"))
-    assert note.startswith("5 identifiers differ")
-    assert "They count as 5 people, not as 2" in note
+    (message,) = messages("a", "A", "A ", "b", "B", "c")
+    assert message.startswith("5 identifiers differ")
+    assert "these are 5 people, not 2" in message
 
 
 def test_other_identifiers_are_not_noted() -> None:
-    assert list(look_alikes(people("anne", "anna", "u1", "u01", "u-1", "1", "01", "é", "e", "o", "0"))) == []
+    assert messages("anne", "anna", "u1", "u01", "u-1", "1", "12e3", "12000", "é", "e", "o", "0", "-1") == []
 
 
 def test_whole_numbers_with_and_without_a_point_are_counted() -> None:
     """pandas writes 7.0 where a column of numbers has gaps, and other files of a folder say 7."""
-    (note,) = look_alikes(
-        people("7", "7.0", "8.00", "8.0", "9.0", "-1", "-1.0", "4.5", "4", "v1.0", "v1", "1.10", "1")
+    (message,) = messages(
+        "7", "7.0", "8.00", "8.0", "9.0", "-1", "-1.0", "4.5", "4", "v1.0", "v1", "1.10", "1"
     )
-    assert note.startswith("6 identifiers differ from another one only by .0 behind a whole number")
-    assert "They count as 6 people, not as 3" in note
-    assert list(look_alikes(people("7.0", "8.0", "07", "v7", "7.01", "7.", ".0", "0.5", "²", "²x.0"))) == []
+    assert message.startswith("6 identifiers differ from another one only by how programs write")
+    assert "these are 6 people, not 3" in message
+    assert messages("7.0", "8.0", "v7", "7.01", ".0", "0.5", "²", "²x.0") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("7", "007"), ("100", "1.00E+02"), ("100", "+100"), ("1234", "1,234"), ("1.5", "1,50"),
+        ("0.01", "1.0e-2"),
+        ("anna", "'anna"), ("anna", '"Anna"'), ("anna", '="anna"'), ("anna", "b'anna'"),
+        ("0033612", "+33612"),
+        ("Jürgen", "JÃ¼rgen"), ("550e8400-e29b-41d4-a716-446655440000", "{550E8400E29B41D4A716446655440000}"),
+        ("0x550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-446655440000"),
+        ("AA:BB:CC:DD:EE:FF", "aabb.ccdd.eeff"), ("0", "000"),
+    ],
+)  # fmt: skip
+def test_spellings_of_programs_are_counted(one: str, other: str) -> None:
+    (message,) = messages(one, other, "someone else", "12", "13")
+    assert message.startswith("2 identifiers differ")
+
+
+def test_days_of_people_are_compared_by_person() -> None:
+    days = ("7@2024-05-01", "7.0@2024-05-01", "7@2024-05-02")
+    (message,) = messages(*days, per_day=True)
+    assert "these are 2 people, not 1" in message
 
 
 def test_sharp_s_and_ligatures_fold() -> None:
-    assert len(list(look_alikes(people("straße", "STRASSE")))) == 1
-    assert len(list(look_alikes(people("ﬁn", "FIN")))) == 1
+    assert len(messages("straße", "STRASSE")) == 1
+    assert len(messages("ﬁn", "FIN")) == 1
 
 
 @pytest.mark.parametrize(
     "code", [0x180B, 0x180F, 0xFE00, 0xFE0F, 0xE0100, 0xE01EF, 0x3164, 0x200B, 0xA0], ids=hex
 )
 def test_what_cannot_be_seen_from_the_first_to_the_last_of_each_range(code: int) -> None:
-    assert len(list(look_alikes(people("anne", f"an{chr(code)}ne")))) == 1
+    assert len(messages("anne", f"an{chr(code)}ne")) == 1
 
 
 @pytest.mark.parametrize("code", [0x180A, 0x1810, 0xFDFF, 0xFE10, 0xE01F0, 0x3163], ids=hex)
 def test_what_stands_beside_these_ranges_is_seen(code: int) -> None:
-    assert list(look_alikes(people("anne", f"an{chr(code)}ne"))) == []
+    assert messages("anne", f"an{chr(code)}ne") == []

@@ -72,6 +72,8 @@ class InspectDocument(TypedDict):
     slot_s: float | None
     crs: str | None
     rows_read: int
+    people_read: int
+    people_lost: int
     rows_dropped: Counts
     rows_repaired: Counts
     notes: list[str]

@@ -181,6 +181,16 @@ _INPUT_OPTIONS: Final = (
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"
     ),
     _reading(
+        "--ids-as-they-are",
+        is_flag=True,
+        help="Ids that look alike (100 and 100.0, Anna and anna) are different people; the release says so.",
+    ),
+    _reading(
+        "--lose-people",
+        is_flag=True,
+        help="Go on although more than 1 % of the people have no usable row.",
+    ),
+    _reading(
         "--min-samples-per-day",
         type=click.FloatRange(min=0),
         metavar="N",
@@ -399,7 +409,9 @@ def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[
     """Take the reading's options, except ``but``."""
     values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
     return {
-        name: value for name, value in values.items() if value is not None and (name != "per_day" or value)
+        name: value
+        for name, value in values.items()
+        if value is not None and (value is not False or name == "snap")
     }
 
 

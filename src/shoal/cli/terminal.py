@@ -137,8 +137,12 @@ def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> 
 def report_reading(original: Any, bars: Bars) -> None:
     """Report dropped, repaired and assumed rows."""
     intake = original.intake
+    people = counted(original.n_subjects, "subject")
+    if intake.people_lost:
+        remaining = intake.people_read - intake.people_lost
+        people = f"{remaining:,} of {counted(intake.people_read, 'person', 'people')}"
     bars.say(
-        f"read {counted(original.n_samples, 'sample')} of {counted(original.n_subjects, 'subject')} "
+        f"read {counted(original.n_samples, 'sample')} of {people} "
         f"from {counted(intake.rows_read, 'row')}; "
         f"dropped: {listed(intake.dropped)}; repaired: {listed(intake.repaired)}"
     )

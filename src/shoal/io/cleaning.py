@@ -12,6 +12,7 @@ from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Flags, Floats
 
 EMPTY_ID: Final = say("row.empty_id", "empty id")
+NO_PERSON: Final = say("row.no_person", "id that names no person, such as null or N/A")
 BAD_TIME: Final = say("row.bad_time", "empty or unreadable time")
 BEFORE_1970: Final = say("row.before_1970", "time before 1970")
 FUTURE: Final = say("row.future", "time in the future")
@@ -25,6 +26,7 @@ TOO_LARGE: Final = say("row.too_large", "coordinate beyond 1e12 m")
 DUPLICATE: Final = say("row.duplicate", "exact duplicate")
 SAME_MINUTE: Final = say("row.same_minute", "same person, cell and minute after rounding")
 SAME_SLOT: Final = say("row.same_slot", "same person, cell and time slot after rounding")
+BLANKS: Final = say("row.blanks", "id with blanks around it, which were removed")
 NAIVE: Final = say("row.naive", "time without a zone taken as UTC")
 LOCAL_METERS: Final = say("row.local_meters", "x and y without a reference system taken as meters")
 DECIMAL_COMMA: Final = say("row.decimal_comma", "coordinate with a decimal comma")

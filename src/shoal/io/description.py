@@ -183,7 +183,8 @@ class Description:
     between consecutive samples of a subject, None without any; gap_quantiles_s: at 10, 50 and 90 %.
     usual_gap_s, usual_gap_share: the most frequent gap and its share. area: in degrees, None on a plane of
     no known system. map_bounds_m: west, south, east, north on the plane of crs. cell_m, slot_s: None
-    without a grid. samples_by_hour: by the clock of time_zone. columns: those read, by role.
+    without a grid. people_lost: those of people_read without a usable row. samples_by_hour: by the clock of
+    time_zone. columns: those read, by role.
     """
 
     subjects: int
@@ -211,6 +212,8 @@ class Description:
     slot_s: float | None
     crs: str | None
     rows_read: int
+    people_read: int
+    people_lost: int
     rows_dropped: Mapping[str, int]
     rows_repaired: Mapping[str, int]
     notes: tuple[str, ...]
@@ -251,9 +254,13 @@ class Description:
         if self.cell_m is not None and self.slot_s is not None:
             grid = f"cells of {show_m(self.cell_m)}, slots of {show_s(self.slot_s)}"
         dropped = sum(self.rows_dropped.values())
+        people = ""
+        if self.people_lost:
+            remaining = self.people_read - self.people_lost
+            people = f" of {remaining:,} of {counted(self.people_read, 'person', 'people')}"
         return [
             f"subjects: {self.subjects:,} ({self.unit_of_protection})",
-            f"samples: {self.samples:,}, from {counted(self.rows_read, 'row')}",
+            f"samples: {self.samples:,}{people}, from {counted(self.rows_read, 'row')}",
             f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} day{'s' * (self.days != 1)})",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
             *([] if self.area is None else [f"in degrees: {_in_degrees(self.area)}"]),
@@ -358,6 +365,8 @@ def describe(trajectories: Trajectories) -> Description:
         slot_s=grid.slot_s if grid else None,
         crs=trajectories.crs,
         rows_read=intake.rows_read,
+        people_read=intake.people_read,
+        people_lost=intake.people_lost,
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,

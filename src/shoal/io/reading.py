@@ -9,7 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.columns.times import clock_jumps
 from shoal.io.disk.read_pieces import TaskReader, read_tables
-from shoal.io.reading_state import Keep, ReadingState, no_rows
+from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.model.clocks import Clock
@@ -48,6 +48,8 @@ def read(
     time_zone: str | None = None,
     cells: str | None = None,
     cell_id: str | None = None,
+    ids_as_they_are: bool = False,
+    lose_people: bool = False,
     run: Run | None = None,
     **unknown: Never,
 ) -> Trajectories:
@@ -103,6 +105,10 @@ def read(
         A file with the positions of cells (id, lat, lon) or their footprints, for records that name a cell.
     cell_id : str or None
         The column that names the cell; None = recognized.
+    ids_as_they_are : bool
+        Whether ids that look alike (100 and 100.0, Anna and anna) are different people.
+    lose_people : bool
+        Whether to read on when more than 1 % of the people have no usable row.
     run : Run or None
         Where to report progress, and how many threads to use; None = local and silent.
 
@@ -114,7 +120,7 @@ def read(
     Raises
     ------
     InputError
-        When the source cannot be used; the message says what to do.
+        When the source cannot be used, or has two readings; the message says what to do.
     MisuseError
         For a setting that does not exist or cannot work.
 
@@ -126,36 +132,13 @@ def read(
     >>> shoal.read(calls, cell_m=500)
     Trajectories(2 subjects, 3 samples, Grid(cell_m=500, slot_s=60.0))
     """
+    settings = locals()
+    names = [setting.name for setting in fields(Reading)]
     if unknown:
-        names = ", ".join(setting.name for setting in fields(Reading))
-        raise MisuseError(f"'{next(iter(unknown))}' is not a setting of read; the settings are {names}")
-    reading = Reading(
-        id=id,
-        time=time,
-        lat=lat,
-        lon=lon,
-        x=x,
-        y=y,
-        person=person,
-        per_day=per_day,
-        crs=crs,
-        working_crs=working_crs,
-        cell_m=cell_m,
-        slot_s=slot_s,
-        snap=snap,
-        time_unit=time_unit,
-        not_after_s=not_after_s,
-        min_samples_per_day=min_samples_per_day,
-        min_active_days=min_active_days,
-        preset=preset,
-        columns=columns,
-        table=table,
-        date=date,
-        time_format=time_format,
-        time_zone=time_zone,
-        cells=cells,
-        cell_id=cell_id,
-    )
+        raise MisuseError(
+            f"'{next(iter(unknown))}' is not a setting of read; the settings are {', '.join(names)}"
+        )
+    reading = Reading(**{name: settings[name] for name in names})
     return read_with(source, reading, run or Run())
 
 
@@ -180,6 +163,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     release_idle_memory()  # what the tables took: Arrow would keep it for all that follows
     run.progress("sorting", 0, 1)
     arranged = arrange(parts, state.units.texts)
+    account_people(state, arranged.ids, len(state.people.texts))
     run.progress("sorting", 1, 1)
     state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0))
     return screen_trajectories(

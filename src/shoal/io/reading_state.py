@@ -6,25 +6,30 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns.column_names import Columns
+from shoal.io.columns.look_alikes import count_look_alikes, texts_of
 from shoal.io.columns.owners import Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
-from shoal.io.columns.values import Codes, Names
+from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, ZEROS, Codes, Names
 from shoal.io.formats.tables import Table
 from shoal.io.snapping import Rows
-from shoal.messages import Message, say
+from shoal.messages import Message, say, say_number
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
+from shoal.units import counted
 
 DEGREES_PER_HOUR: Final = 15.0
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 _FAR_DEG: Final = 30.0  # two hours
+_UNSURE: Final = "check which columns are meant"
+_FEW: Final = 0.01  # of the people may have no usable row
 
 Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
 
@@ -39,12 +44,14 @@ class ReadingState:
     reading: Reading
     times: Times
     units: Names = field(default_factory=Names)
-    people: Names = field(default_factory=Names)
+    people: Names = field(default_factory=lambda: Names(people=True))
     order: TimeOrder = field(default_factory=TimeOrder)
     owners: Owners = field(default_factory=Owners)
     plane: str | None = None
     rows_read: int = 0
     rows_kept: int = 0
+    people_read: int = 0
+    people_lost: int = 0
     empty_tables: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     repaired: dict[str, int] = field(default_factory=dict)
@@ -71,10 +78,12 @@ class ReadingState:
         )
 
     def forget_names(self) -> None:
-        """Continue without the names of people."""
-        kinds, late = self.people.kinds, self.order.rows
-        self.people, self.order = Names(), TimeOrder()
-        self.people.kinds, self.order.rows = kinds, late
+        """Continue without the names of people; counts stay."""
+        self.people_read = len(self.people.texts)
+        before, late = self.people, self.order.rows
+        self.people, self.order = Names(people=True), TimeOrder()
+        self.people.kinds, self.people.rows_with_blanks = before.kinds, before.rows_with_blanks
+        self.order.rows = late
         self.units = self.people
 
     def join(self, later: "ReadingState") -> None:
@@ -87,6 +96,7 @@ class ReadingState:
         self.positions.join(later.positions)
         self.times.join(later.times)
         self.people.kinds |= later.people.kinds
+        self.people.rows_with_blanks += later.people.rows_with_blanks
         self.order.rows += later.order.rows
         self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
         self.empty_tables += later.empty_tables
@@ -97,6 +107,7 @@ class ReadingState:
     def intake(self, duplicates: int) -> Intake:
         """The account. duplicates: rows without a new sample."""
         repaired = {
+            cleaning.BLANKS: self.people.rows_with_blanks,
             OUT_OF_ORDER: self.order.rows,
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
             cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
@@ -107,6 +118,8 @@ class ReadingState:
         }
         return Intake(
             rows_read=self.rows_read,
+            people_read=self.people_read,
+            people_lost=self.people_lost,
             dropped={
                 **self.dropped,
                 **({cleaning.duplicate_reason(self.grid): duplicates} if duplicates else {}),
@@ -160,7 +173,8 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     if not reading.per_day:
         state.units = state.people
     code = state.people.codes(batch.column(columns.person), f"column '{columns.person}' of {table.name}")
-    sieve.drop(cleaning.EMPTY_ID, code < 0)
+    sieve.drop(cleaning.EMPTY_ID, code == -1)
+    sieve.drop(cleaning.NO_PERSON, code == -2)
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock)
@@ -190,21 +204,72 @@ def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
     return code_of_pair[place]
 
 
+def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_read: int) -> None:
+    """Count the people without a usable row. ids: of the units that have one.
+
+    Raises InputError, unless the settings answer it, when ids may be fewer people than they seem, lost their
+    digits, or when more than 1 % of the people vanish.
+    """
+    reading, column = state.reading, f"column '{state.columns.person}' of {state.name}"
+    if reading.per_day:
+        ids = sorted({text[: -len("@2024-05-01")] for text in texts_of(ids)})
+    state.people_read, state.people_lost = people_read, people_read - len(ids)
+    alike, people = count_look_alikes(ids)
+    words = f"{alike:,} ids in {column} look like {counted(people, 'person', 'people')}"
+    if alike and not reading.ids_as_they_are:
+        raise InputError(
+            f"{words}: they differ only as programs write one id (100 and 100.0, 007 and 7, Anna and anna, "
+            "blanks, forms of Unicode); write those of one person alike, or say with --ids-as-they-are that "
+            "they are different people"
+        )
+    if alike:
+        text = "{ids} ids look alike; they count as {ids} people and may be {people}"
+        state.notes.append(say("reading.look_alikes", text, ids=f"{alike:,}", people=f"{people:,}"))
+    kinds = state.people.kinds
+    if (LOST_DIGITS in kinds or (ZEROS in kinds and ALL_DIGITS not in kinds)) and not reading.ids_as_they_are:
+        raise InputError(
+            f"ids in {column} are numbers that lost their last digits (as in 3.56938E+14, or above 2^53 with "
+            "a decimal point), so that one id may be several people; write the ids as text where the file "
+            "is made, or say with --ids-as-they-are that each is one person"
+        )
+    rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
+    if not state.people_lost:
+        if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:
+            text, counts = "{rows} of {all} rows are dropped ({reasons}); {advice}", f"{state.rows_read:,}"
+            values = {"rows": f"{rows:,}", "all": counts, "reasons": reasons, "advice": _advice(state)}
+            state.notes.append(say("reading.rows_dropped", text, **values))
+        return
+    one, more = "{number} of {all} people has no usable row", "{number} of {all} people have no usable row"
+    lost = say_number("reading.people_lost", state.people_lost, one, more, all=f"{people_read:,}")
+    if state.people_lost > _FEW * people_read and not reading.lose_people:
+        raise InputError(
+            f"{state.name}: {lost} ({reasons}); {_advice(state)}; --lose-people goes on without them"
+        )
+    state.notes.append(say("reading.people_left_out", "{lost}; {advice}", lost=lost, advice=_advice(state)))
+
+
 def no_rows(state: ReadingState) -> InputError:
     """The error, with reasons, when no row remains."""
+    reasons = cleaning.format_counts(state.dropped)
+    return InputError(f"no row of {state.name} can be used ({reasons}); {_advice(state)}")
+
+
+def _advice(state: ReadingState) -> str:
     hints: dict[str, str] = {
         cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
         cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",
         cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",
         cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
         cleaning.OUTSIDE: "the declared --crs may be another one",
+        cleaning.EMPTY_ID: "rows without an id may be of other people: name another column with --id",
+        cleaning.NO_PERSON: "rows without an id may be of other people: name another column with --id",
     }
     most = max(state.dropped, key=state.dropped.__getitem__)
-    hint = hints.get(most, "check which columns are meant")
+    hint = hints.get(most, _UNSURE)
     if most == cleaning.BAD_TIME and state.times.unread:
         hint = f"times are written like {state.times.unread}; {hint}, or give their --time-format"
     if most == cleaning.BAD_TIME and state.reading.preset:
         hint = f"it was read as {state.reading.preset}: if that is wrong, name its columns; {hint}"
     if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and state.positions.scaled:
         hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
-    return InputError(f"no row of {state.name} can be used ({cleaning.format_counts(state.dropped)}); {hint}")
+    return hint

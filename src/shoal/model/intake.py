@@ -76,6 +76,8 @@ class Reading:
     time_zone: str | None = None  # of times without a zone, and of hours that are shown, None = UTC
     cells: str | None = None  # file of cells' positions, for records that name a cell
     cell_id: str | None = None  # column that names the cell
+    ids_as_they_are: bool = False  # ids that look alike are different people
+    lose_people: bool = False  # read on although more than 1 % of the people have no usable row
 
     def counts_steps(self, t_s: "Numbers") -> bool:
         """Whether these times number steps."""
@@ -91,6 +93,8 @@ class Intake:
     """The account of one reading. rows_read = rows kept + all rows dropped."""
 
     rows_read: int = 0
+    people_read: int = 0  # ids in these rows, before any row was dropped
+    people_lost: int = 0  # those of them without a usable row
     dropped: Mapping[str, int] = field(default_factory=dict)  # rows by reason
     repaired: Mapping[str, int] = field(default_factory=dict)  # rows by reason
     notes: tuple[str, ...] = ()  # assumptions of the reader, for the user (zone, unit, format)

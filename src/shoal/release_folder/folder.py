@@ -28,13 +28,14 @@ from shoal.runtime.staging import staged_file
 
 
 def raw_reading(folder: Path, **overrides: Any) -> Reading:
-    """How the raw input of a folder was read, with overrides."""
+    """How the raw input of a folder was read, with overrides; it asks nothing about people."""
     manifest = read_manifest(folder)
     grid = manifest.grid
     on_grid = (
         {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
     )
-    return replace(manifest_reading(folder, manifest), working_crs=manifest.crs, **on_grid, **overrides)
+    reading = replace(manifest_reading(folder, manifest), ids_as_they_are=True, lose_people=True)
+    return replace(reading, working_crs=manifest.crs, **on_grid, **overrides)
 
 
 def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Release:

@@ -45,6 +45,7 @@ from shoal.verification.composition.candidates import (
 from shoal.verification.examination import Examination
 from shoal.verification.leaks.forms import is_among
 from shoal.verification.leaks.glued import find_glued
+from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.leaks.order import order_findings
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.verification.linking import Links
@@ -206,6 +207,9 @@ def check_names(case: Examination[Any], raw_identifiers: RawIdentifiers | None =
         subject = counted(len(names_to_hide), "pseudonym is or holds", "pseudonyms are or hold")
         message = f"{subject} a raw identifier, or a plain hash of one"
         case.add([Finding("raw-identifier", message)])
+    findings, notes = look_alikes(original, release.reading)
+    case.add(findings)
+    case.notes.extend(notes)
     if case.links is not None:
         case.add(order_findings(original, case.links.subject_of, release.trajectory_ids))
         case.mark_checked("order")

@@ -19,6 +19,7 @@ STUDY_FILE: Final = "study.toml"
 STATEMENT_FILE: Final = "statement.toml"
 RELEASE_FILE: Final = "release.toml"
 _LAYOUT_OF_RELEASE: Final = ("cell", "slot")  # the manifest says them to whoever checks
+SWITCHES: Final = ("ids-as-they-are", "lose-people")  # options without a value
 _BUDGET: Final = "points:4"
 
 
@@ -226,7 +227,7 @@ def _unit(choices: Choices) -> dict[str, Value]:
 
 
 def _set_options(named: Mapping[str, str]) -> dict[str, Value]:
-    return {name: text for name, text in named.items() if text}
+    return {name: name in SWITCHES or text for name, text in named.items() if text}
 
 
 def _table(entries: Mapping[str, str]) -> str:

@@ -173,6 +173,8 @@ def _required(table: Table, role: str, requested: str | None) -> str:
     candidates = _candidates(table, role)
     if not candidates:
         other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
+        if role == "id" and table.place:
+            other = ", or give --id file if each file is one person"
         raise InputError(
             f"no {WORDS[role]} column in {table.name} ({_found(table)}); name it with --{role}{other}"
         )
@@ -212,5 +214,5 @@ def _once(table: Table, name: str) -> str:
 
 
 def _found(table: Table) -> str:
-    names = [" ".join(name.split()) for name in table.columns]
+    names = [" ".join(name.split()) for name in table.columns if name not in table.added]
     return f"found: {', '.join(names[:_MOST_NAMES])}{', ...' if len(names) > _MOST_NAMES else ''}"

@@ -1,17 +1,24 @@
 """Files without a column of persons: the person is the file, or its folder."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from shoal.errors import InputError
 from shoal.io.formats.tables import Owner, Table, add_constants
+from shoal.messages import say
+from shoal.model.intake import Reading
+
+_MOST_NAMES: Final = 10
 
 
 def add_file_column(table: Table) -> Table:
     """Add a column ``file`` with the file's name without its ending."""
     stem = stem_of(table.name)
     owner = Owner(column="file", value=stem, place=table.place)
-    return add_constants(replace(table, owners=(owner,)), {"file": stem})
+    return add_constants(replace(table, owners=(*table.owners, owner)), {"file": stem})
 
 
 def owners_of_file(path: Path) -> tuple[Owner, Owner]:
@@ -19,7 +26,7 @@ def owners_of_file(path: Path) -> tuple[Owner, Owner]:
     whole = path.resolve()
     return (
         Owner(column="uid", value=stem_of(path.name), place=str(whole)),
-        Owner(column="folder", value=whole.parent.name, place=str(whole.parent)),
+        Owner(column="folder", value=whole.parent.name, place=str(whole.parent), what="folder"),
     )
 
 
@@ -27,6 +34,97 @@ def stem_of(name: str) -> str:
     """A file's name without endings (``ride.gpx.gz``)."""
     path = Path(name)
     return Path(path.stem).stem if path.suffix.lower() in {".gz"} else path.stem
+
+
+_PEOPLE: Final = frozenset(
+    """
+    account adid animal badge benutzer bike boat bus cab callsign caller car card client cliente collar
+    conductor customer device driver email employee fahrer fahrzeug flight gaid guest household iccid icao
+    idfa imei imo imsi individual kennzeichen kunde login mac maid mail medallion meid member mmsi msisdn
+    nickname nutzer owner participant passenger patient person persona phone placa plate pseudonym
+    registration respondent rider scooter sender ship sim student subject subscriber taxi telephone tourist
+    tracker traveler truck user username usuario utilisateur utente van vehicle vessel visitor volunteer
+    worker
+    """.split()  # noqa: SIM905  (many words)
+)
+_IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
+_NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name"}
+_OTHER_THINGS: Final = frozenset(
+    """
+    activity area base batch category cell city code company country district edge event file fix grid
+    import line link location log message model network node operator osm place poi point position provider
+    ratecode record region road route row segment site station status stop street tile tower track type
+    vendor venue version way zone
+    """.split()  # noqa: SIM905  (many words)
+)
+_PERHAPS: Final = frozenset(
+    """agent,asset,display name,entity,feature id,first name,full name,hex,label,last name,name,session,tag,
+    target,tid,topic,trip,unit""".replace("\n    ", "").split(",")
+)
+_INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
+_EACH: Final = {
+    "file": say("reading.each_file", "each file counts as one person; {instead}", instead=_INSTEAD),
+    "folder": say("reading.each_folder", "each folder counts as one person; {instead}", instead=_INSTEAD),
+    "export": say("reading.each_export", "each export counts as one person; {instead}", instead=_INSTEAD),
+    "trip": say("reading.each_trip", "each trip counts as one person; {instead}", instead=_INSTEAD),
+}
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
+
+
+def names_people(column: str) -> bool:
+    """Whether a column's name is that of people, or of what they carry (rider_id, icao24, mail).
+
+    Examples
+    --------
+    >>> [names_people(column) for column in ("riderId", "user_id.$uuid", "station_id", "user_type")]
+    [True, True, False, False]
+    """
+    words = _words(column)
+    while len(words) > 1 and words[-1] in _NUMBERS:
+        words.pop()
+    return bool(words) and (words[-1] in _PEOPLE or words[-1].removesuffix("id") in _PEOPLE)
+
+
+def may_name_people(column: str) -> bool:
+    """Whether a column's name is that of people, or of ids of an unknown kind (uuid, asset_id)."""
+    words = _words(column)
+    if names_people(column) or " ".join(words) in _PERHAPS:
+        return True
+    return bool(words) and words[-1] in _IDS and not _OTHER_THINGS & set(words)
+
+
+def _words(column: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(column.partition(".$")[0])]
+
+
+def require_person(table: Table, person: str, named: Reading) -> None:
+    """Add a note where each file or trip counts as a person, since no column names people.
+
+    named: settings of the caller, who answers by naming a column. Raises InputError where other columns look
+    like ids of people.
+    """
+    if named.id is not None or named.person is not None:
+        return
+    owner = next((owner for owner in table.owners if owner.column == person), None)
+    if owner is not None and table.like_ids:
+        column = "file" if owner.what == "file" else owner.column
+        raise InputError(
+            f"which column of {table.name} names people? {_listed(table.like_ids)}: name it with --id, or "
+            f"give --id {column} if each {owner.what} is one person"
+        )
+    others = [name for name in table.columns if name != person and names_people(name)]
+    if owner is None and others and person.strip().lower() in _MAY_NUMBER_ROWS:
+        raise InputError(
+            f"column '{person}' of {table.name} may number rows or trips, and {_listed(others)}: name the "
+            "column of people with --id"
+        )
+    if owner is not None:
+        table.notes.append(_EACH[owner.what])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:_MOST_NAMES])} {'look' if len(names) > 1 else 'looks'} like ids"
 
 
 class Owners:

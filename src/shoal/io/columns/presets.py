@@ -24,7 +24,8 @@ from shoal.runtime.arrays import Floats
 from shoal.units import DAY_S
 
 _TWO_ENDS: Final = say("reading.two_ends", "each trip counts as two rows, its start and its end")
-_ALONE: Final = say("reading.trips_alone", "no column says who traveled: each trip is a person of its own")
+_COLUMNS: Final = ("id", "time", "lat", "lon", "x", "y", "columns")
+_TRIPS: Final = frozenset({"ride_id", "trip_id"})
 
 
 def taxi_ny(table: Table) -> Table:
@@ -100,9 +101,13 @@ def _of_ends(
         return pa.record_batch(columns)
 
     needs = list(dict.fromkeys([*start, *end, *([who] if who else [])]))
-    table.notes.extend([_TWO_ENDS, *([] if who else [_ALONE])])
+    table.notes.append(_TWO_ENDS)
     if who is None:
-        table = replace(table, owners=(Owner(column="trip", value=table.name, place=table.place),))
+        like_ids = tuple(
+            name for name in table.columns if owners.names_people(name) and name.lower() not in _TRIPS
+        )
+        owner = Owner(column="trip", value=table.name, place=table.place, what="trip")
+        table = replace(table, owners=(owner,), like_ids=like_ids)
     return reshape(table, [*names, "trip"], needs, change)
 
 
@@ -391,23 +396,17 @@ def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | N
 def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table and the settings by the preset, if any.
 
-    It is recognized only while no column is named. Settings of the caller come first.
+    It is recognized only while no column is named, but for the person of trips. Settings of the caller come
+    first.
     """
-    free = all(getattr(reading, role) is None for role in ("id", "time", "lat", "lon", "x", "y", "columns"))
     columns = {name.strip().lower() for name in table.columns}
-    preset_name = reading.preset or (
-        table.settings.get("preset")
-        or next(
-            (
-                name
-                for name, preset_row in PRESETS.items()
-                if preset_row.header and preset_row.header <= columns
-            ),
-            None,
-        )
-        if free
-        else None
+    recognized = table.settings.get("preset") or next(
+        (name for name, preset in PRESETS.items() if preset.header and preset.header <= columns), None
     )
+    named = {role for role in _COLUMNS if getattr(reading, role) is not None}
+    if recognized and named - ({"id"} if PRESETS[recognized].settings.get("id") == "trip" else set()):
+        recognized = None
+    preset_name = reading.preset or recognized
     if preset_name is None:
         return table, reading
     preset = get_preset(preset_name)
@@ -418,7 +417,9 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
         raise MisuseError(
             f"{table.name} is not of the preset {preset_name}: it has no column {', '.join(missing)}"
         )
-    table = preset.rows(table) if preset.rows else table
+    if preset.rows:
+        whole = preset.rows(table)
+        table = replace(whole, added=table.added | set(whole.columns) - set(table.columns))
     if reading.preset is None:
         zone = preset.settings.get("time_zone")
         text = "{file} is read as {preset}: {title}"

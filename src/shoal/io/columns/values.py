@@ -10,11 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.io.columns.look_alikes import EXACT, has_lost_digits, names_nobody
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 
 Codes = npt.NDArray[np.int32]
 
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
+# kinds of ids; spreadsheets write zeros for the digits of a long number behind the first 15
+LOST_DIGITS, ZEROS, ALL_DIGITS = "numbers that lost digits", "zeros at the end", "digits to the end"
+SHEET_DIGITS: Final = 15
 COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
 WKB_POINT_BYTES: Final = 21
 _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -165,16 +169,18 @@ def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
 class Names:
     """A code for each different id, in the order of first appearance.
 
-    Numbers become text as people write them: 7 and 7.0 are "7".
+    Numbers become text as people write them: 7 and 7.0 are "7". people: texts such as "null" name no person.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, people: bool = False) -> None:
         self.texts: list[str] = []
         self.kinds: set[str] = set()
+        self.rows_with_blanks = 0
+        self._people = people
         self._code_of: dict[str, int] = {}
 
     def codes(self, column: pa.Array, where: str) -> Codes:
-        """int32 [n]: the code of each id, -1 if empty."""
+        """int32 [n]: the code of each id, -1 if empty, -2 for a text that names no person."""
         if isinstance(column.type, pa.BaseExtensionType):
             column = column.storage
         if pa.types.is_nested(column.type):
@@ -192,20 +198,44 @@ class Names:
         present = present[np.argsort(first[present])]
         if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
             values = values.cast(_WITHOUT_VIEW[values.type])  # there is no take for views
-        texts = _id_texts(values.take(pa.array(present)))
+        values_present = values.take(pa.array(present))
+        texts = _id_texts(values_present)
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
         code_of_value[present] = [self.code(text) for text in texts]
+        if is_text(values.type):
+            trimmed = pc.not_equal(values_present, pc.utf8_trim_whitespace(values_present))
+            with_blanks = present[trimmed.fill_null(False).to_numpy(zero_copy_only=False)]
+            if len(with_blanks):
+                self.rows_with_blanks += int(np.isin(rows, with_blanks).sum())
+        elif pa.types.is_floating(values.type) and _lost_digits(values_present):
+            self.kinds.add(LOST_DIGITS)
         codes: Codes = code_of_value[rows]
         return codes
 
     def code(self, text: str | None) -> int:
-        """The code of one id, -1 if empty."""
+        """The code of one id, -1 if empty, -2 for a text that names no person."""
         if not text:
             return -1
-        code = self._code_of.setdefault(text, len(self.texts))
-        if code == len(self.texts):
-            self.texts.append(text)
+        code = self._code_of.get(text)
+        if code is None:
+            code = self._code_of[text] = self._new_code(text)
         return code
+
+    def _new_code(self, text: str) -> int:
+        if self._people and names_nobody(text):
+            return -2
+        if self._people and has_lost_digits(text):
+            self.kinds.add(LOST_DIGITS)
+        if self._people and len(text) > SHEET_DIGITS and text.isdigit():
+            self.kinds.add(ZEROS if not text[SHEET_DIGITS:].strip("0") else ALL_DIGITS)
+        self.texts.append(text)
+        return len(self.texts) - 1
+
+
+def _lost_digits(values: pa.Array) -> bool:
+    """Whether some are whole numbers that floating ones of their width cannot tell from their neighbors."""
+    largest = pc.max(pc.abs(values.cast(pa.float64()).filter(pc.is_finite(values)))).as_py()
+    return largest is not None and largest >= EXACT[values.type.bit_width]
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:

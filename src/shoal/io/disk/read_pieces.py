@@ -16,6 +16,7 @@ from shoal.errors import InputError
 from shoal.io.columns import presets
 from shoal.io.columns.cell_positions import prepare_table
 from shoal.io.columns.column_names import NAMES, find_columns
+from shoal.io.columns.owners import require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.tables import Table, geometry_of
@@ -90,7 +91,7 @@ def read_tables(
         state.notes.append(
             say_number("reading.empty_files", state.empty_tables, one, more, files=files_in_words)
         )
-    if len(state.people.kinds) > 1:
+    if {"numbers", "text"} <= state.people.kinds:
         text = "ids are numbers in one place and text in another; they are compared as text"
         state.notes.append(say("reading.mixed_ids", text))
     return state
@@ -185,6 +186,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """named: settings of the caller."""
     columns = find_columns(table, reading)
+    require_person(table, columns.person, named)
     positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
     filled = replace(
         reading,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.io.disk.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
 from shoal.io.reading import read_rows
-from shoal.io.reading_state import ReadingState, no_rows
+from shoal.io.reading_state import ReadingState, account_people, no_rows
 from shoal.io.screening import active_days, days_between, has_screening, screen
 from shoal.io.snapping import place_rows, reason_outside, sorted_rows
 from shoal.kernels.people import median_samples
@@ -100,9 +100,9 @@ class SortTask:
 class SortedBucket:
     """The people of a bucket, [n], and the rows of their samples.
 
-    first: the first row of each in the input, comparable. active: days with samples, 0 if not needed. span:
-    first and last slot. outside, duplicates: no samples. late: before the person's previous row, in another
-    part.
+    people: with a row of the input, usable or not. first: the first row of each, comparable. active: days
+    with samples, 0 if not needed. span: first and last slot. outside, duplicates: no samples. late: before
+    the person's previous row, in another part.
     """
 
     ids: pa.Array
@@ -112,6 +112,7 @@ class SortedBucket:
     active: Integers
     middles: Integers
     span: tuple[int, int] | None
+    people: int
     outside: int
     duplicates: int
     late: int
@@ -125,7 +126,7 @@ def sort_buckets(task: SortTask) -> list[SortedBucket]:
         for number in task.buckets:
             bucket = bucket_of(task.spill, task.parts, number)
             n_rows = len(bucket.rows.code)
-            if n_rows:
+            if len(bucket.ids):
                 file.seek(row * ROW_BYTES)
                 results.append(_sorted_bucket(bucket, row, task, file))
             row += n_rows
@@ -146,6 +147,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
             active=none,
             middles=none.reshape(0, 3),
             span=None,
+            people=len(bucket.ids),
             outside=outside,
             duplicates=0,
             late=bucket.late,
@@ -166,6 +168,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         active=active_days(t, offsets, task.grid.slot_s) if task.screened else np.zeros_like(present),
         middles=median_samples(offsets, t, x, y),
         span=(int(t.min()), int(t.max())),
+        people=n,
         outside=outside,
         duplicates=n_rows - len(t),
         late=bucket.late,
@@ -219,6 +222,8 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
         np.concatenate([getattr(part, name) for part in every])
         for name in ("first", "lengths", "starts", "active", "middles")
     )
+    people_read = state.people_read if state.reading.per_day else sum(part.people for part in every)
+    account_people(state, ids, people_read)
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
     intake = state.intake(sum(part.duplicates for part in every))
     if screened:

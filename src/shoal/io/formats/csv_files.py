@@ -64,11 +64,13 @@ def open_table(path: Path, reading: Reading) -> Table:
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without values with line ends: an open quotation mark swallowed them."""
-        ends = sum(
-            (pc.count_substring(column, "\n").to_numpy(zero_copy_only=False) for column in batch.columns),
-            np.zeros(len(batch)),
-        )
+        """Drop rows where an open quotation mark swallowed lines: a value holds as many fields."""
+        ends = np.zeros(len(batch))
+        for column in batch.columns:
+            lines = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
+            if lines.any():
+                fields = pc.count_substring(column, delimiter).to_numpy(zero_copy_only=False)
+                ends += np.where(fields >= len(header) - 1, lines, 0)
         broken = ends > 0
         if not broken.any():
             return batch

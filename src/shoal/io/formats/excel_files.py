@@ -38,6 +38,8 @@ _FROM_1904: Final = (
     ("content.xml", re.compile(rb"null-date\b[^>]*date-value\s*=\s*[\"']1904-")),
 )
 
+_EXACT: Final = 1e15
+
 
 def open_table(path: Path, reading: Reading) -> Table:
     """Rows of one sheet."""
@@ -168,7 +170,8 @@ def _text(value: Any) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+        # a cell holds 15 digits: a longer number has lost the others
+        return str(int(value)) if abs(value) < _EXACT else f"{value:.14e}"
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, timedelta):

@@ -37,12 +37,15 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
     records: list[tuple[dict[str, Any], Any, Any, Any]] = []
     points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
-    for feature in features:
-        entry = feature if isinstance(feature, dict) else {}
+    entries = [feature if isinstance(feature, dict) else {} for feature in features]
+    numbered = len({str(entry.get("id")) for entry in entries}) == len(entries)  # one feature, one id
+    for entry in entries:
         shape = entry.get("geometry")
         geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
         properties = flat(entry["properties"]) if isinstance(entry.get("properties"), dict) else {}
         kind, places = geometry.get("type"), geometry.get("coordinates")
+        if entry.get("id") is not None and not (numbered and kind == "Point"):
+            properties = {"feature_id": entry["id"], **properties}
         if kind == "Point" or not geometry:
             lon, lat = _pair(places)
             points.append((properties, len(records)))

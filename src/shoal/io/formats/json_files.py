@@ -5,14 +5,16 @@ The content decides.
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.owners import owners_of_file, stem_of
+from shoal.io.columns.column_names import NAMES, RECOGNIZED
+from shoal.io.columns.owners import may_name_people, owners_of_file, stem_of
 from shoal.io.formats import geojson, google_timeline, json_values, owntracks_files
 from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.tables import Table, text_batch
@@ -45,11 +47,15 @@ def _is_plain(first: list[Any]) -> bool:
 
 
 def _streamed(path: Path) -> Table:
-    names: dict[str, None] = {}
+    first: dict[str, Any] = {}  # value of each name
+    differing: set[str] = set()
     for item in json_values.objects(path):
         if not isinstance(item, dict):
             raise InputError(f"{path.name} is a list of objects that holds something else, too; leave it out")
-        names.update(dict.fromkeys(flat(item)))
+        for name, value in flat(item).items():
+            if first.setdefault(name, value) != value:
+                differing.add(name)
+    names = tuple(first)
     owner = (stem_of(path.name), path.resolve().parent.name)
     added = _person_columns_to_add(names)
     columns = (*added, *(name for name in names if name not in added))
@@ -60,14 +66,18 @@ def _streamed(path: Path) -> Table:
             rows = [(*owner[: len(added)], *(text_of(item.get(name)) for name in names)) for item in some]
             yield 0.0, text_batch(rows, (*added, *names), requested)
 
-    return Table(
-        name=path.name, columns=columns, batches=batches, owners=owners_of_file(path) if added else ()
-    )
+    return _of_file(Table(name=path.name, columns=columns, batches=batches), path, added, differing)
+
+
+def _of_file(table: Table, path: Path, added: Sequence[str], differing: Collection[str]) -> Table:
+    """The table with the file as its person, if columns were added. differing: columns of several values."""
+    if not added:
+        return table
+    like_ids = tuple(name for name in table.columns if name in differing and may_name_people(name))
+    return replace(table, owners=owners_of_file(path), added=frozenset(added), like_ids=like_ids)
 
 
 def _person_columns_to_add(names: Collection[str]) -> tuple[str, ...]:
-    from shoal.io.columns.column_names import NAMES
-
     return () if any(name.strip().lower() in NAMES["id"] for name in names) else ("uid", "folder")
 
 
@@ -98,8 +108,11 @@ def _own_table(
             ),
         )
 
-    owners = owners_of_file(path) if added else ()
-    return Table(name=path.name, columns=columns, batches=batches, owners=owners, notes=list(notes))
+    differing = {
+        name for place, name in enumerate(names) if len({row[place] for row in rows} - {None, ""}) > 1
+    }
+    table = Table(name=path.name, columns=columns, batches=batches, notes=list(notes))
+    return _of_file(table, path, added, differing)
 
 
 def _is_objects(content: Any) -> bool:
@@ -126,11 +139,9 @@ def _messages(content: Any) -> list[Any]:
 def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     positions = [message for message in _messages(content) if message["_type"] == "location"]
     others = len(_messages(content)) - len(positions)
-    return (
-        ("tid", "t", "lat", "lon"),
-        [(text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions],
-        [f"{others:,} messages tell no position and were left out"] if others else [],
-    )
+    rows = [(text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions]
+    notes = [f"{others:,} messages tell no position and were left out"] if others else []
+    return *_with_other_names(("tid", "t", "lat", "lon"), rows, positions), notes
 
 
 def _is_dawarich(content: Any) -> bool:
@@ -147,7 +158,20 @@ def _dawarich(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
             pair = str(point.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
             lon, lat = pair if len(pair) == 2 else (None, None)
         rows.append((text_of(point.get("timestamp")), text_of(lat), text_of(lon)))
-    return ("t", "lat", "lon"), rows, []
+    return *_with_other_names(("t", "lat", "lon"), rows, content["points"]), []
+
+
+def _with_other_names(names: Sequence[str], rows: Rows, records: list[Any]) -> tuple[Sequence[str], Rows]:
+    """Add the values that the user may name; those of usual names have other meanings there."""
+    flats = [flat(record) for record in records]
+    others = [
+        name for name in dict.fromkeys(chain(*flats)) if name.lower() not in RECOGNIZED and name not in names
+    ]
+    added = (
+        (*row, *(text_of(values.get(name)) for name in others))
+        for row, values in zip(rows, flats, strict=True)
+    )
+    return (*names, *others), list(added)
 
 
 def _is_mds(content: Any) -> bool:

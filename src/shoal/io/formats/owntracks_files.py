@@ -51,7 +51,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
         yield 1.0, text_batch(rows, COLUMNS, columns)
 
     owners = (
-        Owner(column="uid", value=device.parent.name, place=str(device.parent)),
+        Owner(column="uid", value=device.parent.name, place=str(device.parent), what="folder"),
         Owner(column="device", value=device.name, place=str(device)),
     )
     return Table(

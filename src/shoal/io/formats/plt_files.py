@@ -72,7 +72,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
             raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
 
     owners = (
-        Owner(column="uid", value=person, place=str(_folder(path))),
+        Owner(column="uid", value=person, place=str(_folder(path)), what="folder"),
         Owner(column="file", value=path.stem, place=str(path.resolve())),
         Owner(column="track", value=track, place=str(path.resolve())),
     )

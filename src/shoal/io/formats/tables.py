@@ -35,7 +35,9 @@ class Table:
     place: the full path. batches: given columns, yields (share of the input read, rows) in file order.
     unreadable: rows by reason that never reach a batch, repaired: rows by repair, and notes; all three are
     complete after the last batch. owners: persons by file or folder name. settings: from the file; the
-    caller's come first. parts: ranges of row groups for tasks; batches come from those still listed.
+    caller's come first. parts: ranges of row groups for tasks; batches come from those still listed. added:
+    columns that the file does not have. like_ids: those that may name people, where a file or trip counts as
+    a person.
     """
 
     name: str
@@ -49,6 +51,8 @@ class Table:
     repaired: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     parts: list[range] = field(default_factory=list)
+    added: frozenset[str] = frozenset()
+    like_ids: tuple[str, ...] = ()
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
@@ -104,12 +108,13 @@ class Owner:
     """The person of a file, when only its name or folder tells.
 
     value: the person, in every row. place: the file or folder of that name; the same value from another may
-    be another person.
+    be another person. what: counts as a person.
     """
 
     column: str
     value: str
     place: str
+    what: str = "file"
 
 
 def reshape(

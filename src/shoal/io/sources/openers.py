@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
+from shoal.io.columns.owners import add_file_column
 from shoal.io.formats import frames
 from shoal.io.formats.table import ARCHIVE, is_lines, is_read, note_unused_settings, open_file
 from shoal.io.formats.tables import Table, add_constants
@@ -120,7 +121,7 @@ class ObjectOpener:
             )
         owners = tuple(replace(owner, place=self.path) for owner in table.owners)
         table = replace(table, place=self.path, owners=owners)
-        return _with_folders(_numbering(table, self.number), within)
+        return _with_folders(_numbering(table, self.number), within, self.reading)
 
     def size_bytes(self) -> int:
         """Its size."""
@@ -229,17 +230,21 @@ def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-    return _with_folders(replace(table, place=table.place or str(path.resolve())), within)
+    return _with_folders(replace(table, place=table.place or str(path.resolve())), within, reading)
 
 
 def _of_part(part: Any, reading: Reading) -> Table:
     return note_unused_settings(frames.open_part(part), reading)
 
 
-def _with_folders(table: Table, within: PurePath) -> Table:
+def _with_folders(table: Table, within: PurePath, reading: Reading) -> Table:
+    """Add columns with the values of folders' names, and with the file where it is asked for or a person."""
     constants = dict(part.split("=", 1) for part in within.parts[:-1] if part.count("=") == 1)
+    if "file" in {reading.id, reading.person} and "file" not in table.columns:
+        table = add_file_column(table)
     if table.owners:
         constants["path"] = within.as_posix()
+        table = replace(table, added=table.added | {"path"})
     return add_constants(table, constants) if constants else table
 
 

@@ -169,7 +169,7 @@ def _of_one_person(table: Table, path: Path) -> Table:
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
 
-    owner = Owner(column="uid", value=person, place=str(path.resolve()))
+    owner = Owner(column="uid", value=person, place=str(path.resolve()), what="export")
     return replace(reshape(table, ("uid",), (), change), owners=(owner,))
 
 

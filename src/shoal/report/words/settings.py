@@ -88,6 +88,10 @@ def _settings_of_reading(release: Release) -> list[Setting]:
         )
     if release.reading.per_day:
         rows.append(Setting("per_day", "yes", "every day of a person is a subject of its own"))
+    if release.reading.ids_as_they_are:
+        rows.append(Setting("ids_as_they_are", "yes", "ids that look alike count as different people"))
+    if release.reading.lose_people:
+        rows.append(Setting("lose_people", "yes", "people without a usable row may be more than 1 %"))
     return rows
 
 

@@ -26,7 +26,6 @@ from shoal.verification.files.stored import records_stored_differently, unexpect
 from shoal.verification.files.visible import count_beyond_parameters, parameter_findings
 from shoal.verification.files.written import WrittenTable, read_written, row_order_faults
 from shoal.verification.leaks.lint import expected_columns, leak_findings
-from shoal.verification.leaks.look_alikes import look_alikes
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.verification.linking import too_many_records
 
@@ -161,7 +160,6 @@ def folder_notes(
         yield PAGE_NOT_CHECKED
     yield from plane.notes(original)
     yield from precision.notes()
-    yield from look_alikes(original)
 
 
 def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:

@@ -1,14 +1,17 @@
-"""Note identifiers that look the same."""
+"""Identifiers that look the same."""
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Population
+from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import distinct
 from shoal.units import counted
 from shoal.verification.leaks.forms import TextSpans, is_among, split_identifiers
@@ -22,25 +25,41 @@ _DRAWN_AS_NOTHING: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164
     for code in range(first, last + 1)
 }
 
-_WITH_POINT: Final = re.compile(r"(-?[0-9]+)\.0+")
+# numbers as programs write them: an exponent has a sign, or the number a point (12e3 may be hexadecimal)
+_NUMERAL: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([+-]?[0-9]{1,3}))?")
+_THOUSANDS: Final = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+")
+_BYTES: Final = re.compile(
+    r"(?:0x)?[0-9a-f]{2}(?:[-:.]?[0-9a-f]{2}){5,15}"
+)  # a UUID or an address of a network
+_MARKS: Final = re.compile(r"[-:.]")
+_WRAPPED: Final = re.compile(r"""=?b?"(.*)"|=?b?'(.*)'|'(.*)|\{(.*)\}""")
+_DAY: Final = len("@2024-05-01")  # behind an identifier, where each day is a subject
 _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for code in range(128)])
 
 
-def look_alikes(original: Population) -> Iterator[str]:
-    """A note when identifiers look the same to readers; k people may then be fewer."""
-    yield from _note(
-        _counts_by_appearance(original.ids), "case, by Unicode's normal form or by what cannot be seen"
-    )
-    yield from _note(_counts_by_number(original.ids), ".0 behind a whole number")
-
-
-def _note(numbers: Sequence[int], why: str) -> Iterator[str]:
-    if numbers:
+def look_alikes(original: Population, reading: Reading) -> tuple[list[Finding], list[str]]:
+    """A finding when identifiers look the same, for k people may be fewer; a note if ``reading`` says not."""
+    findings, notes = [], []
+    for numbers, why in (
+        (
+            _counts_by_appearance(original.ids),
+            "case, by Unicode's normal form or by what cannot be seen",
+        ),
+        (
+            _counts_by_spelling(original.ids, _DAY if reading.per_day else 0),
+            "how programs write one identifier, such as 100 and 100.0",
+        ),
+    ):
+        if not numbers:
+            continue
         n = sum(numbers)
-        yield (
-            f"{counted(n, 'identifier differs', 'identifiers differ')} from another one only by {why}. They "
-            f"count as {n} people, not as {len(numbers)}: write those of one person alike in the raw data"
-        )
+        differ = f"{counted(n, 'identifier differs', 'identifiers differ')} from another one only by {why}"
+        if reading.ids_as_they_are:
+            notes.append(f"{differ}. They count as {n} people, as the release says, not as {len(numbers)}")
+        else:
+            message = f"{differ}, and the release does not say that these are {n} people, not {len(numbers)}"
+            findings.append(Finding("look-alikes", message))
+    return findings, notes
 
 
 def _counts_by_appearance(ids: Sequence[str]) -> list[int]:
@@ -56,13 +75,52 @@ def _counts_by_appearance(ids: Sequence[str]) -> list[int]:
     return [number for number in counts.values() if number > 1]
 
 
-def _counts_by_number(ids: Sequence[str]) -> list[int]:
-    """Programs write 7.0 where a column has gaps."""
-    matches = (_WITH_POINT.fullmatch(uid) for uid in ids if ".0" in uid)
-    counts = Counter(match[1] for match in matches if match is not None)
+def _counts_by_spelling(ids: Sequence[str], day: int) -> list[int]:
+    """Programs write 7.0 where a column has gaps, and drop zeros, quotes and hyphens."""
+    counts: Counter[str] = Counter()
+    usual: list[str] = []
+    for uid in ids:
+        text, suffix = (uid[:-day], uid[-day:]) if day else (uid, "")
+        spelled = _usual_spelling(text)
+        if spelled is None:
+            usual.append(text.lower() + suffix)
+        else:
+            counts[spelled + suffix] += 1
     if counts:
-        counts.update(uid for uid in ids if uid in counts)
+        counts.update(text for text in usual if text in counts)
     return [number for number in counts.values() if number > 1]
+
+
+def _usual_spelling(text: str) -> str | None:
+    """The usual spelling of a text in lower case; None where the text has it."""
+    if text.isascii() and (text.isalpha() or (text.isdigit() and text[0] != "0")):
+        return None
+    before = text.lower()
+    for encoding in () if text.isascii() else ("cp1252", "latin-1"):  # UTF-8 that was read as something else
+        with suppress(UnicodeError):
+            text = text.encode(encoding).decode()
+            break
+    text = text.lower()
+    if wrapped := _WRAPPED.fullmatch(text):
+        text = next(inner for inner in wrapped.groups() if inner is not None)
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    if (numeral := _NUMERAL.fullmatch(text)) and not (
+        numeral[4] and numeral[3] is None and numeral[4][0].isdigit()
+    ):
+        text = _digits_of(numeral)
+    elif _BYTES.fullmatch(text):
+        text = _MARKS.sub("", text.removeprefix("0x"))
+    return None if text == before else text
+
+
+def _digits_of(numeral: re.Match[str]) -> str:
+    """The digits of a number without zeros at its ends, and a point where it has a fraction."""
+    sign, whole, part, power = numeral.groups(default="")
+    digits, point = whole + part, len(whole) + int(power or 0)
+    digits = digits.ljust(point, "0") if point > 0 else digits.rjust(len(digits) - point, "0")
+    whole, part = digits[: max(point, 0)].lstrip("0") or "0", digits[max(point, 0) :].rstrip("0")
+    return f"{'-' * (sign == '-')}{whole}{'.' * bool(part)}{part}"
 
 
 def _appearances(ids: Sequence[str]) -> Iterator[TextSpans]:

@@ -11,6 +11,7 @@ from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds
 from shoal.units import duration_s, length_m
 from shoal_desk.case import Choices
+from shoal_desk.commands import SWITCHES
 from shoal_desk.desk import GROUND, Desk, Work, ground_of
 from shoal_desk.entries import checked_source
 from shoal_desk.figures import clock
@@ -77,7 +78,7 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "confirm" in form:
         return {"confirmed": form.many("confirmed")}
     source = checked_source(form.one("source"))
-    reading = {name: form.one(name) for name in OPTIONS if form.one(name)}
+    reading = {name: form.one(name) for name in (*OPTIONS, *SWITCHES) if form.one(name)}
     if "cell" in reading:
         read_entry(lambda: length_m(reading["cell"]))
     if "slot" in reading:
@@ -102,6 +103,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     inspection = work.result(work.data)
     content: dict[str, Any] = {
         "options": OPTIONS,
+        "switches": SWITCHES,
         "examples": EXAMPLES,
         "streets": GROUND,
         "found": inspection,

@@ -1,0 +1,277 @@
+"""Ids that may be one person are a question; ids that name nobody, and people who vanish, are counted."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import Shoal
+from foreign_writers import NOON_S
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.io.disk.storing import store_people
+from shoal.model.intake import Reading
+from shoal.runtime.run import Run
+
+
+def calls(ids: Sequence[Any], kind: pa.DataType | None = None, **columns: Sequence[Any]) -> pa.Table:
+    """Rows a minute apart and some 100 m apart."""
+    n = len(ids)
+    usual: dict[str, Any] = {
+        "uid": pa.array(ids, kind),
+        "t": [NOON_S + 60 * row for row in range(n)],
+        "lat": [48.85 + row / 1000 for row in range(n)],
+        "lon": [2.35] * n,
+    }
+    return pa.table(usual | columns)
+
+
+def question(source: object, **settings: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **settings)
+    return caught.value.cli_message
+
+
+SPELLINGS = {
+    "a decimal point": ("100", "100.0"), "two decimals": ("100", "100.00"),
+    "an exponent": ("100", "1.00E+02"),
+    "zeros before": ("007", "7"), "a sign": ("7", "+7"), "thousands": ("12345", "12,345"),
+    "a decimal comma": ("4.5", "4,50"), "case": ("anna", "Anna"), "sharp s": ("straße", "STRASSE"),
+    "Unicode, composed": ("Zo\u00eb", "Zoe\u0308"), "Unicode, compatible": ("\ufb01n", "fin"),
+    "wide digits": ("\uff11\uff12", "12"), "Arabic digits": ("\u0661\u0662", "12"),
+    "a blank within": ("anna b", "anna  b"), "a no-break blank": ("anna b", "anna\u00a0b"),
+    "no width": ("anna", "an\u200bna"), "a byte order mark": ("anna", "\ufeffanna"),
+    "soft hyphen": ("anna", "an\u00adna"), "quotes": ("anna", '"anna"'), "apostrophe": ("0012", "'0012"),
+    "a formula": ("0012", '="0012"'), "bytes of Python": ("anna", "b'anna'"),
+    "UTF-8 twice": ("Jürgen", "JÃ¼rgen"),
+    "braces": ("550e8400-e29b-41d4-a716-446655440000", "{550E8400-E29B-41D4-A716-446655440000}"),
+    "hyphens": ("550e8400-e29b-41d4-a716-446655440000", "550e8400e29b41d4a716446655440000"),
+    "0x": ("0x550e8400e29b41d4a716446655440000", "550e8400e29b41d4a716446655440000"),
+    "a network address": ("AA:BB:CC:DD:EE:FF", "aa-bb-cc-dd-ee-ff"),
+    "telephone": ("+33612345678", "0033612345678"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_one_person_in_two_spellings_is_a_question(spelling: str) -> None:
+    one, other = SPELLINGS[spelling]
+    source = calls([one, other, "somebody else"])
+    message = question(source)
+    assert message.startswith("2 ids in column 'uid' of the data frame look like 1 person: ")
+    assert "--ids-as-they-are" in message
+    assert one not in message.replace("(100 and 100.0, 007 and 7, Anna and anna", "")
+    stated = read(source, ids_as_they_are=True)
+    assert stated.n_subjects == 3
+    assert stated.intake.notes[0].startswith("2 ids look alike; they count as 2 people and may be 1")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["12e3", "12000"], ["u1", "u01"], ["u-1", "u1"], ["1.5", "15"], ["-1", "1"], ["4", "4.5"], ["é", "e"],
+        ["anna", "hanna"], ["3456e789", "3456"], ["0a", "a"],
+        ["+123456789012345678901234567890121", "123456789012345678901234567890122"],
+    ],
+)  # fmt: skip
+def test_other_people_are_no_question(ids: list[str]) -> None:
+    assert read(calls(ids)).n_subjects == 2
+
+
+def test_files_of_a_folder_with_other_types_of_ids(tmp_path: Path) -> None:
+    pq.write_table(calls([7, 8]), tmp_path / "a.parquet")
+    pq.write_table(calls(["007", "9"]), tmp_path / "b.parquet")
+    assert "2 ids in column 'uid' of 2 files look like 1 person" in question(tmp_path)
+
+
+def test_days_of_one_person_are_no_look_alikes() -> None:
+    days = calls(["ann"] * 2 + ["ben"], t=[NOON_S, NOON_S + 86400, NOON_S])
+    assert read(days, per_day=True).n_subjects == 3
+    assert "look like 1 person" in question(calls(["ann", "Ann"], t=[NOON_S, NOON_S + 86400]), per_day=True)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_blanks_around_ids_are_a_counted_repair(tmp_path: Path, streamed: bool) -> None:
+    path = tmp_path / "calls.csv"
+    ids = ["ann", "ann ", "\u00a0ann", "ben"]
+    path.write_text(
+        lines(*((uid, str(NOON_S + 60 * row), f"48.8{row}", "2.3") for row, uid in enumerate(ids)))
+    )
+    if streamed:
+        intake = store_people(path, Reading(), tmp_path / "people", Run()).intake
+    else:
+        intake = read(path).intake
+    assert intake.repaired["id with blanks around it, which were removed"] == 2
+    assert (intake.people_read, intake.people_lost) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        (["3.56938E+14"] * 2, None), (["3,56938E+14"], None), (["3.5693803564380915e+17"], None),
+        (["3.56938E14"], None), (["4E+11"], None), (["9007199254740994.0"], None),
+        ([9007199254740994.0, 1.0], pa.float64()), ([16777218.0], pa.float32()),
+        (["356938035643809000", "356938035643810000"], None), ([356938035643809000, 12], pa.int64()),
+    ],
+)  # fmt: skip
+def test_ids_that_lost_digits_are_a_question(ids: list[Any], kind: pa.DataType | None) -> None:
+    message = question(calls(ids, kind))
+    assert "are numbers that lost their last digits" in message
+    assert "--ids-as-they-are" in message
+    assert not any(str(uid) in message for uid in ids if uid != "3.56938E+14" and uid != 12)
+    assert read(calls(ids, kind), ids_as_they_are=True).n_subjects == len(set(ids))
+
+
+def test_long_ids_with_all_digits_are_no_question() -> None:
+    ids = ["356938035643809123", "356938035643809000", "89014103211118510720", "1.5", "9007199254740993"]
+    assert read(calls(ids)).n_subjects == 5
+    assert read(calls([float(2**53 - 1), float("nan"), float("inf")], pa.float64())).n_subjects == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "null", "NULL", "NaN", "None", r"\N", "N/A", "n/a", "nil", "-", "--", "?", "NA", "<NA>", "(null)",
+        "[null]",
+        "#N/A", "#NULL!", "#REF!", "NaT", "undefined", "unknown", "-nan", "1.#QNAN", "''", "—",
+        "not available",
+        "00000000-0000-0000-0000-000000000000", "000000000000000", "00:00:00:00:00:00", "02:00:00:00:00:00",
+    ],
+)  # fmt: skip
+def test_texts_for_no_value_are_nobody(text: str) -> None:
+    got = read(calls(["ann", text, f" {text}", "ben"]))
+    assert got.ids == ("ann", "ben")
+    assert got.intake.dropped == {"id that names no person, such as null or N/A": 2}
+    assert got.intake.people_lost == 0
+
+
+def test_names_that_begin_like_them_are_people() -> None:
+    assert read(calls(["Nancy", "Nil Yalter", "Noneman", "0", "na1", "nullx", "😀"])).n_subjects == 7
+
+
+def lines(*rows: tuple[str, str, str, str]) -> str:
+    return "uid,t,lat,lon\n" + "".join(",".join(row) + "\n" for row in rows)
+
+
+GOOD = [("good", "2024-05-01T06:00:00Z", "48.85", "2.35"), ("good", "2024-05-01T07:00:00Z", "48.86", "2.36")]
+VANISHING = {
+    "another date layout": ([("bad", "01/05/2024 06:00", "48.85", "2.35")] * 2, "--time-format"),
+    "longitudes to 360": ([("bad", "2024-05-01T06:00:00Z", "48.85", "182.5")] * 2,
+    "take 360 from those above 180"),
+    "a lost decimal point": ([("bad", "2024-05-01T06:00:00Z", "488500000", "2.35")] * 2, "--lat and --lon"),
+    "times in the future": ([("bad", "2124-05-01T06:00:00Z", "48.85", "2.35")] * 2, "--time-unit"),
+    "no position": ([("bad", "2024-05-01T06:00:00Z", "", "")] * 2, "check which columns are meant"),
+    "zero island": ([("bad", "2024-05-01T06:00:00Z", "0", "0")] * 2, "check which columns are meant"),
+    "two of two reasons": (
+        [("bad", "never", "48.85", "2.35"),
+        ("bad", "2024-05-01T06:00:00Z", "north", "2.35")], "seconds since 1970",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("kind", VANISHING)
+def test_people_who_vanish_are_a_question_with_advice(tmp_path: Path, kind: str, streamed: bool) -> None:
+    path = tmp_path / "calls.csv"
+    rows, advice = VANISHING[kind]
+    path.write_text(lines(*GOOD, *rows))
+
+    def account(**settings: Any) -> Any:
+        if streamed:
+            return store_people(path, Reading(**settings), tmp_path / "people", Run()).intake
+        return read(path, **settings).intake
+
+    with pytest.raises(InputError) as caught:
+        account()
+    message = caught.value.cli_message
+    assert message.startswith("calls.csv: 1 of 2 people has no usable row (")
+    assert advice in message
+    assert message.endswith("; --lose-people goes on without them")
+    intake = account(lose_people=True)
+    assert (intake.people_read, intake.people_lost) == (2, 1)
+    assert any(note.startswith("1 of 2 people has no usable row; ") for note in intake.notes)
+
+
+def test_one_in_a_hundred_may_vanish_with_a_note() -> None:
+    ids = [f"u{number}" for number in range(100)]
+    got = read(calls(ids, lat=[95.0] + [48.85] * 99))
+    assert (got.n_subjects, got.intake.people_read, got.intake.people_lost) == (99, 100, 1)
+    assert "1 of 100 people" in got.intake.notes[0]
+    assert "2 of 100 people" in question(calls(ids, lat=[95.0] * 2 + [48.85] * 98))
+
+
+def test_rows_that_vanish_without_their_people_get_the_advice() -> None:
+    got = read(calls(["ann"] * 4 + ["ben"] * 4, lon=[179.8, 180.2] * 4))
+    assert got.intake.people_lost == 0
+    assert (
+        "4 of 8 rows are dropped (4 longitude outside -180..180); longitudes from 0 to 360"
+        in got.intake.notes[0]
+    )
+
+
+def test_a_line_end_within_an_id(tmp_path: Path) -> None:
+    """RFC 4180 lets quoted fields span lines; an open quotation mark swallows whole lines instead."""
+    path = tmp_path / "calls.csv"
+    path.write_text(lines(*GOOD, ('"line\nend"', *GOOD[0][1:]), ('"Doe,\nJane"', *GOOD[0][1:])))
+    got = read(path)
+    assert got.ids == ("Doe,\nJane", "good", "line\nend")
+    assert not got.intake.dropped
+    path.write_text(lines(*GOOD, ('"open', *GOOD[0][1:]), ('last"', *GOOD[0][1:])))
+    assert read(path).intake.dropped == {"line with the wrong number of fields": 2}
+
+
+def two_spellings(path: Path) -> Path:
+    """Six people, each under two ids that go the same way."""
+    path.write_text(
+        lines(*(
+            (f"{100 + person}{'.0' * (row % 2)}", f"2024-05-01T06:{row:02}:00Z", f"48.8{person}",
+            f"2.{row // 2}")
+            for person in range(6) for row in range(20)
+        ))
+    )  # fmt: skip
+    return path
+
+
+def test_the_release_states_that_look_alikes_are_different_people(shoal: Shoal, tmp_path: Path) -> None:
+    raw, release, linkage = (
+        two_spellings(tmp_path / "calls.csv"),
+        tmp_path / "release",
+        tmp_path / "linkage.parquet",
+    )
+    making = ("anonymize", raw, "--k", 2, "--output", release, "--linkage", linkage)
+    for words in (("inspect", raw), ("assess", raw), making):
+        asked = shoal(*words)
+        assert asked.code == 2
+        assert "12 ids in column 'uid' of calls.csv look like 6 people" in asked.err
+        assert "--ids-as-they-are" in asked.err
+    assert not release.exists()
+    assert shoal(*making, "--ids-as-they-are").code == 0
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["reading"]["ids_as_they_are"] is True
+    assert "ids that look alike count as different people" in (release / "report.html").read_text()
+    checking = ("verify", raw, release, "--linkage", linkage)
+    holds = shoal(*checking)
+    assert holds.code == 0
+    assert "12 identifiers differ from another one only by how programs write" in holds.out
+    manifest["reading"]["ids_as_they_are"] = False
+    (release / "manifest.json").write_text(json.dumps(manifest))
+    refused = shoal(*checking)
+    assert refused.code == 1
+    assert "does not say that these are 12 people, not 6" in refused.out
+
+
+def test_the_people_of_the_file_are_counted_on_every_line(shoal: Shoal, tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    rows, _ = VANISHING["another date layout"]
+    path.write_text(lines(*GOOD, *rows))
+    assert shoal("inspect", path).code == 2
+    seen = shoal("inspect", path, "--lose-people")
+    assert seen.code == 0
+    assert "samples: 2 of 1 of 2 people, from 4 rows" in seen.out
+    assert "read 2 samples of 1 of 2 people from 4 rows" in shoal("assess", path, "--lose-people").err
+    document = json.loads(shoal("inspect", path, "--lose-people", "--json").out)
+    assert (document["people_read"], document["people_lost"]) == (2, 1)
+    assert "--lose-people" in document["next"]

@@ -1,0 +1,163 @@
+"""Whose rows a file holds: a column that names people, the file or trip in one sentence, or a question."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foreign_writers import GPX, KML, NOON_S
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.io.columns.owners import may_name_people, names_people
+from shoal.model.trajectories import Trajectories
+
+THE_FILE = "each file counts as one person; --id names a column of people instead"
+
+
+def positions(column: str, ids: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {column: uid, "time": NOON_S + 60 * row, "lat": 48.85 + row / 100, "lon": 2.35}
+        for row, uid in enumerate(ids)
+    ]
+
+
+def features(column: str, ids: list[Any]) -> dict[str, Any]:
+    return {
+        "type": "FeatureCollection",
+        "features": [
+            {
+                "type": "Feature",
+                "geometry": {"type": "Point", "coordinates": [row["lon"], row["lat"]]},
+                "properties": {column: row[column], "time": row["time"]},
+            }
+            for row in positions(column, ids)
+        ],
+    }
+
+
+def question(source: object, **settings: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **settings)
+    return caught.value.cli_message
+
+
+IDS = [
+    "rider_id", "riderId", "RIDER ID", "icao24", "ICAO24", "mail", "e-mail", "user_id.$uuid", "owner.email",
+    "phone_number", "customerid", "vehicleName", "asset_id", "uuid", "guid", "anonymous_id", "plate",
+    "fahrer_nr",
+    "trip_id", "sensorId", "name", "tid", "user.name", "hash", "flight", "_id.$oid",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", IDS)
+@pytest.mark.parametrize("layout", [positions, features])
+def test_columns_that_look_like_ids_are_a_question(tmp_path: Path, column: str, layout: Any) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(layout(column, ["u0", "u0", "u1"])))
+    message = question(path)
+    assert message == (
+        f"which column of x.json names people? {column} looks like ids: name it with --id, "
+        "or give --id file if each file is one person"
+    )
+    assert read(path, id=column).n_subjects == 2
+    assert read(path, id="file").ids == ("x",)
+    path.write_text(json.dumps(layout(column, ["u0", "u0", "u0"])))
+    assert read(path).ids == ("x",)  # one value says no more than the file
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "station_id", "cell_id", "user_type", "passenger_count", "event_id", "speed", "battery", "osm_id",
+        "mode",
+        "stationName", "country", "wifi", "accuracy", "rideable_type", "member_casual", "VendorID",
+        "route_id",
+        "start_station_id", "import_id", "track_id", "segment_id", "message.id",
+    ],
+)  # fmt: skip
+def test_other_columns_are_no_question(tmp_path: Path, column: str) -> None:
+    assert not names_people(column)
+    assert not may_name_people(column)
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(positions(column, ["a", "b"])))
+    got = read(path)
+    assert got.ids == ("x",)
+    assert THE_FILE in got.intake.notes
+
+
+def of_files(folder: Path, name: str, text: str) -> Trajectories:
+    for person in ("ann", "ben"):
+        (folder / name.format(person)).parent.mkdir(exist_ok=True)
+        (folder / name.format(person)).write_text(text)
+    return read(folder, lose_people=True)
+
+
+@pytest.mark.parametrize(("name", "text"), [("{}.gpx", GPX), ("{}.kml", KML)])
+def test_a_folder_of_files_for_a_person_each_says_so_once(tmp_path: Path, name: str, text: str) -> None:
+    got = of_files(tmp_path, name, text)
+    assert got.ids == ("ann", "ben")
+    assert got.intake.notes.count(THE_FILE) == 1
+
+
+def test_tables_of_a_person_each(tmp_path: Path) -> None:
+    for person in ("ann", "ben"):
+        (tmp_path / f"{person}.csv").write_text(f"t,lat,lon\n{NOON_S},48.85,2.35\n")
+    assert "or give --id file if each file is one person" in question(tmp_path)
+    got = read(tmp_path, id="file")
+    assert got.ids == ("ann", "ben")
+    assert got.intake.reading.id == "file"
+
+
+@pytest.mark.parametrize("person", ["rider_id", "mail", "deviceName"])
+def test_a_column_that_may_number_rows_is_a_question(tmp_path: Path, person: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"id,{person},t,lat,lon\n1,ann,{NOON_S},48.85,2.35\n2,ann,{NOON_S + 60},48.85,2.35\n")
+    assert question(path) == (
+        f"column 'id' of x.csv may number rows or trips, and {person} looks like ids: "
+        "name the column of people with --id"
+    )
+    assert read(path, id=person).n_subjects == 1
+    assert read(path, id="id").n_subjects == 2
+
+
+TRIPS = "ride_id,started_at,ended_at,start_lat,start_lng,end_lat,end_lng,member_casual{more}\n" + "".join(
+    f"r{trip},2024-05-01 1{trip}:00:00,2024-05-01 1{trip}:20:00,40.7,-74.0,40.8,-74.1,member{{value}}\n"
+    for trip in range(2)
+)
+
+
+def test_trips_that_no_column_names_people_of(tmp_path: Path) -> None:
+    path = tmp_path / "trips.csv"
+    path.write_text(TRIPS.format(more="", value=""))
+    got = read(path)
+    assert got.n_subjects == 2
+    assert "each trip counts as one person; --id names a column of people instead" in got.intake.notes
+
+
+@pytest.mark.parametrize("column", ["rider_id", "bike_id", "user.mail", "phone"])
+def test_a_preset_of_trips_leaves_the_people_to_the_user(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "trips.csv"
+    path.write_text(TRIPS.format(more=f",{column}", value=",ann"))
+    message = question(path)
+    assert f"{column} looks like ids" in message
+    assert "--id trip if each trip is one person" in message
+    named = read(path, id=column)
+    assert (named.n_subjects, named.n_samples) == (1, 4)
+    assert named.intake.reading.preset == "citi-bike"
+    assert not any("counts as one person" in note for note in named.intake.notes)
+    assert read(path, id="trip").n_subjects == read(path, person="trip").n_subjects == 2
+    assert read(path, person=column).n_subjects == 1
+
+
+def test_messages_list_the_columns_of_the_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"who_knows": 1, "lat": 48.85, "lon": 2.35}]))
+    assert "(found: who_knows, lat, lon)" in question(path)
+    path = tmp_path / "trips.csv"
+    path.write_text(TRIPS.format(more="", value=""))
+    message = question(path, id="rider")
+    assert "no column 'rider' in trips.csv" in message
+    assert message.endswith(
+        "(found: ride_id, started_at, ended_at, start_lat, start_lng, end_lat, end_lng, member_casual)"
+    )
