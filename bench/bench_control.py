@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.methods.assembly import unrelated_order
+from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms, TextNames
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
@@ -106,7 +107,7 @@ def main() -> None:
     words = " ".join(f"word{number} and {number}" for number in range(100_000))
     raw.relevant_names((), [words]).in_text(words)
     steps.done("ids in a page")
-    list(look_alikes(people))
+    look_alikes(people, Reading())
     steps.done("look-alikes")
 
 

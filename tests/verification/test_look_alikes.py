@@ -13,8 +13,8 @@ def people(*ids: str) -> Trajectories:
     return Trajectories.from_rows(list(ids), np.arange(n), np.arange(n), np.arange(n), grid=Grid())
 
 
-def messages(*ids: str, **settings: bool) -> list[str]:
-    findings, notes = look_alikes(people(*ids), Reading(**settings))
+def messages(*ids: str, reading: Reading = Reading()) -> list[str]:  # noqa: B008  (it is frozen)
+    findings, notes = look_alikes(people(*ids), reading)
     assert {finding.kind for finding in findings} <= {"look-alikes"}
     assert not (findings and notes)
     return [finding.message for finding in findings] + notes
@@ -35,7 +35,7 @@ def test_identifiers_that_look_alike_are_counted(other: str) -> None:
 
 
 def test_a_release_may_say_that_they_are_different_people() -> None:
-    (note,) = messages("a", "A", ids_as_they_are=True)
+    (note,) = messages("a", "A", reading=Reading(ids_as_they_are=True))
     assert note.endswith("They count as 2 people, as the release says, not as 1")
 
 
@@ -78,7 +78,7 @@ def test_spellings_of_programs_are_counted(one: str, other: str) -> None:
 
 def test_days_of_people_are_compared_by_person() -> None:
     days = ("7@2024-05-01", "7.0@2024-05-01", "7@2024-05-02")
-    (message,) = messages(*days, per_day=True)
+    (message,) = messages(*days, reading=Reading(per_day=True))
     assert "these are 2 people, not 1" in message
 
 

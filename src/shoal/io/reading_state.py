@@ -18,7 +18,7 @@ from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, ZEROS, Codes, Names
-from shoal.io.formats.tables import Table
+from shoal.io.formats.tables import WRONG_FIELDS, Table
 from shoal.io.snapping import Rows
 from shoal.messages import Message, say, say_number
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
@@ -28,7 +28,25 @@ from shoal.units import counted
 DEGREES_PER_HOUR: Final = 15.0
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 _FAR_DEG: Final = 30.0  # two hours
-_UNSURE: Final = "check which columns are meant"
+_UNSURE: Final = say("advice.unsure", "check which columns are meant")
+_NO_ID: Final = say(
+    "advice.no_id", "rows without an id may be of other people: name another column with --id"
+)
+_HINTS: Final[dict[str, Message]] = {
+    cleaning.LATITUDE: say(
+        "advice.latitude", "latitude and longitude may be swapped: name them with --lat and --lon"
+    ),
+    cleaning.LONGITUDE: say(
+        "advice.longitude", "longitudes from 0 to 360 are not read: take 360 from those above 180"
+    ),
+    cleaning.BAD_TIME: say("advice.bad_time", "write times as 2024-05-01T10:00:00Z or as seconds since 1970"),
+    cleaning.FUTURE: say(
+        "advice.future", "the unit of the times may be another one: give it with --time-unit"
+    ),
+    cleaning.OUTSIDE: say("advice.outside", "the declared --crs may be another one"),
+    cleaning.EMPTY_ID: _NO_ID,
+    cleaning.NO_PERSON: _NO_ID,
+}
 _FEW: Final = 0.01  # of the people may have no usable row
 
 Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
@@ -235,9 +253,9 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:
-            text, counts = "{rows} of {all} rows are dropped ({reasons}); {advice}", f"{state.rows_read:,}"
-            values = {"rows": f"{rows:,}", "all": counts, "reasons": reasons, "advice": _advice(state)}
-            state.notes.append(say("reading.rows_dropped", text, **values))
+            text = "{rows} of {all} rows are dropped; {advice}"
+            counts = {"rows": f"{rows:,}", "all": f"{state.rows_read:,}"}
+            state.notes.append(say("reading.rows_dropped", text, **counts, advice=_advice(state)))
         return
     one, more = "{number} of {all} people has no usable row", "{number} of {all} people have no usable row"
     lost = say_number("reading.people_lost", state.people_lost, one, more, all=f"{people_read:,}")
@@ -245,7 +263,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
         raise InputError(
             f"{state.name}: {lost} ({reasons}); {_advice(state)}; --lose-people goes on without them"
         )
-    state.notes.append(say("reading.people_left_out", "{lost}; {advice}", lost=lost, advice=_advice(state)))
+    state.notes.append(lost)
 
 
 def no_rows(state: ReadingState) -> InputError:
@@ -254,22 +272,19 @@ def no_rows(state: ReadingState) -> InputError:
     return InputError(f"no row of {state.name} can be used ({reasons}); {_advice(state)}")
 
 
-def _advice(state: ReadingState) -> str:
-    hints: dict[str, str] = {
-        cleaning.LATITUDE: "latitude and longitude may be swapped: name them with --lat and --lon",
-        cleaning.LONGITUDE: "longitudes from 0 to 360 are not read: take 360 from those above 180",
-        cleaning.BAD_TIME: "write times as 2024-05-01T10:00:00Z or as seconds since 1970",
-        cleaning.FUTURE: "the unit of the times may be another one: give it with --time-unit",
-        cleaning.OUTSIDE: "the declared --crs may be another one",
-        cleaning.EMPTY_ID: "rows without an id may be of other people: name another column with --id",
-        cleaning.NO_PERSON: "rows without an id may be of other people: name another column with --id",
-    }
-    most = max(state.dropped, key=state.dropped.__getitem__)
-    hint = hints.get(most, _UNSURE)
+def _advice(state: ReadingState) -> Message:
+    """What to do about the most frequent reason; where people vanish, among those of rows with an id."""
+    of_nobody = {cleaning.EMPTY_ID, cleaning.NO_PERSON, WRONG_FIELDS} if state.people_lost else set()
+    reasons = {reason: rows for reason, rows in state.dropped.items() if reason not in of_nobody}
+    most = max(reasons or state.dropped, key=state.dropped.__getitem__)
+    hint = _HINTS.get(most, _UNSURE)
     if most == cleaning.BAD_TIME and state.times.unread:
-        hint = f"times are written like {state.times.unread}; {hint}, or give their --time-format"
+        text = "times are written like {form}; {advice}, or give their --time-format"
+        hint = say("advice.written", text, form=state.times.unread, advice=hint)
     if most == cleaning.BAD_TIME and state.reading.preset:
-        hint = f"it was read as {state.reading.preset}: if that is wrong, name its columns; {hint}"
+        text = "it was read as {preset}: if that is wrong, name its columns; {advice}"
+        hint = say("advice.preset", text, preset=state.reading.preset, advice=hint)
     if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and state.positions.scaled:
-        hint = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
+        text = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
+        hint = say("advice.scaled", text)
     return hint

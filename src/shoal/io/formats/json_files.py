@@ -139,7 +139,9 @@ def _messages(content: Any) -> list[Any]:
 def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     positions = [message for message in _messages(content) if message["_type"] == "location"]
     others = len(_messages(content)) - len(positions)
-    rows = [(text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions]
+    rows: Rows = [
+        (text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions
+    ]
     notes = [f"{others:,} messages tell no position and were left out"] if others else []
     return *_with_other_names(("tid", "t", "lat", "lon"), rows, positions), notes
 
