@@ -254,8 +254,9 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:
             text = "{rows} of {all} rows are dropped; {advice}"
-            counts = {"rows": f"{rows:,}", "all": f"{state.rows_read:,}"}
-            state.notes.append(say("reading.rows_dropped", text, **counts, advice=_advice(state)))
+            dropped, all_rows = f"{rows:,}", f"{state.rows_read:,}"
+            note = say("reading.rows_dropped", text, rows=dropped, all=all_rows, advice=_advice(state))
+            state.notes.append(note)
         return
     one, more = "{number} of {all} people has no usable row", "{number} of {all} people have no usable row"
     lost = say_number("reading.people_lost", state.people_lost, one, more, all=f"{people_read:,}")
