@@ -20,6 +20,8 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify
+from shoal.verification.checks import CHECKS
+from shoal.verification.examination import PARTS
 
 pytestmark = pytest.mark.kernels
 
@@ -293,4 +295,9 @@ def test_an_untruthful_claim_is_held_to_nothing_about_raw_samples() -> None:
     release, linkage = naive_release(original, k=2)
     wide = with_records(release, [[(0, 9, -5, -5, 5, 5)]] * 2)
     assert verdict_on_claim(original, wide, linkage).kinds == {"box-not-tight"}
-    assert verdict_on_claim(original, replace(wide, claim=KAnonymity(k=2, truthful=False)), linkage).holds
+    untruthful = replace(wide, claim=KAnonymity(k=2, truthful=False))
+    assert verdict_on_claim(original, untruthful, linkage).holds
+    own_samples = PARTS["own-samples"].words
+    assert own_samples in verify(original, release).unchecked
+    assert own_samples not in verify(original, untruthful).unchecked
+    assert "own-samples" not in CHECKS[KAnonymity].parts_of(untruthful.claim)

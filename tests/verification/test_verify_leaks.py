@@ -3,7 +3,9 @@
 import ast
 import hashlib
 import json
+from collections.abc import Callable
 from itertools import permutations
+from math import factorial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,12 @@ from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_folder
 from shoal.verification.leaks.digests import find_hashed_names
 from shoal.verification.leaks.identifiers import Names, is_distinctive, searchable_text
-from shoal.verification.leaks.order import order_findings, spearman_z
+from shoal.verification.leaks.order import (
+    neighbors_z,
+    order_findings,
+    spearman_z,
+    too_many_equal_steps,
+)
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 REPORT = (
@@ -306,15 +313,17 @@ def test_few_records_in_random_order_are_never_refused(n_subjects: int) -> None:
 @pytest.mark.parametrize("n_subjects", [12, 40, 300])
 def test_records_in_random_order_are_not_refused(n_subjects: int) -> None:
     original = city_of([f"caller-{number:04d}" for number in range(n_subjects)])
-    for seed in range(40):  # a fixed seed: with fresh chance, one release in 37,000 is refused
+    for seed in range(40):  # a fixed seed: with fresh chance, one release in 17,000 is refused
         assert (
             verify(original, *naive_release(original, n_boxes=1, rng=Randomness.for_research(seed))).findings
             == ()
         )
 
 
-def kinds_for(subjects: np.ndarray, names: list[str], *, rank: np.ndarray | None = None) -> list[str]:
-    original = small_city(len(subjects), 1)
+def kinds_for(
+    subjects: np.ndarray, names: list[str], *, rank: np.ndarray | None = None, people: int | None = None
+) -> list[str]:
+    original = small_city(people or len(subjects), 1)
     if rank is not None:
         original = Trajectories(**{**vars(original), "input_rank": rank})
     return [finding.message for finding in order_findings(original, subjects.astype(np.int64), names)]
@@ -338,6 +347,63 @@ def test_orders_that_tell_are_found() -> None:
     assert kinds_for(subjects, counted, rank=rank) == [
         "the order of the pseudonyms repeats the order of the input; expected a random one"
     ]
+
+
+ORDERS: dict[str, Callable[[int], list[int]]] = {
+    "rotated by 21 %": lambda n: [(i + 21 * n // 100) % n for i in range(n)],
+    "rotated by half": lambda n: [(i + n // 2) % n for i in range(n)],
+    "evens, then odds in reverse": lambda n: [*range(0, n, 2), *range(1, n, 2)[::-1]],
+    "every 211th": lambda n: [211 * i % n for i in range(n)],
+    "halves in turns": lambda n: [i // 2 + i % 2 * (n // 2) for i in range(n)],
+    "dealt to five": lambda n: sorted(range(n), key=lambda i: i % (n // 5)),
+    "blocks of ten, shuffled inside": lambda n: [
+        i for begin in range(0, n, 10) for i in np.random.default_rng(begin).permutation(10) + begin
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("suppressed", [0, 100])
+def test_orders_that_neighbors_or_steps_give_away_are_found(name: str, suppressed: int) -> None:
+    """Also where some people have no record."""
+    draw = np.random.Generator(np.random.PCG64(3))
+    n = 1000
+    rank, random_names = draw.permutation(n), [f"{number:016x}" for number in draw.permutation(n)]
+    order = np.argsort(rank)[ORDERS[name](n)]
+    published = order[np.sort(draw.permutation(n)[suppressed:])]
+    (message,) = kinds_for(published, random_names[: len(published)], rank=rank, people=n)
+    assert message.startswith("the order of the records ")
+    assert message.endswith(" the order of the input; expected a random one")
+
+
+def test_few_records_are_no_rotation_of_the_input_from_twelve_on() -> None:
+    names = [f"{number:016x}" for number in np.random.default_rng(4).permutation(12)]
+    for n, message in (
+        (11, []),
+        (12, ["the order of the records takes 11 equal steps through the order of the raw identifiers"]),
+    ):
+        found = kinds_for((np.arange(n) + 5) % n, names[:n])
+        assert [one.removesuffix("; expected a random one") for one in found] == message
+
+
+def test_the_z_of_neighbors_has_mean_0_and_variance_1() -> None:
+    all_orders = [np.array(order) for order in permutations(range(7))]
+    values = np.array([neighbors_z(order) for order in all_orders])
+    np.testing.assert_allclose([values.mean(), values.var()], [0.0, 1.0], atol=1e-12)
+    by_definition = [np.corrcoef(order, np.roll(order, -1))[0, 1] for order in all_orders]
+    np.testing.assert_allclose(np.corrcoef(values, by_definition)[0, 1], 1.0)
+    assert neighbors_z(np.array([30, 10, 20, 50])) == neighbors_z(np.array([2, 0, 1, 3]))
+
+
+@pytest.mark.parametrize(("n", "people"), [(12, 12), (40, 40), (40, 60), (300, 300)])
+def test_equal_steps_of_random_orders_are_as_rare_as_their_bound_says(n: int, people: int) -> None:
+    draw = np.random.default_rng(5)
+    orders = draw.permuted(np.tile(np.arange(people), (20_000, 1)), axis=1)[:, :n]
+    steps = np.sort(np.diff(orders, axis=1) % people, axis=1)
+    for times in (3, 4, 5, 6):
+        found = (steps[:, times - 1 :] == steps[:, : n - times]).any(axis=1).mean()
+        assert found <= n / factorial(times) + 3 * (n / factorial(times) / 20_000) ** 0.5
+    assert too_many_equal_steps(n) == next(m for m in range(20) if n / factorial(m) <= 1e-6)
 
 
 def test_a_record_without_known_subject_has_no_place_in_an_order() -> None:

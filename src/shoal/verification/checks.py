@@ -71,6 +71,10 @@ class Check:
     candidates: Candidates  # who could be whom
     streamed: StreamedCheck | None  # the check in parts, None where it needs all records
 
+    def parts_of(self, claim: Claim) -> tuple[str, ...]:
+        """The parts of this claim; a claim whose boxes need not be truthful says nothing on own samples."""
+        return tuple(part for part in self.parts if claim.truthful or part != "own-samples")
+
 
 CHECKS: Final[dict[type[Claim], Check]] = {
     KAnonymity: Check(
@@ -183,7 +187,7 @@ def verdict_on(
     require_linkage(linkage)
     require_payload(release)
     check = find_check(release.claim)
-    case = Examination(original, release, linkage, check.parts)
+    case = Examination(original, release, linkage, check.parts_of(release.claim))
     raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
     with run.alongside(partial(raw_identifiers.hashes_in, Pseudonyms.of(release.trajectory_ids))):
         check.examine(release.claim, case, run)

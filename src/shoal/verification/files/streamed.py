@@ -89,7 +89,7 @@ def verify_streamed_folder(
     release = replace(
         header, trajectory_ids=spread.names, offsets=np.zeros(len(spread.names) + 1, dtype=np.int64)
     )
-    case = Examination(people, release, linkage, check.parts)
+    case = Examination(people, release, linkage, check.parts_of(release.claim))
     judged = _examine_buckets(case, link_records(people, release, linkage), spread, spreading, workers, run)
     raw_identifiers = raw_identifiers or identifiers_in_tasks(people, scratch, workers, run)
     check_names(case, raw_identifiers)

@@ -1,6 +1,8 @@
 """Check that the order of records follows neither input nor identifiers."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
+from math import factorial
 from typing import Final
 
 import numpy as np
@@ -32,7 +34,7 @@ def order_findings(
         compared.insert(0, ("records", np.arange(len(subjects)), FEWEST_RECORDS))
     for what, order, fewest in compared:
         for source, place in orders.items():
-            resemblance = _resemblance(place[order], fewest)
+            resemblance = _resemblance(place[order], original.n_subjects, fewest)
             if resemblance:
                 yield Finding(
                     "record-order",
@@ -44,21 +46,58 @@ def _alphabetical_order(names: Pseudonyms) -> Integers:
     return np.argsort(np.array(list(names)) if names.irregular else names.numbers, kind="stable")
 
 
-def _resemblance(place: Integers, fewest: int) -> str | None:
+def _resemblance(place: Integers, n_subjects: int, fewest: int) -> str | None:
     n = len(place)
+    if n < FEWEST_RECORDS:
+        return None
     steps = np.diff(place)
     if n >= fewest and (steps > 0).all():
         return "repeats"
     if n >= fewest and (steps < 0).all():
         return "reverses"
-    z = spearman_z(place) if n > 1 else 0.0
-    return f"is correlated (z = {z:.1f}) with" if abs(z) > WIDEST_Z else None
+    z = spearman_z(place)
+    if abs(z) > WIDEST_Z:
+        return f"is correlated (z = {z:.1f}) with"
+    equal_steps = int(np.bincount(steps % n_subjects).max())
+    if equal_steps >= too_many_equal_steps(n):
+        return f"takes {equal_steps:,} equal steps through"
+    z = neighbors_z(place)
+    return f"has correlated neighbors (z = {z:.1f}) in" if abs(z) > WIDEST_Z else None
 
 
 def spearman_z(place: Integers) -> float:
     """Spearman's rho with 0..n-1, times sqrt(n - 1): mean 0 and variance 1 in random order."""
     n = len(place)
-    rank = np.empty(n, dtype=np.int64)
-    rank[np.argsort(place, kind="stable")] = np.arange(n)
-    distance = int(((rank - np.arange(n)) ** 2).sum())
+    distance = int(((_ranks(place) - np.arange(n)) ** 2).sum())
     return float((1.0 - 6.0 * distance / (n * (n * n - 1.0))) * np.sqrt(n - 1.0))
+
+
+def neighbors_z(place: Integers) -> float:
+    """Rank correlation of each with the next, around the end: mean 0 and variance 1 in random order, n > 3.
+
+    Source: Wald and Wolfowitz, An exact test for randomness in the non-parametric case based on serial
+    correlation, Annals of Mathematical Statistics 14, 1943.
+    """
+    n = len(place)
+    rank = _ranks(place) - (n - 1) / 2
+    squares, fourth = float((rank**2).sum()), float((rank**4).sum())
+    variance = (
+        (squares**2 - fourth) / (n - 1)
+        + (squares**2 - 2 * fourth) / ((n - 1) * (n - 2))
+        - (squares / (n - 1)) ** 2
+    )
+    return float((rank @ np.roll(rank, -1) + squares / (n - 1)) / np.sqrt(variance))
+
+
+def too_many_equal_steps(n: int) -> int:
+    """How many equal steps, modulo the number of people, one in a million random orders of n has at most.
+
+    A step of a given length comes about once, so m times with a chance of about 1 / m!; there are n lengths.
+    """
+    return next(m for m in count() if factorial(m) >= 1e6 * n)
+
+
+def _ranks(place: Integers) -> Integers:
+    rank = np.empty(len(place), dtype=np.int64)
+    rank[np.argsort(place, kind="stable")] = np.arange(len(place))
+    return rank
