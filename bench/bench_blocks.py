@@ -46,7 +46,7 @@ TASKS = (
     (read_pieces, FIRST),
     (spilling, "run_task"),
     (storing, "sort_buckets"),
-    (in_blocks, "anonymize_block"),
+    (in_blocks, "store_block"),
     (block_records, "extents_of_blocks"),
     (block_records, "write_part"),
     (block_facts, GAPS),
@@ -102,7 +102,7 @@ def measured(source: Path, folder: Path, size: int, k: int) -> dict[str, Any]:
             run=Run(timings=timings),
         )
     stages = {cost.stage: cost.cpu_s for cost in timings.costs()}
-    blocks = engine.cpu_s.pop("anonymize_block")
+    blocks = engine.cpu_s.pop("store_block")
     first = sum(engine.cpu_s.pop(FIRST))
     tasks = {name: sum(each) for name, each in engine.cpu_s.items()}
     driver = sum(stages[name] for name in EVERYBODY if name in stages)

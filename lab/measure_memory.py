@@ -23,7 +23,7 @@ from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.memory import limit_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block
+from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, store_block
 from shoal.scale.engines import engine_of
 from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound
 from shoal.synthetic import write_synthetic
@@ -31,7 +31,7 @@ from shoal.units import MIB
 
 
 def a_block(folder: Path, k: int) -> None:
-    anonymize_block(BlockTask(folder=str(folder / "job"), block=0, method=shoal.Glove(k=k)))
+    store_block(BlockTask(folder=str(folder / "job"), block=0, method=shoal.Glove(k=k)))
 
 
 def around_blocks(folder: Path, k: int) -> None:

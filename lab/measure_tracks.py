@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import shoal
 from shoal.attacks import attack
 from shoal.attacks.attacking import AttackScope
-from shoal.attacks.clusters import by_last_steps, least_bent
+from shoal.attacks.clusters import by_last_steps, straighter_tracks
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -32,7 +32,7 @@ KEEP = (1.0, 0.5, 0.25, 0.1)
 
 def as_track(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
     """Joined as the attack joins the points of a cluster."""
-    return least_bent(t, x, y, tracks, by_last_steps(t, x, y, tracks))
+    return straighter_tracks(t, x, y, tracks, by_last_steps(t, x, y, tracks))
 
 
 def rates(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.attacks.clusters import bending, least_bent
+from shoal.attacks.clusters import bending, straighter_tracks
 from shoal.kernels.kalman import PLACE_M2, filter_states, join_with_filter, negative_log_density
 from shoal.kernels.tracking import join_points
 from shoal.runtime.arrays import Floats, Integers
@@ -89,4 +89,4 @@ def test_what_bends_less_is_kept(seed: int) -> None:
     by_steps = np.asarray(join_points(t, x, y, n, 2))
     filtered = np.asarray(join_with_filter(t, x, y, by_steps, n, 3, 1.0))
     least = min(bending(t, x, y, one) for one in (by_steps, filtered))
-    assert bending(t, x, y, least_bent(t, x, y, n, by_steps)) == least
+    assert bending(t, x, y, straighter_tracks(t, x, y, n, by_steps)) == least

@@ -127,7 +127,7 @@ def test_every_figure_is_that_of_the_public_functions(city: Path, finished: Path
 
     shown = json.loads((finished / "out/comparison.json").read_text())
     study = read_study(finished / "study.toml")
-    published, control = comparison._held_out(read(city), study)
+    published, control = comparison._split_people(read(city), study)
     assert control is not None
     assert (published.n_subjects, control.n_subjects) == (48, 12)
     assert not set(published.ids) & set(control.ids)
@@ -154,7 +154,7 @@ def test_the_frontier_of_omission_is_what_glove_would_have_made(city: Path, fini
     shown = json.loads((finished / "out/comparison.json").read_text())
     of = {result["label"]: result["omission"] for result in shown["releases"]}
     assert of["glove k=2 suppress-time=2h"] is None
-    published, _ = comparison._held_out(read(city), read_study(finished / "study.toml"))
+    published, _ = comparison._split_people(read(city), read_study(finished / "study.toml"))
     rows = {row["may_be_missing"]: row for row in of["glove k=4"]["rows"]}
     assert list(rows) == [0.0, 0.01, 0.02, 0.05, 0.1, 0.2]
     for share in (0.0, 0.1):

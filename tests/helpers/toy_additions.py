@@ -270,7 +270,7 @@ METHOD_OF_POINTS = Addition(
             from dataclasses import dataclass, field
             from typing import ClassVar
 
-            from shoal.model.claims.common import MORE, PayloadKind, for_pairs, require_class
+            from shoal.model.claims.common import MORE, PayloadKind, for_pairs, require_k
 
 
             @dataclass(frozen=True, kw_only=True)
@@ -288,7 +288,7 @@ METHOD_OF_POINTS = Addition(
                 k: int = field(metadata=MORE)
 
                 def __post_init__(self) -> None:
-                    require_class(self.k)
+                    require_k(self.k)
 
                 @property
                 def name(self) -> str:

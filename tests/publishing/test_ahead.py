@@ -23,7 +23,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def words(_method: str, *steps: str) -> list[str]:
         return [sys.executable, "-c", WAITS, str(folder / "-".join(steps))]
 
-    monkeypatch.setattr(ahead, "_command", words)
+    monkeypatch.setattr(ahead, "_ahead_command", words)
     monkeypatch.setattr(ahead, "available_cores", lambda: 3)
     monkeypatch.setenv(SWITCH, "1")
     monkeypatch.setattr(COMPILING, "kernels", 0)
@@ -60,7 +60,7 @@ def test_one_core_and_a_switch_begin_nothing(begun: Path, monkeypatch: pytest.Mo
 
 
 def test_a_process_that_cannot_begin_is_done_without(begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "_command", lambda *_: [str(begun / "absent")])
+    monkeypatch.setattr(ahead, "_ahead_command", lambda *_: [str(begun / "absent")])
     with compile_ahead("glove"):
         _compile(9)
 
@@ -68,7 +68,7 @@ def test_a_process_that_cannot_begin_is_done_without(begun: Path, monkeypatch: p
 def test_every_step_runs_on_a_toy_release(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        ahead._command("glove", *ahead._STEPS), stdin=subprocess.PIPE, env=environment
+        ahead._ahead_command("glove", *ahead._STEPS), stdin=subprocess.PIPE, env=environment
     ) as process:
         assert process.wait(300) == 0
     assert not list(tmp_path.iterdir())

@@ -454,7 +454,7 @@ def test_finished_blocks_are_not_made_again(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    make = scale_blocks.crowds_of
+    make = scale_blocks.anonymize_block
 
     def counted(task: scale_blocks.BlockTask) -> object:
         if len(made) == 3:
@@ -471,7 +471,7 @@ def test_finished_blocks_are_not_made_again(
         people = InBlocks(source=city, reading=Reading(), size=20, engine=OneByOne())
         return shoal.publish(people, Glove(k=2), tmp_path / "release", rng=rng)
 
-    monkeypatch.setattr(scale_blocks, "crowds_of", counted)
+    monkeypatch.setattr(scale_blocks, "anonymize_block", counted)
     with pytest.raises(KeyboardInterrupt):
         attempt()
     assert stat_of(tmp_path / "release.parts") == 0o700
@@ -541,13 +541,13 @@ def test_files_that_may_not_grow_lose_nothing_that_is_finished(city: Path, tmp_p
 def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the blocks that are made from now on, as they are."""
     made: list[int] = []
-    make = scale_blocks.crowds_of
+    make = scale_blocks.anonymize_block
 
     def counted(task: scale_blocks.BlockTask) -> object:
         made.append(task.block)
         return make(task)
 
-    monkeypatch.setattr(scale_blocks, "crowds_of", counted)
+    monkeypatch.setattr(scale_blocks, "anonymize_block", counted)
     return made
 
 
@@ -555,7 +555,7 @@ def stopped_after_reading(
     source: Path, output: Path, monkeypatch: pytest.MonkeyPatch, reading: Reading | None = None
 ) -> None:
     """A publication that was stopped when its people were read and two of its blocks were finished."""
-    make, made = scale_blocks.crowds_of, []
+    make, made = scale_blocks.anonymize_block, []
 
     def stopping(task: scale_blocks.BlockTask) -> object:
         made.append(task)
@@ -564,7 +564,7 @@ def stopped_after_reading(
         return make(task)
 
     with monkeypatch.context() as patched:
-        patched.setattr(scale_blocks, "crowds_of", stopping)
+        patched.setattr(scale_blocks, "anonymize_block", stopping)
         with pytest.raises(KeyboardInterrupt):
             in_blocks(source, output, 20, reading=reading)
     assert len(list((output.with_name(f"{output.name}.parts")).glob("block-*.npz"))) == 2

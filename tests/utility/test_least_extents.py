@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_release import naive_release
-from shoal.measures.least_extents import even_weights, least_costs_in_a_class
+from shoal.measures.least_extents import even_weights, lower_bound_of_costs
 from shoal.methods.glove.refine import merge_by_weights
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.run import Run
@@ -35,7 +35,7 @@ def test_nobody_costs_less_in_any_class(original: Trajectories, k: int, together
     with pytest.MonkeyPatch.context() as patched:  # so many people in order, and rows at once
         patched.setattr("shoal.measures.least_extents._IN_ORDER", together)
         patched.setattr("shoal.measures.least_extents._ROWS_AT_ONCE", together)
-        least = least_costs_in_a_class(original, k, weights, everybody, Run(threads=1))
+        least = lower_bound_of_costs(original, k, weights, everybody, Run(threads=1))
     assert least.tolist() == [
         sorted(cost_beside(original, p, q) for q in everybody.tolist() if q != p)[k - 2]
         for p in everybody.tolist()

@@ -270,12 +270,12 @@ def test_the_record_as_a_pdf(
     words[words.index("--output") + 1] = str(tmp_path / "record.html")
     if "--pdf" in words:
         del words[words.index("--pdf") : words.index("--pdf") + 2]
-    monkeypatch.setattr(pdf, "_library", lambda: None)
+    monkeypatch.setattr(pdf, "_weasyprint", lambda: None)
     missing = shoal(*words, "--pdf", str(tmp_path / "record.pdf"))
     assert (missing.code, "pip install 'shoal-desk[pdf]'" in missing.err) == (2, True)
     assert not (tmp_path / "record.html").exists()
     assert "Save as PDF" in released.get("record").html
-    monkeypatch.setattr(pdf, "_library", lambda: SimpleNamespace(HTML=Printer))
+    monkeypatch.setattr(pdf, "_weasyprint", lambda: SimpleNamespace(HTML=Printer))
     same = shoal(*words, "--pdf", str(tmp_path / "record.html"))
     assert (same.code, "choose another --pdf" in same.err) == (2, True)
     inside = shoal(*words, "--pdf", f"{work.choices.output}/record.pdf")

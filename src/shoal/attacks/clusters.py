@@ -92,10 +92,12 @@ class RecordSimilarity:
         self.names, self.values = self._most_alike(lengths if self.equally_long else anything, most)
 
     def _most_alike(self, kind: Integers, most: int) -> tuple[Integers, Floats]:
-        self.per_s, self.per_m = (self._usual(kind, *scales) for scales in ((1.0, 0.0), (0.0, 1.0)))
+        self.per_s, self.per_m = (
+            self._scale_of_feature(kind, *scales) for scales in ((1.0, 0.0), (0.0, 1.0))
+        )
         return self._listed(kind, most, self.per_s, self.per_m)
 
-    def _usual(self, kind: Integers, per_s: float, per_m: float) -> float:
+    def _scale_of_feature(self, kind: Integers, per_s: float, per_m: float) -> float:
         least = self._listed(kind, 1, per_s, per_m)[1]
         least = least[np.isfinite(least)]
         return 1 / max(float(np.median(least)), 1e-9) if len(least) else 1.0
@@ -151,7 +153,7 @@ def by_last_steps(t: Floats, x: Floats, y: Floats, tracks: int) -> Integers:
     return np.asarray(join_points(t, x, y, tracks, _ROUNDS))
 
 
-def least_bent(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers) -> Integers:
+def straighter_tracks(t: Floats, x: Floats, y: Floats, tracks: int, by_steps: Integers) -> Integers:
     """int64 [p]: the track of each point, by last steps or by a Kalman filter from there."""
     filtered = np.asarray(join_with_filter(t, x, y, by_steps, tracks, _KALMAN_ROUNDS, _FREEDOM))
     return min((by_steps, filtered), key=lambda tracks_of: bending(t, x, y, tracks_of))
@@ -173,7 +175,7 @@ def restored_tracks(
         points, tracks = (t[mine], x[mine], y[mine]), int(sizes[one])
         if start_tracks is None:
             return by_last_steps(*points, tracks)
-        return least_bent(*points, tracks, start_tracks[mine] - start_tracks[mine][:1])
+        return straighter_tracks(*points, tracks, start_tracks[mine] - start_tracks[mine][:1])
 
     parts = list(run.map(join, range(len(sizes)), label=f"joining points ({label})"))
     counts = [int(part.max(initial=-1)) + 1 for part in parts]

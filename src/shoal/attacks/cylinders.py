@@ -68,7 +68,7 @@ def in_parts(
         pass
 
 
-def name_moved(
+def link_to_moved_records(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, errors: Errors
 ) -> tuple[Floats, Integers] | None:
     """(chances [v] to be right, int64 [v] the record named) from observations [m, 3]; None = none moved."""
@@ -89,7 +89,7 @@ def name_moved(
 def middles_of(target: PointTarget, delta_m: float) -> Floats:
     """float64 [m, 2]: the middle of each point's cylinder, of diameter ``delta_m``."""
     if delta_m not in target.middles:
-        target.middles[delta_m], target.others[delta_m] = _middles(target, delta_m)
+        target.middles[delta_m], target.others[delta_m] = _middles_and_partners(target, delta_m)
     return target.middles[delta_m]
 
 
@@ -140,7 +140,7 @@ def undone_release(release: Release, run: Run) -> Release | None:
     return replace(release, payload=Points(t=target.t, x=x, y=y))
 
 
-def _middles(target: PointTarget, delta_m: float) -> tuple[Floats, Integers]:
+def _middles_and_partners(target: PointTarget, delta_m: float) -> tuple[Floats, Integers]:
     same_times: dict[bytes, list[int]] = {}
     for record in range(target.n_records):
         times = target.t[target.offsets[record] : target.offsets[record + 1]]

@@ -21,7 +21,7 @@ _NOBODY = np.empty(0, dtype=np.int64)
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
     """Name, for each box of a record, where and when one of its people was."""
     del rng  # nothing is drawn: the whole release is looked at
-    classes = Classes.of(evaluation)
+    classes = PeopleByClass.of(evaluation)
     readings = [
         Reading(
             boxes=evaluation.target.record(own_record),
@@ -84,7 +84,9 @@ class Read:
     errors: Floats
 
 
-def read_all(evaluation: Evaluation[BoxTarget], classes: "Classes", readings: Sequence[Reading]) -> Read:
+def read_all(
+    evaluation: Evaluation[BoxTarget], classes: "PeopleByClass", readings: Sequence[Reading]
+) -> Read:
     """Name a sample in each box and score it, on all threads."""
 
     def part(begin: int) -> Read:
@@ -129,14 +131,14 @@ def _offsets(parts: Sequence[Integers]) -> Integers:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Classes:
+class PeopleByClass:
     """People by equal records; of_class: ascending."""
 
     of_class: list[Integers]
     evaluation: Evaluation[BoxTarget]
 
     @classmethod
-    def of(cls, evaluation: Evaluation[BoxTarget]) -> "Classes":
+    def of(cls, evaluation: Evaluation[BoxTarget]) -> "PeopleByClass":
         """The classes of a target."""
         target, inside = evaluation.target, evaluation.context.inside
         members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects

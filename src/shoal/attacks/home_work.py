@@ -31,7 +31,7 @@ def attack_home_work(
     cell that most people have.
     """
     del rng  # nothing is drawn: the whole record is known
-    clock = _Hours(clock_of(evaluation.people), utc_offset_s)
+    clock = _LocalClock(clock_of(evaluation.people), utc_offset_s)
     rates = []
     undone = undone_cells(evaluation)
     places: tuple[Place, ...] = ("home", "work")
@@ -72,7 +72,7 @@ def attack_home_work(
 
 
 @dataclass(frozen=True)
-class _Hours:
+class _LocalClock:
     clock: Clock
     offset_s: float | None
 
@@ -86,7 +86,7 @@ class _Hours:
         return share_of_hours(boxes, slot_s, place, ahead_s)
 
 
-def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) -> WeightedAreas:
+def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _LocalClock) -> WeightedAreas:
     boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -94,7 +94,7 @@ def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _Hours) ->
 
 
 def _true_cells(
-    evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours
+    evaluation: Evaluation[BoxTarget], place: Place, clock: _LocalClock
 ) -> tuple[Flags, Integers, Integers]:
     data, n = evaluation.people, len(evaluation.victims)
     has_cell, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -111,7 +111,12 @@ def _true_cells(
 
 
 def _chances(
-    evaluation: Evaluation[BoxTarget], place: Place, clock: _Hours, tried: Integers, x: Integers, y: Integers
+    evaluation: Evaluation[BoxTarget],
+    place: Place,
+    clock: _LocalClock,
+    tried: Integers,
+    x: Integers,
+    y: Integers,
 ) -> Floats:
     target, chances = evaluation.target, np.empty((len(tried), 3))
     records, every, classes = (

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.downcoding import Classes, Reading, read_all
+from shoal.attacks.downcoding import PeopleByClass, Reading, read_all
 from shoal.attacks.evaluation import Evaluation, Victims
 from shoal.attacks.rate import Error, Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -126,7 +126,7 @@ def attack_insider(
     the victim's samples that are named. Answers about the control group are compared with a person in no
     class. Where people hide each other, boxes are those of a hiding window.
     """
-    classes, claim, inside = Classes.of(evaluation), evaluation.context.claim, evaluation.context.inside
+    classes, claim, inside = PeopleByClass.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
     readings: list[Reading] = []
     for victim, own_record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True):

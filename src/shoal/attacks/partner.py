@@ -73,9 +73,9 @@ def attack_partner(
 
 def _mixed(
     evaluation: Evaluation[PointTarget], inside: Victims, claim: Claim
-) -> "ShuffledClusters | ExchangedPlaces | MovedCrowds":
+) -> "GuessInClusters | ExchangedPlaces | MovedCrowds":
     if isinstance(claim, TrajectoryPrivacy):
-        return ShuffledClusters(evaluation, inside)
+        return GuessInClusters(evaluation, inside)
     if isinstance(claim, LocationPrivacy):
         return ExchangedPlaces(evaluation, inside, claim.time_threshold_s)
     if isinstance(claim, KDeltaAnonymity):
@@ -90,7 +90,7 @@ def records_of(inside: Victims) -> Integers:
     return record
 
 
-class ShuffledClusters:
+class GuessInClusters:
     """Points shuffled in clusters: claims are the points of the cluster that no member has."""
 
     def __init__(self, evaluation: Evaluation[PointTarget], inside: Victims) -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.cylinders import PARTS, name_moved, undone_cells
+from shoal.attacks.cylinders import PARTS, link_to_moved_records, undone_cells
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import WEIGHTS, rules_of, weigh_blurred, weigh_exact
 from shoal.attacks.rate import Rate, Rule
@@ -79,7 +79,7 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
 
     grid = evaluation.target.grid
     errors = Errors(grid.cell_m / 12**0.5, grid.slot_s)  # what is left open by a cell and a slot
-    inward = name_moved(evaluation, offsets, known_samples.astype(np.float64) + 0.5, errors)
+    inward = link_to_moved_records(evaluation, offsets, known_samples.astype(np.float64) + 0.5, errors)
     undone = undone_cells(evaluation)
 
     def read_record(place: int) -> tuple[float, Floats]:
@@ -156,7 +156,7 @@ def attack_noisy(
         "deviation on each axis)"
     )
     rules = rules_of(knows, "the records that could explain them", weighed.chances)
-    moved = name_moved(evaluation, offsets, seen, Errors(noise_m, noise_s))
+    moved = link_to_moved_records(evaluation, offsets, seen, Errors(noise_m, noise_s))
     if moved is not None:
         does = (
             f"{knows} and names the record that stands where they would be, moved straight into its cylinder"

@@ -98,8 +98,8 @@ def compare(
     ):
         raise OutputError(f"{output} exists and holds no earlier comparison; choose another --output")
     grid = original.snapped_grid()
-    published, control = _held_out(original, study)
-    points_of, control_points = (None, None) if given is None else _held_out(given, study)
+    published, control = _split_people(original, study)
+    points_of, control_points = (None, None) if given is None else _split_people(given, study)
     if points_of is not None and points_of.ids != published.ids:
         raise MisuseError(
             "the points as given are of other people than the snapped samples; read both from one input"
@@ -157,7 +157,7 @@ def compare(
     return comparison
 
 
-def _held_out(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
+def _split_people(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:
     people, size = study.held_out(original.n_subjects)
     if people == original.n_subjects:
         return original, None

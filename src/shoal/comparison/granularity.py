@@ -60,7 +60,7 @@ class Granularity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class GranularityStudy:
     """Releases for several tau = epsilon. failed: tau with the reason."""
 
     k: int
@@ -77,7 +77,7 @@ class Study:
 
 def study_granularity(
     original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
-) -> Study:
+) -> GranularityStudy:
     """Make, verify and measure a release for each tau = epsilon."""
     if page is not None and page.exists():
         raise OutputError(f"{page} exists; choose another --output or remove it first")
@@ -102,7 +102,7 @@ def study_granularity(
         raise MisuseError(
             "no tau gave a release: " + "; ".join(f"{tau}: {reason}" for tau, reason in failed.items())
         )
-    study = Study(
+    study = GranularityStudy(
         k=k,
         people=original.n_subjects,
         samples=original.n_samples,

@@ -91,15 +91,15 @@ def result_of(
             "label": setting.label,
             "claim": setting.method.claim().name,
         }
-    facts = None if _is_made(place) else _made(setting, source, place, run)
+    facts = None if _is_made(place) else _make_release(setting, source, place, run)
     as_published, linkage = read_release(place / "release"), read_linkage(place / "linkage.parquet")
     release = as_published.as_boxes(published.snapped_grid())
     if facts is None or as_published.kind == "points":  # points are judged on the cells of ``published``
         facts = Facts(published, release, linkage, run=run)
     measurements = measure_facts(facts)
     del facts  # attacks need the memory
-    on_cells = _Side(raw=published, release=release, linkage=linkage, control=control)
-    as_given = _Side(raw=source, release=as_published, linkage=linkage, control=outside)
+    on_cells = _AttackInput(raw=published, release=release, linkage=linkage, control=control)
+    as_given = _AttackInput(raw=source, release=as_published, linkage=linkage, control=outside)
     attack_result = on_cells.attacked(knowledge_by_text, study, run)
     rates = [*attack_result.rates]
     as_points = dict.fromkeys(text for asked_of in knowledge_by_text.values() for text in asked_of[1:])
@@ -133,7 +133,7 @@ def _is_made(place: Path) -> bool:
     return has_release
 
 
-def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
+def _make_release(setting: Setting, source: Trajectories, place: Path, run: Run) -> Facts | None:
     with explain_write_errors(place):
         place.mkdir(exist_ok=True)
     for leftover in ("linkage.parquet", TRACE_FILE):
@@ -150,7 +150,7 @@ def _made(setting: Setting, source: Trajectories, place: Path, run: Run) -> Fact
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Side:
+class _AttackInput:
     raw: Trajectories
     release: Release
     linkage: Linkage
@@ -173,7 +173,7 @@ class _Side:
 
 
 def _attacks_of_its_claim(
-    on_cells: _Side, as_given: _Side, study: Study, run: Run
+    on_cells: _AttackInput, as_given: _AttackInput, study: Study, run: Run
 ) -> tuple[list[Rate], list[str]]:
     rates: list[Rate] = []
     notes: list[str] = []

@@ -92,7 +92,7 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
 
     The outermost hundredth on each side is left out, so that no stray sample shrinks the rest to a point.
     """
-    (west, east), (south, north) = _middle(x), _middle(y)
+    (west, east), (south, north) = _central_range(x), _central_range(y)
     wide, high = east - west, north - south
     longest = _longest(wide, high)
     across = max(1, min(_MAP_COLUMNS, round(_MAP_COLUMNS * wide / longest)))
@@ -108,13 +108,13 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
 
 def letter_width(x: Numbers, y: Numbers) -> float:
     """The width of a letter, in the unit of x."""
-    (west, east), (south, north) = _middle(x), _middle(y)
+    (west, east), (south, north) = _central_range(x), _central_range(y)
     return _longest(east - west, north - south) / _MAP_COLUMNS
 
 
 def middle_of(x: Numbers, y: Numbers) -> tuple[float, float, float, float]:
     """West, south, east and north of the map."""
-    (west, east), (south, north) = _middle(x), _middle(y)
+    (west, east), (south, north) = _central_range(x), _central_range(y)
     return west, south, east, north
 
 
@@ -122,7 +122,7 @@ def _longest(wide: float, high: float) -> float:
     return max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
 
 
-def _middle(values: Numbers) -> tuple[float, float]:
+def _central_range(values: Numbers) -> tuple[float, float]:
     low = np.quantile(values, _LEFT_OUT, method="lower")
     return float(low), float(np.quantile(values, 1 - _LEFT_OUT, method="higher"))
 

@@ -159,7 +159,7 @@ _CORNERS: Final = 4
 
 
 @compiled
-def _share_changes(
+def _pixel_share_steps(
     low: int, high: int, start: float, side: float, pixels: int, at: Integers, by: Floats
 ) -> None:
     # Shares are equal except in the first and last pixel. Parts outside the map are cut off.
@@ -194,8 +194,8 @@ def add_density_changes(
     at_x, at_y = np.empty(_CORNERS, dtype=np.int64), np.empty(_CORNERS, dtype=np.int64)
     by_x, by_y = np.empty(_CORNERS), np.empty(_CORNERS)
     for box in range(len(x_min)):
-        _share_changes(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
-        _share_changes(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
+        _pixel_share_steps(x_min[box], x_max[box], start[0], side, corners.shape[2] - 2, at_x, by_x)
+        _pixel_share_steps(y_min[box], y_max[box], start[1], side, corners.shape[1] - 2, at_y, by_y)
         for i in range(_CORNERS):
             for j in range(_CORNERS):
                 corners[i * _CORNERS + j, at_y[i], at_x[j]] += by_y[i] * by_x[j]

@@ -22,7 +22,7 @@ class Squares(NamedTuple):
 
 
 @compiled
-def _cells_apart(one: int, other: int, side: int) -> Any:
+def _least_cells_between_squares(one: int, other: int, side: int) -> Any:
     return (abs(one - other) - 1) * side + 1 if one != other else 0
 
 
@@ -33,8 +33,8 @@ def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int
     for i in range(first, squares.offsets[p + 1]):
         row, column, least = squares.row[i], squares.column[i], widest
         for j in range(squares.offsets[q], squares.offsets[q + 1]):
-            along_y = _cells_apart(row, squares.row[j], squares.side)
-            along_x = _cells_apart(column, squares.column[j], squares.side)
+            along_y = _least_cells_between_squares(row, squares.row[j], squares.side)
+            along_x = _least_cells_between_squares(column, squares.column[j], squares.side)
             least = min(least, along_x + along_y + 2)
         bounds[i - first] = weights.place[least] + weights.per_slot
         total += squares.samples[i] * bounds[i - first]

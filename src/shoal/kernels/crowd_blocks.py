@@ -29,7 +29,7 @@ from shoal.runtime.compiled import compiled
 
 
 @compiled
-def _block_costs(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
+def _lane_cost_bounds(crowds: Crowds, search: PairSearch, slots: Integers, least: LeastCosts) -> BlockCosts:
     places, hours, scale = search.people.places, search.people.hours, search.scale
     n_places, n_bins = len(places.costs), hours.n_bins
     near = np.empty((LANES, n_places), dtype=places.costs.dtype)
@@ -109,7 +109,9 @@ def nearest_to_block(
     least = empty_least_costs(people.people, n_windows, most_boxes, crowds.boxes.t_start)
     counts = np.empty(LANES, dtype=np.int64)
     subjects = np.empty((LANES, len(people.order)), dtype=np.int32)
-    _find_longer_people(crowds, people, slots, _block_costs(crowds, people, slots, least), counts, subjects)
+    _find_longer_people(
+        crowds, people, slots, _lane_cost_bounds(crowds, people, slots, least), counts, subjects
+    )
     others, room = np.empty(len(living), dtype=np.int64), np.empty((3, len(living) + 1), dtype=np.int64)
     for lane in range(len(slots)):
         slot = slots[lane]

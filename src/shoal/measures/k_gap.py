@@ -12,7 +12,7 @@ from shoal.kernels.gaps import fill_gap_parts
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.argument_checks import require_trajectories
-from shoal.model.claims.common import require_class
+from shoal.model.claims.common import require_k
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run
@@ -147,7 +147,7 @@ def k_gaps(
         raise MisuseError(f"k is a list of numbers here; write [{ks}]")
     caps, n = caps or Caps(), original.n_subjects
     for k in ks:
-        require_class(k)
+        require_k(k)
         require_people(n, k)
     if not ks:
         return []

@@ -36,7 +36,7 @@ def widest_cells(original: Trajectories) -> int:
     return min(_WIDEST, int(np.ptp(original.x)) + int(np.ptp(original.y)) + 2)
 
 
-def least_costs_in_a_class(
+def lower_bound_of_costs(
     original: Trajectories, k: int, weights: Weights, subjects: Integers, run: Run
 ) -> Integers:
     """[subjects] least cost in any class of k."""
@@ -50,13 +50,13 @@ def least_costs_in_a_class(
     def least(subject: int) -> int:
         away = sum(np.abs(middle - middle[subject]) for middle in middles)
         costs = np.empty(k - 1, dtype=np.int64)
-        least_companion_costs(tracks, squares, subject, _nearest_first(away), weights, costs)
+        least_companion_costs(tracks, squares, subject, _nearest_thousand_first(away), weights, costs)
         return int(costs[-1])
 
     return np.array(list(run.map(least, subjects.tolist(), label="bounding the extents")), dtype=np.int64)
 
 
-def _nearest_first(away: Floats) -> Integers:
+def _nearest_thousand_first(away: Floats) -> Integers:
     order = np.argpartition(away, min(_IN_ORDER, len(away) - 1))
     near, others = order[:_IN_ORDER], order[_IN_ORDER:]
     return np.concatenate([near[np.argsort(away[near], kind="stable")], np.sort(others)])

@@ -217,13 +217,13 @@ class NearPairs:
         """Each subject's nearest among ``subjects`` below ``below``, ties by number."""
         # below: in units of 1 / (2 * half); requested: [n] whose lists to fill, None = all
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
-        return self._all_blocks(self.prepared(subjects, below, requested), count, requested)
+        return self._all_blocks(self.build_search(subjects, below, requested), count, requested)
 
     def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
         """The nearest of requested subjects [n] among all; ties by number."""
         # Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
         # people, with a limit for each person. below: as in ``nearest``.
-        search = self.prepared(np.arange(len(self.lengths)), below, requested)
+        search = self.build_search(np.arange(len(self.lengths)), below, requested)
         neighbors = self._neighborhoods(search.order, max(_TOGETHER, 2 * count))
 
         def part(some: list[Numbers]) -> Nearest:
@@ -239,10 +239,10 @@ class NearPairs:
             return first_lists  # all have been compared
         # an effort of inf means that the list is not full
         below = np.minimum(below, np.nextafter(first_lists.effort[:, -1], np.inf))
-        search = self.prepared(np.arange(len(self.lengths)), below, requested)
+        search = self.build_search(np.arange(len(self.lengths)), below, requested)
         return self._all_blocks(search, count, requested)
 
-    def prepared(
+    def build_search(
         self, subjects: Integers, below: float | Floats, requested: Numbers | None = None
     ) -> PairSearch:
         """The search among ``subjects``, for pairs with a requested list."""

@@ -216,7 +216,7 @@ def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
 
 def begins_a_day(data: Release | Trajectories) -> Flags:
     """[m]: whether each is the first of its record on its UTC day."""
-    starts, slot_s = _starts_of(data), data.snapped_grid().slot_s
+    starts, slot_s = _begin_times(data), data.snapped_grid().slot_s
     first = np.ones(len(starts), dtype=np.bool_)
     for begin in range(0, len(starts), _AT_ONCE):
         day = np.floor(starts[begin : begin + _AT_ONCE + 1] * slot_s / DAY_S)
@@ -225,7 +225,7 @@ def begins_a_day(data: Release | Trajectories) -> Flags:
     return first
 
 
-def _starts_of(data: Release | Trajectories) -> Integers:
+def _begin_times(data: Release | Trajectories) -> Integers:
     return data.boxes.t_start if isinstance(data, Release) else data.t
 
 
@@ -234,7 +234,7 @@ def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Esti
     # expected: boxes spread evenly; minimum: boxes wholly in the hour; maximum: boxes that touch it
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
-        starts = _starts_of(data)[rows]
+        starts = _begin_times(data)[rows]
         ends = data.boxes.t_end[rows] if isinstance(data, Release) else read_only(starts + 1)
         if clock == UTC_CLOCK:
             hours_of_day(starts, ends, float(grid.slot_s), counts)

@@ -190,12 +190,12 @@ def unrelated_order(
     while True:
         order = rng.permutation(len(members))
         if len(members) < _FEWEST_TO_TELL_AN_ORDER or not any(
-            _repeats_order(class_numbers[order], class_numbers, place) for place in places
+            _follows_order(class_numbers[order], class_numbers, place) for place in places
         ):
             return order
 
 
-def _repeats_order(published: Integers, class_numbers: Integers, place: Integers) -> bool:
+def _follows_order(published: Integers, class_numbers: Integers, place: Integers) -> bool:
     first, last = class_numbers[place.argmin()], class_numbers[place.argmax()]
     if (published[0], published[-1]) not in {(first, last), (last, first)}:
         return False

@@ -57,11 +57,11 @@ def compile_ahead(method: str) -> Iterator[None]:
 def _start_process(method: str, steps: list[str]) -> subprocess.Popen[bytes]:
     silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(  # noqa: S603  (this file; a session of its own, since Ctrl-C is for the publication)
-        _command(method, *steps), stdin=subprocess.PIPE, start_new_session=True, **silent
+        _ahead_command(method, *steps), stdin=subprocess.PIPE, start_new_session=True, **silent
     )
 
 
-def _command(*rest: str) -> list[str]:
+def _ahead_command(*rest: str) -> list[str]:
     return [sys.executable, "-P", "-m", "shoal.publishing.ahead", *rest]
 
 
@@ -80,7 +80,7 @@ def make(method: str, folder: Path) -> None:
     publish(raw, made_by(k=2), release, rng=Randomness.for_research(1), linkage_file=linkage, tries=0)
 
 
-def go_through(method: str, folder: Path, steps: list[str]) -> None:
+def compile_report_kernels(method: str, folder: Path, steps: list[str]) -> None:
     """Run these steps of a report."""
     from shoal.io import read_with
     from shoal.release_folder.folder import raw_reading, read_linkage, read_release
@@ -90,7 +90,7 @@ def go_through(method: str, folder: Path, steps: list[str]) -> None:
 
     # slow, but at once: kernels of the method are compiled by the publication
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run(_command(method, _MAKE, str(folder)), env=environment, check=True)  # noqa: S603  (this file)
+    subprocess.run(_ahead_command(method, _MAKE, str(folder)), env=environment, check=True)  # noqa: S603  (this file)
     people, release, linkage = _toy_files(folder)
     run = Run(threads=1)
     raw = read_with(people, raw_reading(release), run)
@@ -117,7 +117,7 @@ def main(method: str, *rest: str) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="shoal-ahead-", ignore_cleanup_errors=True) as name:
         threading.Thread(target=_exit_with_parent, args=(Path(name),), daemon=True).start()
-        go_through(method, Path(name), list(rest))
+        compile_report_kernels(method, Path(name), list(rest))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.coarseness import RawSamples, widen_ranges
 from shoal.publishing.foreign_links import (
     PersonLinks,
-    between_ends,
     by_content,
     by_names,
     by_table,
     in_units_of,
+    rank_by_range_ends,
     row_by_row,
 )
 from shoal.runtime.arrays import Floats, Integers
@@ -178,7 +178,7 @@ def check(
     samples_in_units = in_units_of(published, original)
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
     linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
-    boxes, samples = between_ends(published, samples_in_units)
+    boxes, samples = rank_by_range_ends(published, samples_in_units)
     release = _release(published, boxes, original, k=2)
     disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))

@@ -69,7 +69,7 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
 
 def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """Manifest and table of a release; raises InputError for what ``shoal verify`` finds without raw data."""
-    manifest = _read_exportable_manifest(release_folder)
+    manifest = _read_manifest_of_unchanged_table(release_folder)
     with read_in_background(release_folder, Run(threads=1)) as reading:
         rows = reading.rows()
     about = manifest_mismatches(
@@ -80,7 +80,7 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 
 
-def _read_exportable_manifest(release_folder: Path) -> Manifest:
+def _read_manifest_of_unchanged_table(release_folder: Path) -> Manifest:
     manifest = read_manifest(release_folder)
     require_plain_file(release_folder / RELEASE_FILE)
     if sha256_of(release_folder / RELEASE_FILE) != manifest.release_sha256:
@@ -96,7 +96,7 @@ def _not_published(finding: Finding) -> InputError:
 
 
 def _write_parts(release_folder: Path, folder: Path) -> tuple[Manifest, pa.Schema, int]:
-    manifest = _read_exportable_manifest(release_folder)
+    manifest = _read_manifest_of_unchanged_table(release_folder)
     table = release_folder / RELEASE_FILE
     try:
         about = pq.read_metadata(table)

@@ -67,7 +67,7 @@ def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
     return RawSamples(offsets=original.offsets, t=original.t, first=lon, second=lat)
 
 
-def between_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
+def rank_by_range_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
     """Ranks among all ends of ranges on each axis; exact in any unit."""
     columns: dict[str, Integers] = {}
     raw: list[Integers] = []
@@ -170,7 +170,7 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
     for meters, seconds in _WIDER:
         if meters and published.places == "h3":
             break
-        boxes, samples = between_ends(_widen_all(published, meters, seconds), raw_samples)
+        boxes, samples = rank_by_range_ends(_widen_all(published, meters, seconds), raw_samples)
         by_record = np.argsort(published.record, kind="stable")
         counts = np.bincount(published.record, minlength=len(published.records))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

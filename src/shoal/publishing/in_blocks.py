@@ -35,7 +35,7 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
-from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, anonymize_block, name_of, split_into_blocks
+from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, name_of, split_into_blocks, store_block
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.verification.files.streamed import identifiers_in_tasks, verify_streamed_folder
@@ -291,11 +291,11 @@ def _anonymize_unfinished(tasks: list[BlockTask], folder: Path, engine: Engine, 
     for task in tasks:
         (finished if (folder / f"{name_of(task.block)}.npz").exists() else waiting).append(task)
     if finished:  # by an earlier run; damaged blocks are made again
-        for _ in run_tasks(anonymize_block, finished, engine, run, "looking at finished blocks"):
+        for _ in run_tasks(store_block, finished, engine, run, "looking at finished blocks"):
             pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
     for done, _ in enumerate(
-        engine.map(anonymize_block, waiting) if waiting else (), start=len(tasks) - len(waiting) + 1
+        engine.map(store_block, waiting) if waiting else (), start=len(tasks) - len(waiting) + 1
     ):
         run.progress(label, done, len(tasks))
 

@@ -91,7 +91,7 @@ class Checkpoint:
             rows = np.ascontiguousarray(arrays.pop(apart)).data
             _write_atomically(self.rows_path(part), lambda file: file.write(rows))
             arrays[_SUM] = np.array(zlib.crc32(rows))
-        _write_atomically(self.folder / f"{part}.npz", lambda file: _write_arrays(file, arrays))
+        _write_atomically(self.folder / f"{part}.npz", lambda file: _write_arrays_with_crc(file, arrays))
         return arrays
 
     def load(self, part: str, names: Collection[str] = ()) -> dict[str, Numbers]:
@@ -172,7 +172,7 @@ def _in_digits(checksum: int) -> bytes:
     return f"{checksum:0{_DIGITS}x}".encode()
 
 
-def _write_arrays(file: BinaryIO, arrays: Arrays) -> None:
+def _write_arrays_with_crc(file: BinaryIO, arrays: Arrays) -> None:
     np.savez(file, allow_pickle=False, **arrays)
     file.flush()
     file.write(_in_digits(crc32_of(Path(file.name))))

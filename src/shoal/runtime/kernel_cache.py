@@ -59,16 +59,16 @@ x86-64-v4, with AVX-512, is none of them: it made nothing faster.
 """
 
 
-def _number_from_random_start() -> None:
+def _randomize_numba_ids() -> None:
     # Numba distinguishes its inner functions, such as a sort's, by a number that counts up in each process.
     # Two processes gave the same number to different ones, and a process that loaded kernels of both called
     # the wrong one.
     FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(8), "little"))
 
 
-_number_from_random_start()
+_randomize_numba_ids()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_number_from_random_start)
+    os.register_at_fork(after_in_child=_randomize_numba_ids)
 
 
 class KernelCache:

@@ -80,12 +80,14 @@ def name_of(block: int) -> str:
     return f"block-{block:06d}"
 
 
-def anonymize_block(task: BlockTask) -> None:
+def store_block(task: BlockTask) -> None:
     """Write a finished block, unless it is there and undamaged."""
-    Checkpoint(Path(task.folder)).load_or_make(name_of(task.block), lambda: crowds_of(task), apart="boxes")
+    Checkpoint(Path(task.folder)).load_or_make(
+        name_of(task.block), lambda: anonymize_block(task), apart="boxes"
+    )
 
 
-def crowds_of(task: BlockTask) -> Arrays:
+def anonymize_block(task: BlockTask) -> Arrays:
     """A block's crowds as arrays.
 
     subjects: [r] positions in the population, crowd by crowd; sizes: [c]; lengths: [c] boxes of a record;
@@ -108,11 +110,13 @@ def crowds_of(task: BlockTask) -> Arrays:
         "sizes": np.array([len(group) for group in members], dtype=np.int64),
         "lengths": np.array([len(group) for group in boxes], dtype=np.int64),
         "boxes": np.stack(Boxes.concatenate(boxes).columns(), axis=1),
-        **_check_block(original, task, crowds),
+        **_verify_and_measure_block(original, task, crowds),
     }
 
 
-def _check_block(original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]) -> Arrays:
+def _verify_and_measure_block(
+    original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]
+) -> Arrays:
     method = task.method
     try:
         release, linkage = assemble(

@@ -104,7 +104,7 @@ class SparkCluster:
                 context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
                 rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
 
-            writing = _Apart(write)
+            writing = _ThreadedCall(write)
             try:
                 writing.wait()
             except AnalysisException as error:  # of names and types, not of rows
@@ -188,7 +188,7 @@ def _results(
         numbered = context.parallelize(list(enumerate(parts)), len(parts))  # one task for each part
         numbered.foreach(partial(_carry_out, fn, done))
 
-    asking = _Apart(ask)
+    asking = _ThreadedCall(ask)
     outcomes: dict[int, tuple[bool, Any]] = {}
     seen = 0
     try:
@@ -237,7 +237,7 @@ def _outcomes() -> Any:
     return Outcomes()
 
 
-class _Apart(Thread):
+class _ThreadedCall(Thread):
     """In a thread, so that nothing interrupts a message to Java."""
 
     def __init__(self, call: Callable[[], None]) -> None:

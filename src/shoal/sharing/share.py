@@ -151,7 +151,7 @@ def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Trac
     ends = np.flatnonzero(~inside & np.r_[inside[1:] | crossed, True]) + 1
     pieces = []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        piece = _blurred(track.take(slice(begin, end)), begin > 0, end < len(track), rng)
+        piece = _trim_ends(track.take(slice(begin, end)), begin > 0, end < len(track), rng)
         if len(piece) >= _LEAST_POINTS:
             pieces.append(piece)
     return pieces, len(track) - sum(map(len, pieces)), tuple(touched)
@@ -168,20 +168,20 @@ def _crosses(track: Track, zone: Zone) -> Flags:
     return np.asarray(np.hypot(x[:-1] + along * dx, y[:-1] + along * dy) <= zone.radius_m)
 
 
-def _blurred(piece: Track, cut_before: bool, cut_after: bool, rng: Randomness) -> Track:
+def _trim_ends(piece: Track, cut_before: bool, cut_after: bool, rng: Randomness) -> Track:
     """Without up to 100 m at each cut end."""
     first, last = 0, len(piece)
     if cut_before:
         away = distances_m(float(piece.lat[0]), float(piece.lon[0]), piece.lat, piece.lon)
-        first = int(np.argmax(away >= _drawn(rng))) if (away >= BLUR_M).any() else last
+        first = int(np.argmax(away >= _draw_cut_m(rng))) if (away >= BLUR_M).any() else last
     if cut_after and last > first:
         away = distances_m(float(piece.lat[-1]), float(piece.lon[-1]), piece.lat, piece.lon)
-        near = np.flatnonzero(away >= _drawn(rng))
+        near = np.flatnonzero(away >= _draw_cut_m(rng))
         last = int(near[-1]) + 1 if (away >= BLUR_M).any() else first
     return piece.take(slice(first, max(first, last)))
 
 
-def _drawn(rng: Randomness) -> float:
+def _draw_cut_m(rng: Randomness) -> float:
     return BLUR_M * int(rng.below(_STEPS + 1, 1)[0]) / _STEPS
 
 

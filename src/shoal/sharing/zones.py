@@ -62,7 +62,7 @@ def zone_of(place: Place, key: bytes) -> Zone:
     north_m, east_m = away_m * math.cos(2 * math.pi * turn), away_m * math.sin(2 * math.pi * turn)
     return Zone(
         lat=place.lat + north_m / _METERS_PER_DEGREE,
-        lon=place.lon + east_m / (_METERS_PER_DEGREE * _shrink(place.lat)),
+        lon=place.lon + east_m / (_METERS_PER_DEGREE * _longitude_scale(place.lat)),
         radius_m=REACH * place.hidden_m,
     )
 
@@ -75,11 +75,11 @@ def distances_m(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
 
 def offsets_m(lat: float, lon: float, lats: Floats, lons: Floats) -> tuple[Floats, Floats]:
     """[n] twice: to the east and to the north."""
-    east = ((lons - lon + 180) % 360 - 180) * _METERS_PER_DEGREE * _shrink(lat)
+    east = ((lons - lon + 180) % 360 - 180) * _METERS_PER_DEGREE * _longitude_scale(lat)
     return east, (lats - lat) * _METERS_PER_DEGREE
 
 
-def _shrink(lat: float) -> float:
+def _longitude_scale(lat: float) -> float:
     """As a share of one of latitude."""
     return max(math.cos(math.radians(lat)), 1e-6)
 
@@ -145,7 +145,7 @@ def load(path: Path) -> State:
         key = bytes.fromhex(entries["key"])
         if len(key) != _KEY_BYTES:
             raise ValueError("a key of another length")
-        return State(key=key, places=tuple(Place(**_numbers(place)) for place in entries["places"]))
+        return State(key=key, places=tuple(Place(**_as_floats(place)) for place in entries["places"]))
     except FileNotFoundError:
         return State(key=secrets.token_bytes(_KEY_BYTES))
     except OSError as error:
@@ -165,5 +165,5 @@ def save(state: State, path: Path) -> None:
         pass
 
 
-def _numbers(place: dict[str, float]) -> dict[str, float]:
+def _as_floats(place: dict[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in place.items()}

@@ -47,7 +47,7 @@ def event_minutes(
     rate_h = habits.events_per_hour * rng.lognormal(-0.5 * sigma**2, sigma, n)
     n_bursts = np.maximum(rng.poisson(rate_h * 24 * days / habits.burst_size), 1)
     burst_person = np.repeat(np.arange(n), n_bursts)
-    cumulative, hours = _rhythm(days)
+    cumulative, hours = _activity_cdf(days)
     share = rng.random(burst_person.size)
     if habits.day_sigma:
         factors = rng.lognormal(0.0, habits.day_sigma, (n, days))
@@ -64,7 +64,7 @@ def event_minutes(
     return burst_person[burst], minute
 
 
-def _rhythm(days: int) -> tuple[Floats, Floats]:
+def _activity_cdf(days: int) -> tuple[Floats, Floats]:
     weight = np.concatenate([_WEEKEND if day % 7 >= 5 else _WEEKDAY for day in range(days)])
     cumulative = np.concatenate([[0.0], np.cumsum(weight)])
     return cumulative / cumulative[-1], np.arange(cumulative.size, dtype=np.float64)

@@ -28,27 +28,27 @@ _FEWEST: Final = 4  # stations of a city
 
 
 @dataclass(frozen=True, kw_only=True)
-class Density:
+class DataSetSize:
     """A data set of Table I. capital: a nation's city in it."""
 
     surface_km2: float
     stations: int
     people: int
-    capital: "Density | None" = None
+    capital: "DataSetSize | None" = None
 
 
-_ABI: Final = Density(surface_km2=2_731, stations=400, people=29_191)
-_DAK: Final = Density(surface_km2=1_024, stations=457, people=71_146)
-DENSITIES: Final[Mapping[str, Density]] = {
+_ABI: Final = DataSetSize(surface_km2=2_731, stations=400, people=29_191)
+_DAK: Final = DataSetSize(surface_km2=1_024, stations=457, people=71_146)
+DENSITIES: Final[Mapping[str, DataSetSize]] = {
     "abi": _ABI,
     "dak": _DAK,
-    "shn": Density(surface_km2=3_329, stations=2_961, people=50_000),
-    "civ": Density(surface_km2=322_463, stations=1_238, people=82_728, capital=_ABI),
-    "sen": Density(surface_km2=196_712, stations=1_666, people=286_926, capital=_DAK),
+    "shn": DataSetSize(surface_km2=3_329, stations=2_961, people=50_000),
+    "civ": DataSetSize(surface_km2=322_463, stations=1_238, people=82_728, capital=_ABI),
+    "sen": DataSetSize(surface_km2=196_712, stations=1_666, people=286_926, capital=_DAK),
 }
 
 
-def place_by_density(density: Density, n_subjects: int, rng: np.random.Generator) -> Placed:
+def place_by_density(density: DataSetSize, n_subjects: int, rng: np.random.Generator) -> Placed:
     """Stations for ``n_subjects`` people, at a data set's density."""
     scale = n_subjects / density.people
     if density.capital is None:
@@ -238,7 +238,7 @@ def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     town_people = np.repeat(rng.lognormal(0.0, 1.0, N_TOWNS), STATIONS_PER_TOWN)
     around = TOWN_RADIUS_M * rng.standard_normal((2, town_x.size)) / 2
     parts.append((town_x + around[0], town_y + around[1], town_people / town_people.sum() * TOWN_SHARE))
-    x, y = _country(rng)
+    x, y = _rural_stations(rng)
     outside = np.ones(x.size, dtype=np.bool_)
     for (center_x, center_y), relative in zip(centers, size, strict=True):
         outside &= (
@@ -265,7 +265,7 @@ def _in_ellipse(n: int, rng: np.random.Generator) -> Floats:
     return np.stack([NATION_AXES_M[0] * r * np.cos(angle), NATION_AXES_M[1] * r * np.sin(angle)])
 
 
-def _country(rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _rural_stations(rng: np.random.Generator) -> tuple[Floats, Floats]:
     columns = np.arange(-NATION_AXES_M[0], NATION_AXES_M[0], COUNTRY_SPACING_M)
     rows = np.arange(-NATION_AXES_M[1], NATION_AXES_M[1], 0.87 * COUNTRY_SPACING_M)
     x, y = (axis.ravel() for axis in np.meshgrid(columns, rows))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, count_empty
-from shoal.measures.least_extents import even_weights, least_costs_in_a_class
+from shoal.measures.least_extents import even_weights, lower_bound_of_costs
 from shoal.model.claims import KAnonymity
 from shoal.utility.facts import Facts, Value
 
@@ -78,7 +78,7 @@ def above_least(facts: Facts) -> Value:
     )
     rng, everybody = np.random.default_rng(_ASKED_SEED), facts.exact or n <= _ASKED
     asked = np.arange(n) if everybody else np.sort(rng.choice(n, _ASKED, replace=False))
-    least = least_costs_in_a_class(original, claim.k, weights, asked, facts.run)
+    least = lower_bound_of_costs(original, claim.k, weights, asked, facts.run)
     cells, slots = (extents.astype(np.int64) for extents in facts.extents_of(asked))
     of_samples = weights.place[np.minimum(cells, len(weights.place) - 1)] + weights.per_slot * slots
     lengths = original.lengths[asked]

@@ -14,7 +14,7 @@ def pdf_of(html: str) -> bytes:
 
 def require_printing() -> Any:
     """Import WeasyPrint, or MissingExtraError."""
-    library = _library()
+    library = _weasyprint()
     if library is None:
         raise MissingExtraError(
             "a PDF needs WeasyPrint and the system's Pango; install them with: "
@@ -26,7 +26,7 @@ def require_printing() -> Any:
 
 def can_print() -> bool:
     """Whether WeasyPrint works."""
-    return _library() is not None
+    return _weasyprint() is not None
 
 
 def _refuse(address: str, *_arguments: Any, **_options: Any) -> Never:
@@ -34,7 +34,7 @@ def _refuse(address: str, *_arguments: Any, **_options: Any) -> Never:
 
 
 @cache
-def _library() -> Any:
+def _weasyprint() -> Any:
     try:
         import weasyprint
     except (ImportError, OSError):  # OSError: no Pango on this machine

@@ -113,7 +113,7 @@ def _w4m(tuples: list[Trajectories], seed: int) -> tuple[float, float]:
     return deleted / total, created / total
 
 
-def merged(world: World, layout: Layout) -> Iterator[Measured]:
+def compare_on_home_tuples(world: World, layout: Layout) -> Iterator[Measured]:
     """Table II of one data set: tuples of one home station, and random ones."""
     original = world.people(layout)
     grid = original.snapped_grid()
@@ -178,14 +178,14 @@ EXPERIMENTS: Final = (
     Experiment(
         figure="table-2-abi",
         title="Table II, abi: k-merge, static generalization, W4M and GLOVE on k-tuples",
-        function=lambda world: merged(world, "abi"),
+        function=lambda world: compare_on_home_tuples(world, "abi"),
         printed=table(_ABI, _COLUMNS),
         note=_READING,
     ),
     Experiment(
         figure="table-2-dak",
         title="Table II, dak: k-merge, static generalization, W4M and GLOVE on k-tuples",
-        function=lambda world: merged(world, "dak"),
+        function=lambda world: compare_on_home_tuples(world, "dak"),
         printed=table(_DAK, _COLUMNS),
         note=_READING,
     ),

@@ -52,7 +52,7 @@ def number_ranges(column: pa.Array, where: str) -> Ranges:
         values, readable = numbers(column, where)
         return _of_singles(values, readable, column)
     coded = column.dictionary_encode()
-    ranges = [_masked(text) or parse_range(text) for text in _texts(coded)]
+    ranges = [_masked(text) or parse_range(text) for text in _texts_and_blank(coded)]
 
     def read(ends: Sequence[str | None]) -> tuple[Floats, Flags]:
         return numbers(pa.array(ends, pa.string()), where)
@@ -71,7 +71,7 @@ def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
         ticks, readable = times.microseconds(column, where)
         return _of_singles(ticks / SECOND, readable, column)
     coded = column.dictionary_encode()
-    ranges = [_coarse_date(text) or parse_range(text) for text in _texts(coded)]
+    ranges = [_coarse_date(text) or parse_range(text) for text in _texts_and_blank(coded)]
     ends = [getattr(text_range, side) for side in ("low", "high") for text_range in ranges]
     ticks, readable = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
     seconds, half = ticks / SECOND, len(ranges)
@@ -166,7 +166,7 @@ def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
     )
 
 
-def _texts(coded: pa.DictionaryArray) -> list[str]:
+def _texts_and_blank(coded: pa.DictionaryArray) -> list[str]:
     return [*coded.dictionary.to_pylist(), ""]
 
 

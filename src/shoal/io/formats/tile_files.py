@@ -105,7 +105,7 @@ def read_tiles(path: Path | str) -> TileFile:
             "SELECT tile_column, tile_row FROM tiles WHERE zoom_level = ? LIMIT 1", (zooms[0],)
         ).fetchone()
         if metadata.get("format") == "pbf":
-            raise _vector(path)
+            raise _vector_tiles_error(path)
         _picture(_data(table, zooms[0], column, row), path)
     credit = " ".join(html.unescape(_TAG.sub("", str(metadata.get("attribution") or ""))).split())
     return TileFile(path=path, zooms=zooms, credit=credit[:_LONGEST_CREDIT])
@@ -140,7 +140,7 @@ def _data(file: sqlite3.Connection, zoom: int, column: int, row: int) -> bytes:
     return bytes(result[0]) if result and isinstance(result[0], bytes) else b""
 
 
-def _vector(path: Path) -> InputError:
+def _vector_tiles_error(path: Path) -> InputError:
     return InputError(
         f"{path} holds vector tiles, of which shoal draws no picture; make a file of raster tiles (PNG or "
         "JPEG) of them"
@@ -157,7 +157,7 @@ def _picture(data: bytes, path: Path) -> tuple[str, bytes]:
         if drawn is not None:
             return "image/jpeg", drawn
     elif data.startswith(_VECTOR):
-        raise _vector(path)
+        raise _vector_tiles_error(path)
     else:
         raise InputError(f"{path} holds tiles that are neither PNG nor JPEG; convert them to one of these")
     raise InputError(f"{path} holds a picture that is cut off or broken")

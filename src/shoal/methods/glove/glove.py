@@ -39,7 +39,7 @@ from shoal.methods.parameters import (
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
-from shoal.model.claims.common import require_class
+from shoal.model.claims.common import require_k
 from shoal.model.extents import EXTENT_FORMS, parse_extents
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
@@ -224,7 +224,7 @@ class Glove:
     hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         require_declared(self)
         self.claim()
         if self.suppress_by == "samples" and self.generalize == "k-merge":

@@ -202,7 +202,7 @@ class MergedCrowds:
                 for first in range(min(self._threads, len(slots)))
             ]
         else:
-            search = self._near.prepared(single, threshold)
+            search = self._near.build_search(single, threshold)
             searches = [
                 self._pool.submit(self._search_block, search, block, others, threshold)
                 for block in self._blocks(slots)

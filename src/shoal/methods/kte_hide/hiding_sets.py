@@ -124,7 +124,7 @@ class _HiderStack:
 
 
 @dataclass(eq=False, repr=False)
-class _WindowLoop:
+class _WindowAssignment:
     # windows done so far; the rest depends on this state alone, so a run can be continued
 
     epochs: Epochs
@@ -189,7 +189,7 @@ def choose_hiders(epochs: Epochs, states: Integers, k: int, search: Search, run:
     # states in all epochs of a window may hide each other there. The run's checkpoint stores finished
     # windows.
     n_subjects = int(epochs.subject.max()) + 1
-    walk = _WindowLoop(epochs, states, k, search, _HiderStack.of_nobody(n_subjects))
+    walk = _WindowAssignment(epochs, states, k, search, _HiderStack.of_nobody(n_subjects))
     run.progress(_LABEL, 0, epochs.n_windows)
     for begin in range(0, epochs.n_windows, WINDOWS_A_PART):
         goal = min(begin + WINDOWS_A_PART, epochs.n_windows)

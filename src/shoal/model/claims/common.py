@@ -59,7 +59,7 @@ _MOST_PEOPLE: Final = 1 << 40
 _LONGEST: Final = 1e15  # seconds or meters
 
 
-def require_class(k: int) -> None:
+def require_k(k: int) -> None:
     """Raise MisuseError for a k that hides nobody."""
     if not is_whole(k):
         raise MisuseError(f"k = {k!r} is not a whole number; choose k >= 2, for example 5")

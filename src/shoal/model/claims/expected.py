@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
-from shoal.model.claims.common import STRONGER, require_class
+from shoal.model.claims.common import STRONGER, require_k
 from shoal.units import duration_s, length_m, parse_share, show_m, show_s, show_share
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
@@ -111,7 +111,7 @@ def _parse_number(name: str, text: str | None, kind: type[Claim]) -> Any:
     except ValueError as error:
         raise MisuseError(f"{label} = '{text}' is no whole number") from error
     if name == "k":
-        require_class(value)
+        require_k(value)
     return value
 
 

@@ -12,7 +12,7 @@ from shoal.model.claims.common import (
     VANISHED_FROM_BOXES,
     PayloadKind,
     for_pairs,
-    require_class,
+    require_k,
 )
 from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
 from shoal.model.omission import ANY_SHARE, missing_in_words, require_shares
@@ -69,7 +69,7 @@ class KAnonymity:
     missing_of_one_at_most: float = field(default=ANY_SHARE, metadata=LESS)
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         parse_hull(self.hull)
         require_shares(self.missing_at_most, self.missing_of_one_at_most)
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from shoal.errors import MisuseError
 from shoal.messages import Message, say
-from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_class
+from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_k
 from shoal.units import is_number, show_m
 
 _NAMED: Final = say(
@@ -73,7 +73,7 @@ class KDeltaAnonymity:
     delta_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         if not (is_number(self.delta_m) and isfinite(self.delta_m) and self.delta_m >= 0):
             raise MisuseError(f"delta = {self.delta_m!r} m must be finite and at least 0, for example 1000")
 

@@ -13,7 +13,7 @@ from shoal.model.claims.common import (
     VANISHED_FROM_BOXES,
     PayloadKind,
     for_pairs,
-    require_class,
+    require_k,
     require_positive,
 )
 from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
@@ -76,7 +76,7 @@ class KteAnonymity:
     hull: str = field(default=TIGHT, metadata=SAME)
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         parse_hull(self.hull)
         for name, value in (("tau", self.tau_s), ("epsilon", self.epsilon_s)):
             require_positive(f"{name} =", value, "s", "30 min")

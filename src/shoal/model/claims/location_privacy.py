@@ -11,7 +11,7 @@ from shoal.model.claims.common import (
     UNTANGLING,
     PayloadKind,
     for_pairs,
-    require_class,
+    require_k,
     require_positive,
     require_thresholds,
 )
@@ -76,7 +76,7 @@ class LocationPrivacy:
     both_sides: bool = field(default=True, metadata=MORE)
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         require_thresholds(self.time_threshold_s, self.space_threshold_m)
         require_positive("the largest distance from a street", self.most_off_street_m, "m", "100 m")
 

@@ -11,7 +11,7 @@ from shoal.model.claims.common import (
     UNTANGLING,
     PayloadKind,
     for_pairs,
-    require_class,
+    require_k,
     require_thresholds,
 )
 
@@ -68,7 +68,7 @@ class TrajectoryPrivacy:
     space_threshold_m: float = field(metadata=LESS)
 
     def __post_init__(self) -> None:
-        require_class(self.k)
+        require_k(self.k)
         require_thresholds(self.time_threshold_s, self.space_threshold_m)
 
     @property

@@ -153,7 +153,7 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
     return alone, some_boxes(release.boxes)
 
 
-def _of_points(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
+def _no_box_facts(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
     return None, Boxes.concatenate([])
 
 
@@ -163,7 +163,7 @@ def _crowds_by_size(release: Release) -> dict[int, int]:
 
 _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
     "boxes": _of_boxes,
-    "points": _of_points,
+    "points": _no_box_facts,
 }
 
 

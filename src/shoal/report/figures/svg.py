@@ -87,7 +87,7 @@ def draw_svg(drawing: Drawing, label: str) -> Markup:
         f"<title>{escape(label)}</title><desc>{escape(_description(drawing))}</desc>",
         *(_key(layer) for layer in drawing.layers if isinstance(layer, Cells)),
         *_axes(frame),
-        _scale(frame) if drawing.in_km else "",
+        _scale_bar(frame) if drawing.in_km else "",
         f'<svg class="inside" x="{_short(frame.x_left)}" y="{_short(frame.top)}" '
         f'width="{_short(frame.width)}" height="{_short(frame.height)}"{overflow}>',
         *(_DRAW[type(layer)](layer, frame) for layer in drawing.layers),
@@ -144,7 +144,7 @@ def _axes(frame: _Frame) -> list[str]:
     ]
 
 
-def _scale(frame: _Frame) -> str:
+def _scale_bar(frame: _Frame) -> str:
     length_m = round_length(1000 * (frame.x.high - frame.x.low) / 6)
     end = frame.x_left + length_m / 1000 / (frame.x.high - frame.x.low) * frame.width
     y = frame.top + frame.height + _BELOW - 11

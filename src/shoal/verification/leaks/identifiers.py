@@ -154,14 +154,14 @@ def _bytes(text: str) -> bytes:
 
 def _parts(picture: bytes) -> Iterator[bytes]:
     if picture.startswith(_PNG):
-        yield from _of_png(picture)
+        yield from _png_bytes_without_pixels(picture)
     elif picture.startswith(_JPEG):
         yield from _of_jpeg(picture)
     else:
         yield picture
 
 
-def _of_png(picture: bytes) -> Iterator[bytes]:
+def _png_bytes_without_pixels(picture: bytes) -> Iterator[bytes]:
     at = len(_PNG)
     while at + 12 <= len(picture):
         length, kind = struct.unpack_from(">I4s", picture, at)

@@ -83,7 +83,7 @@ def leak_findings(
     places = [
         _manifest_place(folder / MANIFEST_FILE),
         _metadata_place(footer, schema),
-        *(_column_place(table, column) for column in extra_columns),
+        *(_searched_column(table, column) for column in extra_columns),
         *chain.from_iterable(_extra_file_places(path) for path in extra_files),
     ]
     page = _read_page(folder / REPORT_FILE)
@@ -217,7 +217,7 @@ def _metadata_place(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
     )
 
 
-def _column_place(table: pa.Table, column: str) -> _Place:
+def _searched_column(table: pa.Table, column: str) -> _Place:
     values = table[column]
     try:
         texts = frozenset(pc.unique(values.cast(pa.string())).drop_null().to_pylist())
@@ -249,7 +249,7 @@ def _extra_file_places(path: Path) -> Iterator[_Place]:
         layout_findings(content)  # refuse files that unpack to far more than their size
         rows = pq.read_metadata(pa.BufferReader(content)).num_rows
         table = pq.read_table(pa.BufferReader(content)) if rows <= _MOST_ROWS else pa.table({})
-        yield from (_column_place(table, column) for column in table.column_names)
+        yield from (_searched_column(table, column) for column in table.column_names)
     except (InputError, pa.ArrowException, OSError, ValueError, KeyError):
         text = content.decode("utf-8", "replace")
         cells = frozenset(cell.strip() for cell in _CELLS.split(text))

@@ -322,7 +322,7 @@ def _owners(options: dict[str, Any]) -> Any:
 
     from shoal.io import read
     from shoal.model.trajectories import Trajectories
-    from shoal_collect.collected.folder import CELLS, Owners
+    from shoal_collect.collected.folder import CELLS, LaboratoryInputs
 
     try:
         with options["owners"].open(newline="") as stream:
@@ -344,4 +344,4 @@ def _owners(options: dict[str, Any]) -> Any:
             raise InputError(f"{unknown} people in {options['owners']} are not in the raw data")
         return data
 
-    return Owners(of, read_in, options["linkage"])
+    return LaboratoryInputs(of, read_in, options["linkage"])

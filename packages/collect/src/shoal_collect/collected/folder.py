@@ -60,7 +60,7 @@ class ExportResult:
 
 
 @dataclass(frozen=True)
-class Owners:
+class LaboratoryInputs:
     """A laboratory's knowledge.
 
     ``of``: each identifier's person; ``read``: raw data in a plane; ``linkage_file``: to write.
@@ -77,7 +77,7 @@ def export(
     output: Path,
     grid: Grid,
     draw_name: Callable[[], str],
-    owners: Owners | None = None,
+    owners: LaboratoryInputs | None = None,
 ) -> ExportResult:
     """Write a new folder with all stored releases, complete or not at all.
 

@@ -115,7 +115,7 @@ def connect(
     if state.own_round is None:
         _require_claimable(state.device, authority_url, authority_facts)
         _keep_witnesses(folder, state, terms)
-        _keep_registrar(folder, state, terms, facts, now_s)
+        _require_same_registrar(folder, state, terms, facts, now_s)
     return Connection(state, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, state.device))
 
 
@@ -182,7 +182,9 @@ def _keep_witnesses(folder: StateFolder, state: DeviceState, terms: Terms) -> No
         folder.save(state)
 
 
-def _keep_registrar(folder: StateFolder, state: DeviceState, terms: Terms, facts: Any, now_s: float) -> None:
+def _require_same_registrar(
+    folder: StateFolder, state: DeviceState, terms: Terms, facts: Any, now_s: float
+) -> None:
     """Without the registrar one person could pose as all others."""
     named = None if terms.registrar is None else terms.registrar.key
     if named is None and state.device.registrar_key is not None:

@@ -302,7 +302,7 @@ class ParticipantRound:
     @property
     def _actions(self) -> Mapping[Action, Callable[..., None]]:
         return {
-            Action.FOLLOW: self._follow,
+            Action.FOLLOW: self._pass_view_to_lottery,
             Action.ENTER: self._enter,
             Action.READ: self._read,
             Action.TAKE_ANSWERS: self._take_answers,
@@ -319,7 +319,7 @@ class ParticipantRound:
             raise AssertionError("a session begins with the group")
         return self._session
 
-    def _follow(self, view: Any) -> None:
+    def _pass_view_to_lottery(self, view: Any) -> None:
         self._outbox += self._lottery.take_view(view)
 
     def _enter(self) -> None:

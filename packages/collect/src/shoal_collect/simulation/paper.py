@@ -38,17 +38,17 @@ _COLUMNS: Final = (
 )
 
 
-def _row(bootstrap: int, theta_m: float, theta_min: float, k: int) -> str:
+def _row_label(bootstrap: int, theta_m: float, theta_min: float, k: int) -> str:
     return f"{bootstrap} of 182 first, theta {theta_m / 1000:g} km and {theta_min:g} min, k = {k}"
 
 
 _PRINTED: Final = {
-    (_row(*key), column): value
+    (_row_label(*key), column): value
     for key, (submitted, people, theirs) in PAPER.items()
     for column, value in zip(
         _COLUMNS, (submitted, 100 * people / (PARTICIPANTS - key[0]), theirs), strict=False
     )
-} | {(_row(80, 5000, 180, 3), "phi = 0, %"): 86.76, (_row(80, 5000, 180, 3), "other phi"): 3.4}
+} | {(_row_label(80, 5000, 180, 3), "phi = 0, %"): 86.76, (_row_label(80, 5000, 180, 3), "other phi"): 3.4}
 
 
 def _people(world: Any) -> "list[Trips]":
@@ -112,7 +112,7 @@ def shares(world: Any) -> Iterator[Figure]:
             result.phi_sum / max(result.asked - result.zeros, 1),
         )
         for column, value in zip(_COLUMNS, values, strict=True):
-            yield (_row(*key), column, value)
+            yield (_row_label(*key), column, value)
 
 
 def messages(_world: Any) -> Iterator[Figure]:
