@@ -21,7 +21,7 @@ from shoal_papers.data import QUICK, Size
 from shoal_papers.experiment import Experiment
 from shoal_papers.glove_accuracy import by_k, with_k_merge
 from shoal_papers.glove_gap import two_gap, why
-from shoal_papers.kte_tuples import merged
+from shoal_papers.kte_tuples import compare_on_home_tuples
 from shoal_papers.running import reproduce
 
 ASKED = {
@@ -47,7 +47,7 @@ CROWDS = {
 EXPERIMENTS = [
     Experiment(figure="gap", title="", function=two_gap),
     Experiment(figure="parts", title="", function=why),
-    Experiment(figure="tuples", title="", function=lambda world: merged(world, "abi")),
+    Experiment(figure="tuples", title="", function=lambda world: compare_on_home_tuples(world, "abi")),
     Experiment(figure="crowds", title="", function=with_k_merge),
     Experiment(figure="as published", title="", function=lambda world: by_k(world, (5,))),
 ]

@@ -148,7 +148,7 @@ def test_every_column_is_checked_by_its_row_of_the_table(held: dict[str, Any]) -
             with pytest.raises(MisuseError, match=name):
                 Trajectories(**{**held, name: wrong})
             checked += 1
-        if COLUMNS[name].required or COLUMNS[name].pair:
+        if COLUMNS[name].required or COLUMNS[name].comes_with:
             with pytest.raises(MisuseError, match=f"{name} is missing"):
                 Trajectories(**{**held, name: None})
             checked += 1
@@ -162,10 +162,10 @@ def test_every_column_is_checked_by_its_row_of_the_table(held: dict[str, Any]) -
     [
         ("t", {"snapped": np.int32}, "t must all be int32, not int64"),
         ("t", {"of": "subject"}, "t, input_rank differ in length: 3, 2; each needs 2"),
-        ("x", {"place": 3}, r"must ascend by \(t, y, x\)"),
+        ("x", {"sort_rank": 3}, r"must ascend by \(t, y, x\)"),
         ("input_rank", {"snapped": None}, "input_rank belongs to points as given only"),
         ("lat", {"required": True}, "lat is missing; it holds latitude"),
-        ("lat", {"pair": "input_rank"}, "lat is missing; lat and input_rank come together"),
+        ("lat", {"comes_with": "input_rank"}, "lat is missing; lat and input_rank come together"),
     ],
 )
 def test_a_column_changed_in_the_table_changes_what_construction_refuses(

@@ -17,7 +17,7 @@ from shoal.model.plane_lengths import (
     is_far_from_center,
     require_plane_without_file,
 )
-from shoal.model.projection import WGS84, equal_area_plane, transform
+from shoal.model.projection import WGS84, equal_area_plane, is_plane_in_meters, transform
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -65,6 +65,16 @@ def test_planes_that_do_not_are_found_wherever_they_are(name: str) -> None:
     places, wrong, worst, far = lengths_at(FALSE[name], *city())
     assert (wrong, far) == (places, 0)
     assert worst > 0.01
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(2154, True), (31468, True), (2048, False), (2065, False), (3413, False), (2263, False), (4326, False)],
+    ids=str,
+)
+def test_a_plane_in_meters_counts_eastward_and_northward(code: int, expected: bool) -> None:
+    """Not westward and southward, not from a pole, not in feet, not in degrees; in either order."""
+    assert is_plane_in_meters(f"EPSG:{code}") is expected
 
 
 def test_the_error_is_that_of_the_geodesic_distance() -> None:

@@ -244,7 +244,7 @@ def test_a_city_is_dense_downtown() -> None:
 def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) -> None:
     world = World.of(n, days, 1, "city", None)
     stays = simulate_stays(n, days, world.stations, world.coverage, world.habits, np.random.default_rng(seed))
-    begins = stays.key.reshape(n, -1) - np.arange(n)[:, None] * stays.stride - 2 * 1440
+    begins = stays.begin_key.reshape(n, -1) - np.arange(n)[:, None] * stays.minutes_per_person - 2 * 1440
     assert (np.diff(begins, axis=1) >= 0).all()
     rng = np.random.default_rng(seed)
     within = np.argwhere((begins >= 0) & (begins < days * 1440))[
@@ -254,7 +254,9 @@ def test_people_are_where_their_last_stay_began(seed: int, n: int, days: int) ->
     minute = np.concatenate([rng.integers(0, days * 1440, 50), begins[tuple(within.T)]])
     for who, when, place in zip(person, minute, stays.place_of(person, minute), strict=True):
         own = [
-            p for begin, p in zip(begins[who], stays.place.reshape(n, -1)[who], strict=True) if begin <= when
+            p
+            for begin, p in zip(begins[who], stays.station.reshape(n, -1)[who], strict=True)
+            if begin <= when
         ]
         assert place == own[-1]
 

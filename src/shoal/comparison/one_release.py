@@ -189,7 +189,7 @@ def _attacks_of_its_claim(
 def omission_of(
     setting: Setting, source: Trajectories, published: Trajectories, folder: Path, run: Run
 ) -> dict[str, Any]:
-    """What omission would gain in a release; None without k-merge."""
+    """What leaving samples out would gain, from omission.json or computed; None where the method cannot."""
     place = place_of(setting, source, folder)
     omission_file = place / "omission.json"
     if not omission_file.exists():

@@ -113,7 +113,10 @@ def fill_cost_table(people: People, b: int, least: Numbers, workspace: Workspace
 def sum_by_cost_table(
     people: People, a: int, workspace: Workspace, gaps: Numbers, lowest: Any, limit: Any, scale: Scale
 ) -> Any:
-    """Eq. 10 before division from b's table; sums above ``limit`` may be inexact."""
+    """Sum over a's samples of the least cost to any of b, whose table this is; inexact above ``limit``.
+
+    Source: Gramaglia and Fiore 2015, Eq. 10 before division.
+    """
     # each sample replaces its share of ``lowest``, the sum of a's least costs, by its cost
     place, slot = people.places.of_sample, people.hours.slot
     column, row_at = workspace.column, workspace.row_at

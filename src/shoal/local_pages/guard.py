@@ -74,7 +74,7 @@ class Keys:
 
     @classmethod
     def of(cls, folder: Path) -> "Keys":
-        """A case's keys, made when absent."""
+        """Prefix and cookie from the case's folder, made and written there when absent; a fresh token."""
         file = folder / KEY_FILE
         if not file.exists():
             write_private(file, f"{secrets.token_hex(_MARK_BYTES)} {secrets.token_hex(_MARK_BYTES)}\n")

@@ -17,8 +17,8 @@ class Column:
     unit: str = ""  # on a grid
     as_given: str = ""  # unit without a grid
     required: bool = True
-    place: int | None = None  # in the order of a subject's samples
-    pair: str | None = None  # the column that comes with it
+    sort_rank: int | None = None  # in the order of a subject's samples, by this column first, second, third
+    comes_with: str | None = None  # the column without which it may not stand
 
 
 _IN_CELLS: Final = ("cells of cell_m meters, by their lower corner", "meters")
@@ -31,11 +31,15 @@ COLUMNS: Final[dict[str, Column]] = {
     "offsets": Column(
         "offset", np.int64, np.int64, "subject i owns samples offsets[i] to offsets[i + 1], at least one"
     ),
-    "t": Column("sample", np.int64, np.float64, "when the subject was seen", *_IN_SLOTS, place=0),
-    "x": Column("sample", np.int64, np.float64, "where the subject was seen, eastward", *_IN_CELLS, place=1),
-    "y": Column("sample", np.int64, np.float64, "where the subject was seen, northward", *_IN_CELLS, place=2),
+    "t": Column("sample", np.int64, np.float64, "when the subject was seen", *_IN_SLOTS, sort_rank=0),
+    "x": Column(
+        "sample", np.int64, np.float64, "where the subject was seen, eastward", *_IN_CELLS, sort_rank=1
+    ),
+    "y": Column(
+        "sample", np.int64, np.float64, "where the subject was seen, northward", *_IN_CELLS, sort_rank=2
+    ),
     "input_rank": Column("subject", np.int64, np.int64, _RANK, required=False),
-    "lat": Column("sample", None, np.float64, _LAT, as_given="degrees", required=False, pair="lon"),
-    "lon": Column("sample", None, np.float64, _LON, as_given="degrees", required=False, pair="lat"),
+    "lat": Column("sample", None, np.float64, _LAT, as_given="degrees", required=False, comes_with="lon"),
+    "lon": Column("sample", None, np.float64, _LON, as_given="degrees", required=False, comes_with="lat"),
 }
 """The columns of Trajectories; construction checks types, lengths, pairs and order by this table."""

@@ -47,12 +47,15 @@ def is_geographic(crs: str) -> bool:
 
 
 def is_plane_in_meters(crs: str) -> bool:
-    """Whether pyproj knows a system as meters eastward and northward."""
+    """Whether a system counts meters eastward and northward: not westward (EPSG:2048), not at a pole."""
     from pyproj import CRS
 
     system = CRS.from_user_input(crs)
-    return bool(system.is_projected) and all(
-        axis.unit_conversion_factor == 1.0 for axis in system.axis_info[:2]
+    axes = system.axis_info[:2]
+    return (
+        bool(system.is_projected)
+        and {axis.direction for axis in axes} == {"east", "north"}
+        and all(axis.unit_conversion_factor == 1.0 for axis in axes)
     )
 
 

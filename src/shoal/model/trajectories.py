@@ -181,8 +181,8 @@ class Trajectories:
             if columns[name] is None:
                 if column.required:
                     raise MisuseError(f"{name} is missing; it holds {column.meaning}")
-                if column.pair is not None and columns[column.pair] is not None:
-                    raise MisuseError(f"{name} is missing; {name} and {column.pair} come together")
+                if column.comes_with is not None and columns[column.comes_with] is not None:
+                    raise MisuseError(f"{name} is missing; {name} and {column.comes_with} come together")
                 continue
             if kind is None:
                 where = "points as given" if self.grid is not None else "snapped samples"
@@ -471,5 +471,5 @@ def _column_type(name: str, grid: Grid | None) -> type[np.generic] | None:
 
 
 def _ordering() -> list[str]:
-    places = {name: column.place for name, column in COLUMNS.items() if column.place is not None}
+    places = {name: column.sort_rank for name, column in COLUMNS.items() if column.sort_rank is not None}
     return sorted(places, key=places.__getitem__)

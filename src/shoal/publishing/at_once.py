@@ -29,7 +29,7 @@ from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 @contextmanager
 def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[Candidate]:
-    """Anonymize in memory; the release folder gets its name when the block succeeds."""
+    """Anonymize and verify in memory; the release folder gets its name when the ``with`` block succeeds."""
     require_one_region(original.intake.notes)
     require_ground_over(original, job.options.ground)
     run, parts = job.run, parts_folder(job.output)

@@ -1,4 +1,4 @@
-"""The main job on a synthetic city."""
+"""``shoal demo``: synthesize, read, anonymize, verify and attack the calls of a synthetic city."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""The time for compiling kernels, on their first use."""
+"""Measures how long kernels compile, on their first use."""
 
 import gc
 import time

@@ -105,7 +105,7 @@ class Randomness:
         return tuple(text[at : at + step] for at in range(0, len(text), step))
 
     def pseudonym_numbers(self, n: int) -> npt.NDArray[np.uint64]:
-        """The same names as numbers."""
+        """uint64 [n]: the names that ``pseudonyms`` would draw, as numbers."""
         numbers = np.empty(0, dtype=np.uint64)
         while missing := n - len(numbers):
             drawn = np.frombuffer(self._bytes(_PSEUDONYM_BYTES * missing), dtype=">u8")

@@ -50,15 +50,14 @@ class Stays:
     clock_min: Integers  # [n], delay of each person's day after 04:00
     home: Integers  # [n] stations
     staying: Flags  # [n], people recorded only at home
-    key: Integers  # [s] ascending, person * stride + lead + minute at which a stay begins
-    place: Integers  # [s] stations
-    stride: int
+    begin_key: Integers  # [s] ascending, person * minutes_per_person + lead + minute at which a stay begins
+    station: Integers  # [s]
+    minutes_per_person: int
 
     def place_of(self, person: Integers, minute: Integers) -> Integers:
         """The nearest station at each minute since the first 00:00."""
-        return self.place[
-            np.searchsorted(self.key, person * self.stride + _LEAD_MIN + minute, side="right") - 1
-        ]
+        begin_key = person * self.minutes_per_person + _LEAD_MIN + minute
+        return self.station[np.searchsorted(self.begin_key, begin_key, side="right") - 1]
 
 
 def simulate_stays(
@@ -102,15 +101,15 @@ def simulate_stays(
         ],
         axis=2,
     )
-    stride = (days + 6) * MINUTES_PER_DAY
+    minutes = (days + 6) * MINUTES_PER_DAY
     begin = (DAY_BEGINS_MIN + clock)[:, None, None] + (frames * MINUTES_PER_DAY)[:, None] + starts
     return Stays(
         clock_min=clock,
         home=home,
         staying=staying,
-        key=(np.arange(n)[:, None, None] * stride + _LEAD_MIN + begin).ravel(),
-        place=places.ravel(),
-        stride=stride,
+        begin_key=(np.arange(n)[:, None, None] * minutes + _LEAD_MIN + begin).ravel(),
+        station=places.ravel(),
+        minutes_per_person=minutes,
     )
 
 

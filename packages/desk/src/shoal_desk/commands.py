@@ -120,7 +120,7 @@ def anonymize_command(choices: Choices, folder: Path) -> Command:
 
 
 def release_plan(choices: Choices, folder: Path, results: Path) -> Plan:
-    """Write, verify and attack the release."""
+    """The commands that write, verify and attack the release."""
     anonymize = anonymize_command(choices, folder)
     texts = on_payload(choices.knowledge, METHODS[choices.method].about.publishes)
     statement = purpose_of(choices)

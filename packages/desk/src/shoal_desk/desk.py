@@ -118,7 +118,7 @@ class Work:
 
     @property
     def record(self) -> Job | None:
-        """Write the record."""
+        """The job that writes the record; None without a release, or before its questions are answered."""
         if self.release is None or not self.choices.record:
             return None
         results = result_file(self._place_of_release(), 2)

@@ -75,7 +75,7 @@ class World:
     shared: dict[object, Any] = field(default_factory=dict)
 
     def once_with(self, kind: str, name: object, make: "Callable[[], Made]") -> "Made":
-        """A cached value of one kind of data; seeds share the user's."""
+        """The value under a name, made once for each seed, or for all where the data are the user's."""
         cache = self.shared if kind in self.inputs else self.cache
         if name not in cache:
             cache[name] = make()
@@ -111,7 +111,7 @@ class World:
         return self.once("network", lambda: drives(self.size.drives, self.draw))
 
     def network_streets(self) -> StreetGraph:
-        """Their streets; MisuseError for data without."""
+        """The streets of the network's objects; MisuseError for the user's data without streets."""
         if "network" not in self.inputs:
             return town()
         if self.streets is None:

@@ -169,6 +169,7 @@ class Nwa:
 
 
 def _interpolate(original: Trajectories, members: Integers, t: Floats) -> tuple[Floats, Floats, Integers]:
+    """x, y and the row of the sample at that moment (-1 = between samples), each [members, t]."""
     x, y = np.empty((2, len(members), len(t)))
     source = np.empty((len(members), len(t)), dtype=np.int64)
     for row, member in enumerate(members.tolist()):

@@ -78,7 +78,7 @@ def omit_samples(
 def omit_for_budgets(
     original: Trajectories, start: Sequence[EquivalenceClass], budgets: Sequence[Budget], run: Run
 ) -> Iterator[list[EquivalenceClass]]:
-    """The same for each budget; reuses answers to a price unless a person would lose too much."""
+    """``omit_samples`` for each budget; answers are reused unless a person would lose too much."""
     search = _PriceSearch.on(original, start, run, answers_by_price={})
     for budget in budgets:
         yield search.spend(budget) if budget.of_all else list(start)

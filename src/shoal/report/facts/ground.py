@@ -85,7 +85,7 @@ def bounds_around(x_m: Floats, y_m: Floats) -> Bounds:
 
 
 def streets_in(streets: StreetGraph | None, bounds_m: Bounds, crs: str | None) -> Floats:
-    """float64 [n, 4]: streets as lines in meters, few enough for a page."""
+    """float64 [n, 4]: x and y of both ends of streets within bounds_m, few enough for a page."""
     if streets is None:
         return np.empty((0, 4))
     try:

@@ -241,6 +241,7 @@ def _was_elsewhere(published: PublishedRecords, filled: Flags, record: int, a: i
 def _write_leakage(
     t: Integers, tau: int, intervals: Intervals, tally: Tally, row: int, leaked: Integers, chance: Numbers
 ) -> None:
+    """Write a subject's rows of ``leaked`` and ``chance``, from ``row`` on."""
     for i in range(len(t)):
         for back in range(2):
             leaked[row + i, back] = -1

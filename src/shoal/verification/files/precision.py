@@ -334,7 +334,7 @@ def _end_to_end(texts: pa.LargeBinaryArray) -> npt.NDArray[np.void]:
 
 
 def stated_bounds(schema: pa.Schema) -> Floats | None:
-    """The bounds in a GeoParquet file's metadata, or None."""
+    """The bounds in a GeoParquet file's metadata; None = none stated; empty = not readable."""
     text = (schema.metadata or {}).get(b"geo")
     if text is None:
         return None

@@ -101,7 +101,7 @@ class IdentifierPart:
 
     @cached_property
     def lower(self) -> TextSpans:
-        """ASCII ones in lower case."""
+        """The ASCII identifiers in lower case, end to end."""
         together = Characters("".join(self.plain).lower())
         ends = np.cumsum([0, *map(len, self.plain)])
         return TextSpans(together, ends[:-1], ends[1:])

@@ -141,7 +141,9 @@ def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
         require_area(area)
         crs = plane or plane_of(area)
         if not is_plane_in_meters(crs):
-            raise MisuseError(f"--plane {crs} has no planar coordinates in meters; try for example EPSG:3035")
+            raise MisuseError(
+                f"--plane {crs} counts no meters eastward and northward; try for example EPSG:3035"
+            )
         west, south, east, north = _bounds_on(crs, area)
     x0, y0 = int(np.floor(west)), int(np.floor(south))
     columns, rows = max(1, int(-(-(east - x0) // side))), max(1, int(-(-(north - y0) // side)))
