@@ -12,7 +12,7 @@ FORMAT = Addition(
 
             import pyarrow as pa
 
-            from shoal.io.formats.tables import Table
+            from shoal.io.formats.input_table import Table
             from shoal.model.intake import Reading
 
             COLUMNS = ("uid", "t", "lat", "lon")

@@ -12,7 +12,7 @@ from foreign_writers import NOON_S
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read
 from shoal.io.columns.cell_positions import CENTERED, find_layout
-from shoal.io.formats.tables import Table
+from shoal.io.formats.input_table import Table
 
 CALLS: Final = pa.table(
     {"id": ["ann", "ann", "bo"], "t": [NOON_S, NOON_S + 60, NOON_S], "cell": ["A", "B", "A"]}

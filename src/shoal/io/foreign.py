@@ -15,7 +15,7 @@ from shoal.io.columns.foreign_columns import ROLES, ColumnChoice, choose_columns
 from shoal.io.columns.times import Times
 from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points
-from shoal.io.formats.tables import Table
+from shoal.io.formats.input_table import Table
 from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic

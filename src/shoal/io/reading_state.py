@@ -18,7 +18,7 @@ from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, ZEROS, Codes, Names
-from shoal.io.formats.tables import WRONG_FIELDS, Table
+from shoal.io.formats.input_table import WRONG_FIELDS, Table
 from shoal.io.snapping import Rows
 from shoal.messages import Message, say, say_number
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading

@@ -18,7 +18,7 @@ from shoal.io.columns.column_names import CELLS, NAMES
 from shoal.io.columns.presets import apply_preset
 from shoal.io.columns.values import Names, is_text, numbers, plain
 from shoal.io.formats import gis_files
-from shoal.io.formats.tables import Table, reshape
+from shoal.io.formats.input_table import Table, reshape
 from shoal.io.sources.openers import openers
 from shoal.messages import say
 from shoal.model.intake import Reading

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.formats.tables import Geometry, Table
+from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
 # fmt: off

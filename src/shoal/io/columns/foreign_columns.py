@@ -6,7 +6,7 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns.column_names import NAMES, find_column
-from shoal.io.formats.tables import Table
+from shoal.io.formats.input_table import Table
 
 # fmt: off
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import Owner, Table, add_constants
+from shoal.io.formats.input_table import Owner, Table, add_constants
 from shoal.messages import say
 from shoal.model.intake import Reading
 

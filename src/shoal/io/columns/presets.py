@@ -17,7 +17,7 @@ from shoal.io.columns import owners
 from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import numbers, plain
 from shoal.io.formats import mobility_text
-from shoal.io.formats.tables import Owner, Table, reshape
+from shoal.io.formats.input_table import Owner, Table, reshape
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats

@@ -19,7 +19,7 @@ from shoal.io.columns.column_names import NAMES, find_columns
 from shoal.io.columns.owners import require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
-from shoal.io.formats.tables import Table, geometry_of
+from shoal.io.formats.input_table import Table, geometry_of
 from shoal.io.reading_state import Keep, ReadingState, add_counts, read_batch
 from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
 from shoal.messages import say, say_number

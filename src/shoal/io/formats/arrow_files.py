@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import Table, geometry_of
+from shoal.io.formats.input_table import Table, geometry_of
 from shoal.model.intake import Reading
 
 

@@ -19,7 +19,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import ais_files
-from shoal.io.formats.tables import WRONG_FIELDS, Table
+from shoal.io.formats.input_table import WRONG_FIELDS, Table
 from shoal.messages import say
 from shoal.model.intake import Reading
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.columns.column_names import NAMES
-from shoal.io.formats.tables import Table, geometry_of, text_batch
+from shoal.io.formats.input_table import Table, geometry_of, text_batch
 from shoal.model.intake import Reading
 
 _ROWS: Final = 1 << 16

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.columns.times import SERIAL_DAYS
-from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE
 from shoal.model.intake import Reading
 

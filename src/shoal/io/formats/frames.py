@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
 
 NAME = "the data frame"
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats.database_files import open_read_only
-from shoal.io.formats.tables import Geometry, Table
+from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 from shoal.runtime.gdal import one_driver
 

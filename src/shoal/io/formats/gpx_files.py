@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.io.columns.owners import owners_of_file, stem_of
-from shoal.io.formats.tables import Owner, Table, text_batch
+from shoal.io.formats.input_table import Owner, Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, child_text, iterate_elements, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading

@@ -16,8 +16,8 @@ from shoal.errors import InputError
 from shoal.io.columns.column_names import NAMES, RECOGNIZED
 from shoal.io.columns.owners import may_name_people, owners_of_file, stem_of
 from shoal.io.formats import geojson, google_timeline, json_values, owntracks_files
+from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.json_values import flat, text_of
-from shoal.io.formats.tables import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.model.intake import Reading
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file, stem_of
-from shoal.io.formats.tables import Table, bind_folder, folder_for_a_copy, text_batch
+from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy, text_batch
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, Element, iterate_elements
 from shoal.messages import say
 from shoal.model.intake import Reading

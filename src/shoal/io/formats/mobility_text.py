@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import plain
-from shoal.io.formats.tables import Table, reshape
+from shoal.io.formats.input_table import Table, reshape
 from shoal.messages import say
 
 COLUMN: Final = "tgeompoint"

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats import ais_files
-from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading

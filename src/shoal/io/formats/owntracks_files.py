@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import WRONG_FIELDS, Owner, Table, text_batch
+from shoal.io.formats.input_table import WRONG_FIELDS, Owner, Table, text_batch
 from shoal.messages import say
 from shoal.model.intake import Reading
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.io.columns.values import is_text
-from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
 from shoal.io.sources.store_errors import explain_store_error
 from shoal.model.intake import Reading
 

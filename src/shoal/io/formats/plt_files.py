@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.tables import WRONG_FIELDS, Owner, Table
+from shoal.io.formats.input_table import WRONG_FIELDS, Owner, Table
 from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "file", "track", "datetime", "lat", "lon")

@@ -23,7 +23,7 @@ from shoal.io.formats import (
     plt_files,
     tcx_files,
 )
-from shoal.io.formats.tables import Table
+from shoal.io.formats.input_table import Table
 from shoal.messages import Message, say
 from shoal.model.intake import Reading
 

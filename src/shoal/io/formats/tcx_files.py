@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.io.columns.owners import owners_of_file, stem_of
-from shoal.io.formats.tables import Table, text_batch
+from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.xml_files import child_text, iterate_elements
 from shoal.model.intake import Reading
 

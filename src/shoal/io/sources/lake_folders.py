@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.formats.tables import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
 _NOT_AS_FILES: Final = frozenset({"deletionVectors"})

@@ -15,8 +15,8 @@ import pyarrow as pa
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns.owners import add_file_column
 from shoal.io.formats import frames
+from shoal.io.formats.input_table import Table, add_constants
 from shoal.io.formats.table import ARCHIVE, is_lines, is_read, note_unused_settings, open_file
-from shoal.io.formats.tables import Table, add_constants
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
 from shoal.io.sources.named_files import STANDARD_INPUT, files
 from shoal.model.intake import Reading

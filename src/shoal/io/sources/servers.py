@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError, OutputError
-from shoal.io.formats.tables import Table, geometry_of
+from shoal.io.formats.input_table import Table, geometry_of
 
 NAME: Final = "the database"
 _ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)

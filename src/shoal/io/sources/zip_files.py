@@ -20,8 +20,8 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
+from shoal.io.formats.input_table import Owner, Table, bind_folder, folder_for_a_copy, reshape
 from shoal.io.formats.table import ARCHIVE, is_hidden
-from shoal.io.formats.tables import Owner, Table, bind_folder, folder_for_a_copy, reshape
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
 _BLOCK: Final = 1 << 20
