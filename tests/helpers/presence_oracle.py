@@ -61,23 +61,6 @@ def people_in_zones(data: Release | Trajectories, zones: Zones) -> Estimates:
     return present(shares_in_zones(boxes, grid, zones), offsets)
 
 
-def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days of records, by the zones of their first and last box, if these are two."""
-    boxes, offsets, grid = boxes_of(data)
-    shares = shares_in_zones(boxes, grid, zones)
-    total = np.zeros((3, len(zones), len(zones)))
-    for begin, end in itertools.pairwise(offsets):
-        days = boxes.t_start[begin:end] * grid.slot_s // 86_400
-        for day in np.unique(days):
-            rows = begin + np.flatnonzero(days == day)
-            if len(rows) > 1:
-                origin, destination = shares[rows[0]], shares[rows[-1]]
-                total[0] += np.outer(origin >= 1, destination >= 1)
-                total[1] += np.outer(origin, destination)
-                total[2] += np.outer(origin > 0, destination > 0)
-    return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
-
-
 def time_profile(data: Release | Trajectories) -> Estimates:
     """[24]: the share of all boxes in each hour of the day, slot by slot; slots divide hours."""
     boxes, _, grid = boxes_of(data)

@@ -12,8 +12,6 @@ from shoal.errors import MisuseError
 from shoal.measures.query import (
     Region,
     Zones,
-    begins_a_day,
-    origin_destination,
     people_in,
     people_in_zones,
 )
@@ -43,28 +41,6 @@ def test_by_hand_a_box_half_inside() -> None:
     assert half.expected == pytest.approx(1 - 0.5 * 0.5)
     nowhere = people_in(release, Region(x_min_m=50, x_max_m=51, y_min_m=0, y_max_m=1))
     assert (nowhere.minimum, nowhere.expected, nowhere.maximum) == (0, 0, 0)
-
-
-def test_by_hand_origins_and_destinations() -> None:
-    release = one_record(
-        [(0, 1, 0, 0, 1, 1), (5, 6, 0, 0, 4, 1), (90_000, 90_001, 0, 0, 1, 1)]
-    )  # the last day has one sample: no trip
-    found = origin_destination(release, Zones(x_m=np.array([0.0, 2.0, 4.0]), y_m=np.array([0.0, 1.0])))
-    assert found.minimum.tolist() == [[0, 0], [0, 0]]
-    assert found.expected.tolist() == [[0.5, 0.5], [0, 0]]
-    assert found.maximum.tolist() == [[1, 1], [0, 0]]
-
-
-@given(populations(most=4), st.sampled_from([1, 2, 3, 1 << 18]), st.sampled_from([60.0, 7_000.0, 50_000.5]))
-def test_days_begin_where_a_loop_finds_them(people: Trajectories, at_once: int, slot_s: float) -> None:
-    people = replace(people, grid=Grid(cell_m=1, slot_s=slot_s))
-    first = []
-    for subject in range(people.n_subjects):
-        days = [slot * slot_s // 86_400 for slot in people.samples_of(subject)[0].tolist()]
-        first += [place == 0 or day != days[place - 1] for place, day in enumerate(days)]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("shoal.measures.query._AT_ONCE", at_once)
-        assert begins_a_day(people).tolist() == first
 
 
 @given(populations(most=5), st.integers(0, 10_000))

@@ -122,7 +122,8 @@ def print_publication(
                 "publishable",
             }
         ),
-        "cautions": list(published.release.claim.cautions),
+        "usefulness": None if published.usefulness is None else published.usefulness.to_json(),
+        "cautions": list(published.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
             for row in rows
@@ -136,9 +137,12 @@ def print_publication(
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
     facts.update(also or {})
+    useful = published.usefulness
     lines = [
+        *([] if useful is None or useful.is_useful else useful.cautions),
         f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
         *no_anonymity_lines(published.release.claim),
+        *(["usefulness: not measured"] if useful is None else useful.lines()),
         _strongest(published.strongest),
         f"protected: {manifest.unit_of_protection}",
         *(

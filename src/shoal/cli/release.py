@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from shoal.model.trace import Trace
     from shoal.model.trajectories import Trajectories
     from shoal.scale.memory import MemoryBound
+    from shoal.utility.usefulness import Usefulness
 
 
 @click.command(
@@ -182,6 +183,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
         private_report=chosen.private_report,
         exact_figures=chosen.exact_figures,
         resume=chosen.resume,
+        accept=lambda usefulness: _confirm(usefulness, bars, asks=not (chosen.as_json or chosen.quiet)),
     )
     size = chosen.block_size(anonymizer)
     if chosen.planned:
@@ -226,6 +228,16 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
         files = {**chosen.files_at_once(published.linkage.trace), **place.addresses}
     print_publication(published, chosen.as_json, files, published.linkage.trace, timings=timings)
     return 0
+
+
+def _confirm(usefulness: "Usefulness", bars: Bars, *, asks: bool) -> None:
+    """On a terminal, ask whether to write a release that is good for nothing; raises Abort on a no."""
+    if usefulness.is_useful or not (asks and bars.can_ask):
+        return
+    for line in (*usefulness.cautions, *usefulness.lines()[1:]):
+        bars.say(line)
+    if not bars.ask("write the release all the same?"):
+        raise click.Abort
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,6 +81,24 @@ class CostDocument(TypedDict):
     peak_bytes: int
 
 
+@closed
+class UseDocument(TypedDict):
+    """What a release is worth for one use; score: null where it is unknown."""
+
+    answer: Literal["yes", "roughly", "no", "unknown"]
+    score: float | None
+
+
+@growing
+class UsefulnessDocument(TypedDict):
+    """What a release is good for, and the extents that half of the raw samples do not exceed."""
+
+    uses: dict[str, UseDocument]
+    median_space_m: float | None
+    median_time_s: float | None
+    zone_m: float
+
+
 @growing
 class PublicationDocument(TypedDict):
     """A published release, its place and its cost, with the paths of secret files."""
@@ -95,6 +113,7 @@ class PublicationDocument(TypedDict):
     n_records: int
     n_samples: int
     publishable: bool
+    usefulness: UsefulnessDocument | None
     cautions: list[str]
     accuracy: dict[str, KeptDocument]
     run: NotRequired[dict[str, float]]
@@ -181,6 +200,7 @@ class MeasurementDocument(TypedDict):
 class MeasureDocument(TypedDict):
     """All metrics; ``points`` for a release of points alone."""
 
+    usefulness: UsefulnessDocument
     measurements: list[MeasurementDocument]
     points: NotRequired[dict[str, float | None]]
 

@@ -197,11 +197,12 @@ def measure(
 ) -> int:
     """Measure the utility of the folder RELEASE, compared with RAW.
 
-    Prints each metric with its unit and the better direction.
+    Prints what the release is good for, and each metric with its unit and the better direction.
     """
     from shoal.publishing.opening import open_release
     from shoal.release_folder.folder import read_linkage
-    from shoal.utility import measure as compute
+    from shoal.utility import Facts, measure_facts
+    from shoal.utility.usefulness import usefulness_of
 
     reading = _take_reading(options)
     if planned:
@@ -210,7 +211,9 @@ def measure(
         )
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
         original, links = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
-        document = compute(original, _read_release(opened.folder, original), links).to_json()
+        compared = Facts(original, _read_release(opened.folder, original), links)
+        usefulness = usefulness_of(compared)
+        document = {"usefulness": usefulness.to_json(), **measure_facts(compared).to_json()}
     for remark in opened.remarks:
         bars.say(f"note: {remark}")
     facts, points = document["measurements"], document.get("points", {})
@@ -220,7 +223,7 @@ def measure(
         for fact in facts
     ]
     lines = [*(f"{name.replace('_', '-'):20} {value:>10.6g}" for name, value in points.items()), *lines]
-    print_result(as_json, document, lines)
+    print_result(as_json, document, [*usefulness.lines(), *lines])
     return 0
 
 

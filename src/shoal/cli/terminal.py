@@ -70,6 +70,17 @@ class Bars:
         else:
             print(message, file=sys.stderr, flush=True)  # noqa: T201  (the place that prints messages)
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether someone sits at a terminal."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def ask(self, question: str) -> bool:
+        """Ask a question on a terminal; no by default."""
+        if self._bars is not None:
+            self._bars.stop()
+        return click.confirm(question, err=True)
+
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show the progress."""
         if self._file is not None:

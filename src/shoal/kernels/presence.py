@@ -163,29 +163,6 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
 
 
 @compiled
-def count_trips(boxes: BoxColumns, begins: Integers, ends: Integers, raster: Raster, counts: Floats) -> None:
-    """Add to counts [3, zones, zones] certain, expected and possible trips from box begins[i] to ends[i]."""
-    columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
-    east, north, east_to, north_to = np.empty(columns), np.empty(rows), np.empty(columns), np.empty(rows)
-    for trip in range(len(begins)):
-        i, j = begins[trip], ends[trip]
-        x0, x1 = _shares_along(boxes.x_min[i] * cell_m, boxes.x_max[i] * cell_m, raster.x_m, east)
-        y0, y1 = _shares_along(boxes.y_min[i] * cell_m, boxes.y_max[i] * cell_m, raster.y_m, north)
-        to_x0, to_x1 = _shares_along(boxes.x_min[j] * cell_m, boxes.x_max[j] * cell_m, raster.x_m, east_to)
-        to_y0, to_y1 = _shares_along(boxes.y_min[j] * cell_m, boxes.y_max[j] * cell_m, raster.y_m, north_to)
-        for row in range(y0, y1):
-            for column in range(x0, x1):
-                origin, share = row * columns + column, north[row] * east[column]
-                for to_row in range(to_y0, to_y1):
-                    for to_column in range(to_x0, to_x1):
-                        destination = to_row * columns + to_column
-                        share_to = north_to[to_row] * east_to[to_column]
-                        counts[0, origin, destination] += share >= 1 and share_to >= 1
-                        counts[1, origin, destination] += share * share_to
-                        counts[2, origin, destination] += 1
-
-
-@compiled
 def _seconds_until(moment: float, hour: int) -> float:
     whole, rest = moment // DAY_S, moment % DAY_S
     return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)

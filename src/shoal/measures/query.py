@@ -1,4 +1,4 @@
-"""Questions to a release, answered with bounds.
+"""Questions to a release, answered with bounds: people in regions and zones, hours of the day.
 
 A box says that its subject was somewhere inside: the minimum counts boxes certainly inside, the maximum
 those possibly inside, the expected value spreads each box evenly. Suppressed people and samples are not
@@ -13,13 +13,12 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns
-from shoal.kernels.presence import Raster, Windows, chances_in, count_trips, count_visitors, hours_of_day
+from shoal.kernels.presence import Raster, Windows, chances_in, count_visitors, hours_of_day
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers, read_only
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.run import Run
-from shoal.units import DAY_S
 
 _CHUNK: Final = 4_000
 _AT_ONCE: Final = 1 << 18
@@ -198,31 +197,6 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
     for counts in (run or Run()).map(count, batches_of_records(data.offsets, _CHUNK)):
         total += counts
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
-
-
-def origin_destination(data: Release | Trajectories, zones: Zones) -> Estimates:
-    """[zones, zones]: days that begin in one zone and end in another or the same."""
-    # a UTC day of at least two samples, by its first and last; a box belongs to the day of its start
-    grid, begins = data.snapped_grid(), np.flatnonzero(begins_a_day(data))
-    ends = np.append(begins[1:], data.n_samples)[: len(begins)] - 1
-    trips = ends > begins
-    rows = np.concatenate([begins[trips], ends[trips]])
-    boxes = _some_boxes(data, rows)
-    total = np.zeros((3, len(zones), len(zones)))
-    raster, trip = Raster(zones.x_m, zones.y_m, float(grid.cell_m)), np.arange(len(rows) // 2)
-    count_trips(BoxColumns(*boxes.columns()), trip, trip + len(trip), raster, total)
-    return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
-
-
-def begins_a_day(data: Release | Trajectories) -> Flags:
-    """[m]: whether each is the first of its record on its UTC day."""
-    starts, slot_s = _begin_times(data), data.snapped_grid().slot_s
-    first = np.ones(len(starts), dtype=np.bool_)
-    for begin in range(0, len(starts), _AT_ONCE):
-        day = np.floor(starts[begin : begin + _AT_ONCE + 1] * slot_s / DAY_S)
-        first[begin + 1 : begin + len(day)] = day[1:] != day[:-1]
-    first[data.offsets[:-1][np.diff(data.offsets) > 0]] = True
-    return first
 
 
 def _begin_times(data: Release | Trajectories) -> Integers:

@@ -22,6 +22,7 @@ from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.staging import staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
+from shoal.utility.usefulness import Usefulness
 from shoal.verification.checks import verdict_on
 from shoal.verification.files.folder import FolderReading, read_folder, verify_reading, with_new_page
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
@@ -115,6 +116,11 @@ class CandidateInMemory:
     def strongest(self) -> Rate | None:
         """The strongest attack in the report, if any."""
         return publishable_rate(self._evidence.assessment)
+
+    @property
+    def usefulness(self) -> Usefulness | None:
+        """What the release is good for; None below ten people."""
+        return self._evidence.usefulness
 
     def _page(self, *, private: bool) -> str:
         statement, ground = self._options.statement, self._options.ground

@@ -38,6 +38,7 @@ from shoal.runtime.staging import explain_write_errors, find_partials, require_a
 from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, name_of, split_into_blocks, store_block
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
+from shoal.utility.usefulness import Usefulness
 from shoal.verification.files.streamed import identifiers_in_tasks, verify_streamed_folder
 
 _NEEDS_EVERYONE: Final = (
@@ -201,6 +202,11 @@ class CandidateOnDisk:
     def strongest(self) -> Rate | None:
         """The strongest attack in the report, if any."""
         return None if self._evidence is None else publishable_rate(self._evidence.assessment)
+
+    @property
+    def usefulness(self) -> Usefulness | None:
+        """What a sample of the release is good for; None where nothing was measured."""
+        return None if self._evidence is None else self._evidence.usefulness
 
     @cached_property
     def _evidence(self) -> Evidence | None:

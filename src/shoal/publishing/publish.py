@@ -34,6 +34,7 @@ from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
+from shoal.utility.usefulness import Usefulness
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +57,8 @@ class Publication:
         Measurements for the report, as secret as the raw data; None in blocks.
     strongest
         The strongest attack in the report; None when none was played.
+    usefulness
+        What the release is good for; None below ten people, or where nothing was measured.
     block_sizes
         The number of people in each block; at once, everyone is in one.
     """
@@ -67,6 +70,7 @@ class Publication:
     accuracy: Accuracy | None
     facts: Facts | None
     strongest: Rate | None
+    usefulness: Usefulness | None
     block_sizes: tuple[int, ...]
 
     def _repr_html_(self) -> str:
@@ -75,10 +79,17 @@ class Publication:
             ("folder", self.folder),
             ("promise", claim.promise),
             *([("this is no anonymity", claim.no_anonymity)] if claim.no_anonymity else []),
+            *([] if self.usefulness is None else [("usefulness", self.usefulness.summary)]),
             ("records", f"{self.manifest.n_records:,}"),
             ("publishable", "yes" if self.manifest.publishable else "no: made with a research seed"),
         ]
-        return html_table("Published", rows, notes=claim.cautions)
+        return html_table("Published", rows, notes=self.cautions)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know before the release is used: of its claim, and of its usefulness."""
+        of_use = () if self.usefulness is None else self.usefulness.cautions
+        return (*of_use, *self.release.claim.cautions)
 
 
 def publish(
@@ -164,6 +175,8 @@ def publish(
             else anonymize_at_once(original, job)
         )
         manifest = finish_release(candidate, candidate.write_table(), job.run)
+        if candidate.usefulness is not None:
+            options.accept(candidate.usefulness)
         if private_report is not None:
             page = candidate.private_page().encode()
             opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
@@ -176,6 +189,7 @@ def publish(
         accuracy=candidate.accuracy,
         facts=candidate.facts,
         strongest=candidate.strongest,
+        usefulness=candidate.usefulness,
         block_sizes=candidate.block_sizes,
     )
 

@@ -1,6 +1,6 @@
 """What every publication shares: options, targets, and the files of a release."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
+from shoal.utility.usefulness import Usefulness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,9 @@ class PublishOptions:
         Compute the report's k-gaps for everyone, not for 1,000 people drawn at random.
     resume
         Keep finished parts in a folder next to the release until it is done, and continue from them.
+    accept
+        Called with what the release is good for before its folder gets its name; nothing is written if it
+        raises an error.
     """
 
     statement: Statement = NOTHING_STATED
@@ -58,6 +62,7 @@ class PublishOptions:
     private_report: Path | str | None = None
     exact_figures: bool = False
     resume: bool = False
+    accept: Callable[[Usefulness], None] = lambda _: None
 
 
 DEFAULT_OPTIONS = PublishOptions()
@@ -110,6 +115,10 @@ class Candidate(Protocol):
     def strongest(self) -> Rate | None:
         """The strongest attack in the report, if any."""
 
+    @property
+    def usefulness(self) -> Usefulness | None:
+        """What the release is good for; None where it was not measured."""
+
 
 def require_free(output: Path, *secrets: Path | None) -> None:
     """Require secret files to be new, different, outside ``output`` and its removable parts."""
@@ -138,7 +147,9 @@ def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manife
     report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
     with run.stage("page"):
         report.write_text(candidate.page(), encoding="utf-8")
-        manifest = manifest.model_copy(update={"report_sha256": sha256_of(report)})
+        useful = candidate.usefulness
+        entries = {"report_sha256": sha256_of(report), "usefulness": useful and useful.to_json()}
+        manifest = Manifest.model_validate(manifest.model_dump() | entries)
         write_manifest(manifest, manifest_file)
     with run.stage("check of the files"):
         release_idle_memory()

@@ -81,6 +81,26 @@ class LossesJson(BaseModel):
         }
 
 
+class UseJson(BaseModel):
+    """What a release is worth for one use. score: null where it is unknown."""
+
+    model_config = _STRICT
+
+    answer: Literal["yes", "roughly", "no", "unknown"]
+    score: Annotated[float, Field(allow_inf_nan=False)] | None
+
+
+class UsefulnessJson(BaseModel):
+    """``usefulness`` in the manifest, as the maker measured it; extents: null of none."""
+
+    model_config = _STRICT
+
+    uses: Annotated[dict[Word, UseJson], Field(max_length=_MOST_ENTRIES)]
+    median_space_m: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    median_time_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    zone_m: Length
+
+
 class Manifest(BaseModel):
     """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
 
@@ -105,6 +125,7 @@ class Manifest(BaseModel):
     record: dict[str, Any]
     release_sha256: Digest
     report_sha256: Digest | None
+    usefulness: UsefulnessJson | None = None
 
     @field_validator("parameters")
     @classmethod
@@ -200,8 +221,13 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as indented JSON, in the order of the format."""
-    return json.dumps(manifest.model_dump(), indent=2, ensure_ascii=False) + "\n"
+    """The manifest as indented JSON, entries in the order of the format; no usefulness, no entry."""
+    entries = {
+        name: value
+        for name, value in manifest.model_dump().items()
+        if value is not None or name != "usefulness"
+    }
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_manifest(folder: Path) -> Manifest:

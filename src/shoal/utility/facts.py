@@ -24,15 +24,17 @@ Flags = npt.NDArray[np.bool_]
 
 KS: Final = (2, 5)
 _ZONES_ACROSS: Final = 16
+_TUKEY: Final = 1.5  # interquartile ranges
 
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
     """The result of one metric.
 
-    low, high: what the boxes allow; None where certain. raw, minimum, expected, maximum: the quantity, in
-    the raw data and as estimated, where it is one number. drawn_low, drawn_high: the 95 % interval, where
-    only people drawn at random were asked.
+    low, high: the least and the greatest value that the boxes allow; None where the value is certain. raw,
+    minimum, expected, maximum: the quantity itself, in the raw data and as the release lets it be estimated,
+    where it is one number. drawn_low, drawn_high: the 95 % interval of the value, where only people drawn at
+    random were asked; else None. baseline: the value of a guess without the release, where one exists.
     """
 
     value: float  # in the metric's unit; nan where it is unknown
@@ -45,6 +47,7 @@ class Value:
     count: int | None = None  # the number of things a share counts, where the paper states the count
     drawn_low: float | None = None
     drawn_high: float | None = None
+    baseline: float | None = None
 
 
 class Facts:
@@ -128,10 +131,34 @@ class Facts:
 
     @cached_property
     def zones(self) -> Zones:
-        """Square zones over the raw data, about 16 on its longer side."""
-        x, y, cell_m = self.original.x, self.original.y, self.original.snapped_grid().cell_m
-        side_cells = max(int(x.max() - x.min()) + 1, int(y.max() - y.min()) + 1)
-        return Zones.over(self.original, max(1, -(-side_cells // _ZONES_ACROSS)) * cell_m)
+        """Square zones of whole cells, 16 on the longer side, over the raw samples that are no outliers.
+
+        Outliers lie more than 1.5 interquartile ranges outside the quartiles (Tukey 1977).
+        """
+        grid = self.original.snapped_grid()
+        (west, east), (south, north) = (
+            _without_outliers(places) for places in (self.original.x, self.original.y)
+        )
+        side = -(-max(east - west + 1, north - south + 1) // _ZONES_ACROSS)
+        return Zones.between((west, east + 1), (south, north + 1), grid.cell_m, side * grid.cell_m)
+
+    @cached_property
+    def guessed_shares(self) -> Floats:
+        """[zones] shares of people that mean and covariance of the raw samples alone suggest: a normal density.
+
+        This is what a guess without any release would say, the baseline of usefulness.
+        """
+        grid, zones = self.original.snapped_grid(), self.zones
+        places = np.stack([self.original.x, self.original.y]) * float(grid.cell_m)
+        inside = np.ones(places.shape[1], dtype=np.bool_)
+        for axis, edges in zip(places, (zones.x_m, zones.y_m), strict=True):
+            inside &= (axis >= edges[0]) & (axis < edges[-1])
+        middle = [(edges[1:] + edges[:-1]) / 2 for edges in (zones.x_m, zones.y_m)]
+        columns, rows = np.meshgrid(*middle)
+        spread = np.cov(places[:, inside]) + np.eye(2) * grid.cell_m**2
+        away = np.stack([columns.ravel(), rows.ravel()]) - places[:, inside].mean(axis=1, keepdims=True)
+        density = np.exp(-0.5 * (away * np.linalg.solve(spread, away)).sum(axis=0))
+        return np.asarray(density / density.sum(), dtype=np.float64)
 
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:
@@ -156,6 +183,13 @@ class Facts:
             for subject, record in enumerate(self.records.tolist())
             if record >= 0
         ]
+
+
+def _without_outliers(places: Integers) -> tuple[int, int]:
+    low, high = np.quantile(places, (0.25, 0.75))
+    reach = _TUKEY * (high - low)
+    inside = places[(places >= low - reach) & (places <= high + reach)]
+    return int(inside.min()), int(inside.max())
 
 
 def _not_covered(facts: Facts) -> Flags | None:

@@ -86,6 +86,12 @@ def require_complete(row: Metric) -> None:
         raise MisuseError(f"{row.name}: function must be a function of Facts that returns a Value")
 
 
+def people_behind(facts: Facts, metric: Metric) -> int:
+    """The number of people behind the value of a metric."""
+    seen = facts if metric.as_given else facts.on_grid
+    return seen.n_published if metric.people_behind is None else metric.people_behind(seen)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """A metric with its result."""

@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.measures.query import begins_a_day
 from shoal.model.argument_checks import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -24,12 +23,6 @@ _SHOAL: Final = "docs/utility.md"
 
 def _people_with_moves(facts: Facts) -> int:
     return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
-
-
-def _people_with_trips(facts: Facts) -> int:
-    goes_on = ~begins_a_day(facts.original)
-    has_trip = np.logical_or.reduceat(goes_on, facts.original.offsets[:-1])
-    return int(np.count_nonzero(has_trip[facts.records >= 0]))
 
 
 def _half_of_them(facts: Facts) -> int:
@@ -192,13 +185,31 @@ _ROWS: Final = (
     ),
     Metric(
         name="od-similarity",
-        question="common part of daily trips between zones",
+        question="common part of trips from zone to zone",
         unit="share",
         better="higher",
         source=_SHOAL,
         function=mobility.od_similarity,
         in_record_of=_BOTH,
-        people_behind=_people_with_trips,
+        people_behind=_people_with_moves,
+    ),
+    Metric(
+        name="presence-similarity",
+        question="common part of people by zone and hour of the day",
+        unit="share",
+        better="higher",
+        source=_SHOAL,
+        function=mobility.presence_similarity,
+        in_record_of=_BOTH,
+    ),
+    Metric(
+        name="within-1km-30min",
+        question="raw samples in boxes within 1 km and 30 min",
+        question_of_points="raw samples whose cell and slot their record has",
+        unit="share",
+        better="higher",
+        source=_SHOAL,
+        function=samples.within_route,
     ),
     Metric(
         name="visits-correlation",

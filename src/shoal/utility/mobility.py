@@ -8,7 +8,8 @@ import numpy as np
 from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
 from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import clock_offsets_s, share_of_hours
-from shoal.measures.query import Estimates, batches_of_records, origin_destination, time_profile
+from shoal.measures.query import Estimates, batches_of_records, time_profile
+from shoal.measures.trips import common_part, count_trips, people_by_hour
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
@@ -93,7 +94,7 @@ def trip_length_error(facts: Facts) -> Value:
     del true  # as long as the data
     seen = trip_lengths(release)
     if not len(seen.expected):
-        return Value(value=math.nan)
+        return Value(value=math.nan, raw=raw)
     minimum, maximum = float(seen.minimum.mean()), float(seen.maximum.mean())
     expected, seen_at = _mean_and_quantiles(seen.expected)
     distance = float(np.abs(raw_at - seen_at).mean())
@@ -179,32 +180,53 @@ def _excess(these: Floats, those: Floats) -> float:
 
 
 def od_similarity(facts: Facts) -> Value:
-    """Common part of daily trips between zones: 2 sum min(raw, expected) / (sum raw + sum expected)."""
+    """Common part of trips from zone to zone, as ``shoal.measures.trips.count_trips`` counts them.
+
+    The guess draws origin and destination of each trip from ``Facts.guessed_shares``, never the same zone.
+    """
     zones = facts.zones
-    raw, seen = facts.run.map(lambda data: origin_destination(data, zones), facts.both)
-    true = raw.expected
-    trips, trips_seen = float(true.sum()), float(seen.expected.sum())
-    total = trips + trips_seen
-    if not total:
-        return Value(value=math.nan, raw=trips, expected=trips_seen)
-    sure = max(
-        float(np.minimum(true, seen.minimum).sum()),
-        trips_seen - float(np.maximum(0, seen.maximum - true).sum()),
-    )
-    possible = min(float(np.minimum(true, seen.maximum).sum()), trips_seen)
+    raw, released = facts.run.map(lambda data: count_trips(data, zones), facts.both)
+    pairs = np.union1d(raw.pairs, released.pairs)
+    counts = np.zeros((2, len(pairs)))
+    for row, trips in zip(counts, (raw, released), strict=True):
+        row[np.searchsorted(pairs, trips.pairs)] = trips.counts
+    shares = facts.guessed_shares
+    guess = np.outer(shares, shares)
+    np.fill_diagonal(guess, 0.0)
+    guess *= raw.counts.sum() / max(guess.sum(), np.finfo(np.float64).tiny)
+    true = np.zeros(guess.size)
+    true[raw.pairs] = raw.counts
     return Value(
-        value=2 * float(np.minimum(true, seen.expected).sum()) / total,
-        low=2 * sure / total,
-        high=2 * possible / total,
-        raw=trips,
-        expected=trips_seen,
+        value=common_part(*counts),
+        baseline=common_part(true, guess.ravel()),
+        raw=float(counts[0].sum()),
+        expected=float(counts[1].sum()),
     )
+
+
+def presence_similarity(facts: Facts) -> Value:
+    """Common part of the shares of people by zone and hour of the day.
+
+    The guess knows the true share of each hour, and takes zones from ``Facts.guessed_shares`` at all hours.
+    """
+    clock, zones = clock_of(facts.original), facts.zones
+    raw, released = (people_by_hour(data, zones, clock, facts.run) for data in facts.both)
+    if not (raw.any() and released.any()):
+        return Value(value=math.nan)
+    true = raw / raw.sum()
+    guess = np.outer(true.sum(axis=1), facts.guessed_shares)
+    return Value(value=common_part(true, released / released.sum()), baseline=common_part(true, guess))
 
 
 def visits_correlation(facts: Facts) -> Value:
-    """Spearman's correlation of true and expected visitors; nan when either is constant."""
+    """Spearman's rank correlation of true and expected visitors of zones; nan when either is constant.
+
+    The guess is ``Facts.guessed_shares``.
+    """
     true, seen = facts.visitors
-    return Value(value=rank_correlation(true, seen.expected))
+    return Value(
+        value=rank_correlation(true, seen.expected), baseline=rank_correlation(true, facts.guessed_shares)
+    )
 
 
 def visits_error(facts: Facts) -> Value:

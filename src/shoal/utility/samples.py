@@ -54,12 +54,20 @@ def extent_time(facts: Facts) -> Value:
 
 def within(facts: Facts) -> Value:
     """Share of all raw samples whose box is within 2 km (dx + dy) and 2 h."""
+    return _share_within(facts, 2000, 7200)
+
+
+def within_route(facts: Facts) -> Value:
+    """Share of all raw samples whose box is within 1 km (dx + dy) and 30 min."""
+    return _share_within(facts, 1000, 1800)
+
+
+def _share_within(facts: Facts, space_m: float, time_s: float) -> Value:
     raw = facts.accuracy.raw
-    return Value(
-        value=raw.share_within(space_m=2000, time_s=7200) * raw.n_samples / facts.original.n_samples
-        if raw.n_samples
-        else 0.0
-    )
+    if not raw.n_samples:
+        return Value(value=0.0)
+    covered_share = raw.n_samples / facts.original.n_samples
+    return Value(value=raw.share_within(space_m=space_m, time_s=time_s) * covered_share)
 
 
 def above_least(facts: Facts) -> Value:

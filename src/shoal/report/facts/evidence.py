@@ -20,6 +20,8 @@ from shoal.report.facts.release import ReleaseFacts, crowds_of, release_facts
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.utility import METRICS, Facts, Measurement, measure_facts
+from shoal.utility.measuring import people_behind
+from shoal.utility.usefulness import Usefulness, usefulness_of
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 
 STEPS: Final = 20  # of a share, so 5 % each
@@ -51,8 +53,8 @@ class Evidence:
         release_idle_memory()
 
     def measure(self) -> None:
-        """Measure everything but the attacks."""
-        _ = self.release_facts, self.vanished, self.omission, self.utility
+        """Measure everything but the attacks, which need the most memory."""
+        _ = self.release_facts, self.vanished, self.omission, self.utility, self.usefulness
         self.facts.drop_on_grid()
 
     @cached_property
@@ -80,8 +82,16 @@ class Evidence:
         return tuple(
             measurement
             for measurement in measure_facts(self.facts, names)
-            if self._people_behind(measurement) >= LEAST_PEOPLE
+            if people_behind(self.facts, measurement.metric) >= LEAST_PEOPLE
         )
+
+    @cached_property
+    def usefulness(self) -> Usefulness | None:
+        """What the release is good for; None below ten people."""
+        if self.facts.n_published < LEAST_PEOPLE:
+            return None
+        with self.facts.run.stage("usefulness"):
+            return usefulness_of(self.facts, least_people=LEAST_PEOPLE)
 
     @cached_property
     def vanished(self) -> Vanished | None:
@@ -97,10 +107,6 @@ class Evidence:
         with self.facts.run.stage("omission"):
             frontier = omission_frontier(self.facts)
         return frontier if frontier is not None and frontier.people >= LEAST_PEOPLE else None
-
-    def _people_behind(self, one: Measurement) -> int:
-        facts = self.facts if one.metric.as_given else self.facts.on_grid
-        return facts.n_published if one.metric.people_behind is None else one.metric.people_behind(facts)
 
 
 @dataclass(frozen=True, kw_only=True)

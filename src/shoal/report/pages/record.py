@@ -112,6 +112,7 @@ def page_of_facts(
         "is_publishable": is_publishable,
         "sampled": None if evidence is None else evidence.sampled,
         "utility": None if evidence is None else evidence.utility,
+        "usefulness": None if evidence is None else evidence.usefulness,
         "show": show,
         "vanished": vanished,
         "omission": omission,

@@ -1,0 +1,295 @@
+"""USES, the one table of what a release may be good for, and ``usefulness_of``, the verdict on each.
+
+Agreement alone deceives: a release that tells nothing still agrees, since the middle of a city is busy. So a use of
+places is judged by skill, as weather forecasts are: the share of a guess's error that the release removes, where the
+guess knows the middle and the spread of the data and nothing else. The thresholds were set once, on known data:
+docs/decisions/0245.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from shoal.runtime.json_values import null_for_nan
+from shoal.units import show_m, show_s
+from shoal.utility.facts import Facts, Value
+from shoal.utility.measuring import people_behind
+from shoal.utility.metrics import METRICS, measure_facts
+
+Answer = Literal["yes", "roughly", "no", "unknown"]
+Values = Mapping[str, Value]
+NOT_USEFUL: Final = (
+    "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured; protect "
+    "days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller k, or publish "
+    "counts"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """A row of USES.
+
+    Parameters
+    ----------
+    name
+        Its name on the command line and in JSON.
+    words
+        The use, for a reader.
+    metrics
+        Names of the metrics that the score is made of.
+    score
+        The number that the thresholds bound, from the values of the metrics; nan where it is unknown.
+    better
+        The better direction of the score.
+    yes, roughly
+        The worst score for each answer.
+    reason
+        What was measured, in words.
+    """
+
+    name: str
+    words: str
+    metrics: tuple[str, ...]
+    score: Callable[[Values], float]
+    better: Literal["higher", "lower"]
+    yes: float
+    roughly: float
+    reason: Callable[[Values], str]
+
+
+def _skill_of(name: str) -> Callable[[Values], float]:
+    """The share of a guess's error that the release removes: a skill score (Murphy 1988)."""
+
+    def skill(values: Values) -> float:
+        value, baseline = values[name].value, values[name].baseline
+        if baseline is None or math.isnan(baseline):  # nothing varies that could be guessed
+            return value
+        return (value - baseline) / (1 - baseline) if baseline < 1 else math.nan
+
+    return skill
+
+
+def _agreement(name: str, words: str) -> Callable[[Values], str]:
+    def reason(values: Values) -> str:
+        value, baseline = values[name].value, values[name].baseline
+        guess = "" if baseline is None or math.isnan(baseline) else f"; a guess: {_percent(baseline)}"
+        return f"{words} {_percent(value)}{guess}"
+
+    return reason
+
+
+def _movement_errors(values: Values) -> tuple[float, float, float]:
+    """Relative errors of radius and trip lengths, and the share of samples in a wrong hour."""
+    radius, length = (values[name] for name in ("gyration-error", "trip-length-error"))
+    return (
+        *(one.value / one.raw if one.raw else math.nan for one in (radius, length)),
+        values["time-profile-error"].value,
+    )
+
+
+def _errors_in_words(values: Values) -> str:
+    radius, length, hours = map(_percent, _movement_errors(values))
+    return f"off by: radius of movement {radius}, lengths of moves {length}, hours of the day {hours}"
+
+
+def _percent(share: float) -> str:
+    return "unknown" if math.isnan(share) else f"{100 * share:,.0f} %"
+
+
+USES: Final = (
+    Use(
+        name="areas",
+        words="busy areas",
+        metrics=("visits-correlation",),
+        score=_skill_of("visits-correlation"),
+        better="higher",
+        yes=0.5,
+        roughly=0.25,
+        reason=_agreement("visits-correlation", "rank correlation of the zones' visitors"),
+    ),
+    Use(
+        name="presence",
+        words="people in a place by hour",
+        metrics=("presence-similarity",),
+        score=_skill_of("presence-similarity"),
+        better="higher",
+        yes=0.5,
+        roughly=0.25,
+        reason=_agreement("presence-similarity", "people by zone and hour that agree"),
+    ),
+    Use(
+        name="flows",
+        words="trips from zone to zone",
+        metrics=("od-similarity",),
+        score=_skill_of("od-similarity"),
+        better="higher",
+        yes=0.5,
+        roughly=0.25,
+        reason=_agreement("od-similarity", "trips that agree"),
+    ),
+    Use(
+        name="routes",
+        words="routes",
+        metrics=("within-1km-30min",),
+        score=lambda values: values["within-1km-30min"].value,
+        better="higher",
+        yes=0.8,
+        roughly=0.5,
+        reason=_agreement("within-1km-30min", "samples known to 1 km and 30 min"),
+    ),
+    Use(
+        name="models",
+        words="models of movement",
+        metrics=("gyration-error", "trip-length-error", "time-profile-error"),
+        score=lambda values: float(np.max(_movement_errors(values))),
+        better="lower",
+        yes=0.1,
+        roughly=0.25,
+        reason=_errors_in_words,
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseVerdict:
+    """What a release is worth for one use; score: nan where it is unknown; reason: the figures in words."""
+
+    use: Use
+    score: float
+    answer: Answer
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usefulness:
+    """The verdict on what a release is good for.
+
+    Parameters
+    ----------
+    verdicts
+        One for each use.
+    median_space_m, median_time_s
+        Half of the covered raw samples are known to these extents or better; nan of none.
+    zone_m
+        The side of the zones, meters.
+    """
+
+    verdicts: tuple[UseVerdict, ...]
+    median_space_m: float
+    median_time_s: float
+    zone_m: float
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether any use is answered with "yes" or "roughly"."""
+        return any(verdict.answer in ("yes", "roughly") for verdict in self.verdicts)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """One sentence if the release is good for nothing."""
+        return () if self.is_useful else (NOT_USEFUL,)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one sentence."""
+        parts = [
+            f"{word}: {', '.join(verdict.use.words for verdict in self.verdicts if verdict.answer == answer)}"
+            for answer, word in (("yes", "good for"), ("roughly", "roughly for"), ("no", "not for"))
+            if any(verdict.answer == answer for verdict in self.verdicts)
+        ]
+        return "; ".join(parts) or "nothing could be measured"
+
+    @property
+    def precision(self) -> str:
+        """The typical precision in one sentence."""
+        if math.isnan(self.median_space_m):
+            return "no raw sample is covered"
+        return (
+            f"half of the samples are known to {show_m(self.median_space_m)} and "
+            f"{show_s(self.median_time_s)} or better"
+        )
+
+    def lines(self) -> list[str]:
+        """The verdict for a terminal: the sentence, then one line for each use."""
+        width = max(len(use.words) for use in USES)
+        return [
+            f"usefulness: {self.summary} ({self.precision})",
+            *(
+                f"  {verdict.use.words:{width}}  {verdict.answer:8} {verdict.reason}"
+                for verdict in self.verdicts
+            ),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same with plain values, as manifest and ``--json`` have it."""
+        return null_for_nan(
+            {
+                "uses": {
+                    verdict.use.name: {"answer": verdict.answer, "score": round(verdict.score, 2)}
+                    for verdict in self.verdicts
+                },
+                "median_space_m": self.median_space_m,
+                "median_time_s": self.median_time_s,
+                "zone_m": self.zone_m,
+            }
+        )
+
+
+def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
+    """Judge what a release is good for, by the five uses.
+
+    Parameters
+    ----------
+    facts
+        Raw data, release and linkage.
+    least_people
+        A use is unknown if fewer people are behind one of its metrics: ten for a page that is published.
+
+    Returns
+    -------
+    Usefulness
+        An answer with its figure for each use.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.utility import Facts
+    >>> from shoal.utility.usefulness import usefulness_of
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    >>> released = shoal.Glove(k=2).anonymize(calls, shoal.Randomness.for_research(1))
+    >>> [verdict.use.name for verdict in usefulness_of(Facts(calls, *released)).verdicts]
+    ['areas', 'presence', 'flows', 'routes', 'models']
+    """
+    names = [name for use in USES for name in use.metrics]
+    names = [name for name in names if people_behind(facts, METRICS[name]) >= least_people]
+    values = {measurement.name: measurement.result for measurement in measure_facts(facts, names)}
+    on_grid = facts.on_grid
+    extents, zones = on_grid.accuracy.raw, on_grid.zones
+    return Usefulness(
+        verdicts=tuple(_judge(use, values) for use in USES),
+        median_space_m=extents.median_space_m,
+        median_time_s=extents.median_time_s,
+        zone_m=float(zones.x_m[1] - zones.x_m[0]),
+    )
+
+
+def _raw_tells(value: Value) -> bool:
+    return any(number is not None and number > 0 for number in (value.raw, value.baseline))
+
+
+def _judge(use: Use, values: Values) -> UseVerdict:
+    if not set(use.metrics) <= set(values):
+        return UseVerdict(use=use, score=math.nan, answer="unknown", reason="too few people to say")
+    score = use.score(values)
+    sign = 1 if use.better == "higher" else -1
+    answer: Answer = "no"
+    if math.isnan(score):  # of raw data that can tell, a release that cannot has lost it
+        answer = "no" if any(_raw_tells(values[name]) for name in use.metrics) else "unknown"
+    elif sign * score >= sign * use.yes:
+        answer = "yes"
+    elif sign * score >= sign * use.roughly:
+        answer = "roughly"
+    return UseVerdict(use=use, score=score, answer=answer, reason=use.reason(values))
