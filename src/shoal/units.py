@@ -90,6 +90,22 @@ def show_s(seconds: float) -> str:
     return f"{seconds:.4g} s"
 
 
+def measured_m(meters: float) -> str:
+    """A measured length to three digits."""
+    return show_m(float(f"{meters:.3g}"))
+
+
+def measured_s(seconds: float) -> str:
+    """A measured duration to three digits, in the largest unit that gives at least 2 or a whole number."""
+    fitting = [
+        (unit, size)
+        for unit, size in SECONDS.items()
+        if seconds >= 2 * size or (seconds >= size and seconds % size == 0)
+    ]
+    unit, size = fitting[-1] if fitting else ("s", 1.0)
+    return f"{float(f'{seconds / size:.3g}'):,g} {unit}"
+
+
 def counted(number: int, one: str, more: str | None = None) -> str:
     """A number with its noun. more: an irregular plural."""
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"

@@ -1,7 +1,5 @@
 """Who was where, by tables of every box against every place: slow, and with nothing left out."""
 
-import itertools
-
 import numpy as np
 
 from shoal.measures.query import Estimates, Region, Zones, boxes_of

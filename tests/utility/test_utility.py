@@ -117,7 +117,7 @@ def test_by_hand_gyration_trips_and_hours() -> None:
 
 
 def test_bounds_of_hours_hold_every_world_and_are_reached() -> None:
-    """Two people, each box of two hours. All worlds are made; their distance from the raw data is the oracle."""
+    """Two people, each box of two hours; the oracle is the distance of every world from the raw data."""
     people = Trajectories.from_rows(
         ["a", "a", "b", "b"], [0, 5, 0, 5], [0, 1, 1, 1], [0] * 4, grid=Grid(cell_m=1, slot_s=3600)
     )

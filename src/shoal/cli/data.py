@@ -205,6 +205,7 @@ def assess(
     **options: Any,
 ) -> int:
     """Measure the exposure of the people in INPUT before you publish: the k-gap, its parts and its tail."""
+    from shoal.publishing.estimate import estimate_releases
     from shoal.publishing.publish import assess as assess_people
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
@@ -221,9 +222,18 @@ def assess(
         run = Run(progress=bars)
         original = read_and_report(source, reading, bars, run)
         sizes = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures)
-    lines = [*gaps_in_words(original, gaps), *([] if output is None else [f"report: {output}"])]
-    print_result(
-        as_json, {**gaps_in_numbers(original, gaps), "report": None if output is None else str(output)}, lines
-    )
+        with run.stage("estimates"):
+            estimates = estimate_releases(original, sizes, run)
+        gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures, estimates=estimates)
+    lines = [
+        *(estimate.in_words() for estimate in estimates),
+        *gaps_in_words(original, gaps),
+        *([] if output is None else [f"report: {output}"]),
+    ]
+    document = {
+        **gaps_in_numbers(original, gaps),
+        "estimates": [estimate.to_json() for estimate in estimates],
+        "report": None if output is None else str(output),
+    }
+    print_result(as_json, document, lines)
     return 0

@@ -115,10 +115,11 @@ class SynthesizeDocument(TypedDict):
 
 @growing
 class AssessDocument(TypedDict):
-    """The exposure of people; ``gaps`` has an entry for each k."""
+    """The exposure of people, and what releases would be: an entry for each k."""
 
     subjects: int
     samples: int
+    estimates: list[dict[str, Any]]
     gaps: list[dict[str, Any]]
     report: str | None
 

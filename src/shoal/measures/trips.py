@@ -1,7 +1,7 @@
-"""Trips from zone to zone, and people by zone and hour of the day, of raw data and of releases alike.
+"""Trips from zone to zone, and people by zone and hour, of raw data and of releases alike.
 
-A box stands for its middle where one place is needed, and for a few points spread over it where a share is. Points
-outside the zones are not counted. Hours are local, by the clock of the data.
+A box stands for its middle where one place is needed, and for a few points spread over it where a share
+is. Points outside the zones are not counted. Hours are local, by the clock of the data.
 """
 
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class Trips:
 def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: float = LONGEST_GAP_S) -> Trips:
     """Count the trips from one zone to another.
 
-    A trip joins two consecutive samples of a person that lie in different zones, at most ``longest_gap_s`` apart.
-    Of boxes, their middles in place and time.
+    A trip joins two consecutive samples of a person that lie in different zones, at most
+    ``longest_gap_s`` apart. Of boxes, their middles in place and time.
 
     Parameters
     ----------

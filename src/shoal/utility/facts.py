@@ -144,9 +144,9 @@ class Facts:
 
     @cached_property
     def guessed_shares(self) -> Floats:
-        """[zones] shares of people that mean and covariance of the raw samples alone suggest: a normal density.
+        """[zones] shares of people that mean and covariance of the raw samples suggest: a normal density.
 
-        This is what a guess without any release would say, the baseline of usefulness.
+        A guess without any release would say this; it is the baseline of usefulness.
         """
         grid, zones = self.original.snapped_grid(), self.zones
         places = np.stack([self.original.x, self.original.y]) * float(grid.cell_m)

@@ -1,9 +1,9 @@
 """USES, the one table of what a release may be good for, and ``usefulness_of``, the verdict on each.
 
-Agreement alone deceives: a release that tells nothing still agrees, since the middle of a city is busy. So a use of
-places is judged by skill, as weather forecasts are: the share of a guess's error that the release removes, where the
-guess knows the middle and the spread of the data and nothing else. The thresholds were set once, on known data:
-docs/decisions/0245.
+Agreement alone deceives: a release that tells nothing still agrees, since the middle of a city is busy.
+So a use of places is judged by skill, as weather forecasts are: the share of a guess's error that the
+release removes, where the guess knows the middle and the spread of the data and nothing else. The
+thresholds were set once, on known data: docs/decisions/0245-usefulness-is-judged-by-five-uses.md.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from shoal.runtime.json_values import null_for_nan
-from shoal.units import show_m, show_s
+from shoal.units import measured_m, measured_s
 from shoal.utility.facts import Facts, Value
 from shoal.utility.measuring import people_behind
 from shoal.utility.metrics import METRICS, measure_facts
@@ -22,9 +22,9 @@ from shoal.utility.metrics import METRICS, measure_facts
 Answer = Literal["yes", "roughly", "no", "unknown"]
 Values = Mapping[str, Value]
 NOT_USEFUL: Final = (
-    "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured; protect "
-    "days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller k, or publish "
-    "counts"
+    "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured; "
+    "protect days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller "
+    "k, or publish counts"
 )
 
 
@@ -208,8 +208,8 @@ class Usefulness:
         if math.isnan(self.median_space_m):
             return "no raw sample is covered"
         return (
-            f"half of the samples are known to {show_m(self.median_space_m)} and "
-            f"{show_s(self.median_time_s)} or better"
+            f"half of the samples are known to {measured_m(self.median_space_m)} and "
+            f"{measured_s(self.median_time_s)} or better"
         )
 
     def lines(self) -> list[str]:

@@ -12,8 +12,11 @@ from shoal.report.words.exposure import exposure_in_words
 from shoal.report.words.numbers import rows_by_reason
 
 
-def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
-    """The page of an assessment; raises MisuseError without a k-gap of these people."""
+def assessment_report(original: Trajectories, gaps: Sequence[KGap], estimates: Sequence[str] = ()) -> str:
+    """The page of an assessment; raises MisuseError without a k-gap, or with one of other people.
+
+    estimates: sentences on what releases would be.
+    """
     facts, intake = exposure_facts(original, gaps), original.intake
     drawings: dict[str, Drawing] = {}
     if any(gap.curve.value for gap in facts.gaps):
@@ -35,5 +38,5 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap]) -> str:
         intake=intake,
         dropped=rows_by_reason(intake.dropped, intake.rows_read),
         repaired=rows_by_reason(intake.repaired, intake.rows_read),
-        sentences=exposure_in_words(facts),
+        sentences=[*estimates, *exposure_in_words(facts)],
     )

@@ -109,12 +109,17 @@ def _hidden_in_words(gap: GapFacts) -> str:
 
 
 def cost_in_words(gap: GapFacts) -> str:
-    """The cost of hiding at one k."""
+    """The distance to the nearest others at one k, in a sentence."""
     return (
-        f"Hiding everybody among {gap.k} would cost a typical person about {meters(gap.cost_space_m)} of "
-        f"position and {seconds(gap.cost_time_s)} of time per sample, on average (median {gap.k}-gap "
-        f"{number(gap.median)}{_between(gap.ranges.get('median'))})."
+        f"Each sample of a typical person is about {meters(gap.cost_space_m)} and "
+        f"{seconds(gap.cost_time_s)} away from the {_others(gap.k - 1)} (median {gap.k}-gap "
+        f"{number(gap.median)}{_between(gap.ranges.get('median'))}): at least that much hiding among {gap.k} "
+        "takes, and more in crowds; distances above 20 km and 8 h count as these."
     )
+
+
+def _others(count: int) -> str:
+    return "most similar person" if count == 1 else f"{count} most similar people"
 
 
 def _between(ends: Range | None) -> str:

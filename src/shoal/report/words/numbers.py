@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from shoal.units import SECONDS, show_m
+from shoal.units import measured_m, measured_s
 
 _NONE: Final = "\N{EN DASH}"
 
@@ -26,21 +26,13 @@ def percent(share: float) -> str:
 
 
 def meters(value: float) -> str:
-    """A length to three digits."""
-    return _NONE if math.isnan(value) else show_m(float(f"{value:.3g}"))
+    """A measured length to three digits; a dash for nan."""
+    return _NONE if math.isnan(value) else measured_m(value)
 
 
 def seconds(value: float) -> str:
-    """A duration to three digits, in the largest unit that gives at least 2 or a whole number."""
-    if math.isnan(value):
-        return _NONE
-    fitting = [
-        (unit, size)
-        for unit, size in SECONDS.items()
-        if value >= 2 * size or (value >= size and value % size == 0)
-    ]
-    unit, size = fitting[-1] if fitting else ("s", 1.0)
-    return f"{value / size:,.3g} {unit}"
+    """A measured duration to three digits; a dash for nan."""
+    return _NONE if math.isnan(value) else measured_s(value)
 
 
 def number(value: float | None) -> str:
