@@ -2,34 +2,40 @@
 
     .venv/bin/python lab/usefulness.py [FILE ...] --k 2 --k 5
 
-Without a file: a synthetic city. Each row is one release by GLOVE; "halves" compares two halves of the people.
+Without a file: a synthetic city. Each row is a release by GLOVE; "halves" compares two halves of the people.
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import shoal
+from shoal.measures.query import Zones
 from shoal.measures.trips import count_trips, people_by_hour
 from shoal.model.clocks import clock_of
+from shoal.model.release import Release
+from shoal.model.trajectories import Trajectories
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, usefulness_of
 
+Data = Release | Trajectories
 TASKS = 20  # largest flows, busiest zones
 
 
-def largest(counts: np.ndarray) -> set[int]:
+def largest(counts: npt.NDArray[Any]) -> set[int]:
     return set(np.argsort(-counts, kind="stable")[:TASKS].tolist())
 
 
-def flows(data: object, zones: object) -> np.ndarray:
+def flows(data: Data, zones: Zones) -> npt.NDArray[Any]:
     trips = count_trips(data, zones)
     counts = np.zeros(len(zones) ** 2)
     counts[trips.pairs] = trips.counts
     return counts
 
 
-def tasks(raw: object, other: object, facts: Facts) -> tuple[int, int]:
+def tasks(raw: Data, other: Data, facts: Facts) -> tuple[int, int]:
     """Largest flows among the other's largest; busiest zones whose busiest hour is right to an hour."""
     zones, clock = facts.zones, clock_of(facts.original)
     right = len(largest(flows(raw, zones)) & largest(flows(other, zones)))
@@ -65,7 +71,9 @@ def main() -> None:
                 rights = tasks(raw, facts.release, facts)
                 row = [name, f"{k}{', refined' if refine else ''}", *cells, *map(str, rights)]
                 print("| " + " | ".join(row) + " |", flush=True)
-        print(f"| {name} | halves | | | | | | " + " | ".join(map(str, tasks(*parts, facts))) + " |")
+        print(
+            f"| {name} | halves | | | | | | " + " | ".join(map(str, tasks(parts[0], parts[1], facts))) + " |"
+        )
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def zone_of(x_m: float, y_m: float, zones: Zones) -> int | None:
 def test_trips_equal_a_loop(people: Trajectories, slot_s: float, at_once: int) -> None:
     people = replace(people, grid=Grid(cell_m=100, slot_s=slot_s))
     expected: Counter[int] = Counter()
+    people_with_trips = set()
     for subject in range(people.n_subjects):
         t, x, y = (column.tolist() for column in people.samples_of(subject))
         for i in range(1, len(t)):
@@ -44,11 +45,13 @@ def test_trips_equal_a_loop(people: Trajectories, slot_s: float, at_once: int) -
                 continue
             if (t[i] - t[i - 1]) * slot_s <= 43_200:
                 expected[origin * len(ZONES) + destination] += 1
+                people_with_trips.add(subject)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(trips, "_AT_ONCE", at_once)
         counted = count_trips(people, ZONES)
     assert dict(zip(counted.pairs.tolist(), counted.counts.tolist(), strict=True)) == expected
     assert counted.pairs.tolist() == sorted(expected)
+    assert counted.people == len(people_with_trips)
 
 
 def test_trips_of_boxes_join_their_middles_by_hand() -> None:

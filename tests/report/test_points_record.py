@@ -44,6 +44,7 @@ from shoal.utility.points import measure_points
 from shoal.utility.vanished import vanished_of
 from small_points import crowd, drivers, town
 from test_every_point_method import table_of_fleet
+from usefulness_texts import usefulness_texts
 
 TRIES = 12
 
@@ -184,7 +185,7 @@ def utility_again(original: Trajectories, release: Release, linkage: Linkage) ->
         "removed-locations": 1 - release.n_samples / original.n_samples,
     }
     named = [name for name in metrics_of_every_release() if "points" in METRICS[name].in_record_of]
-    assert len(named) == 10
+    assert len(named) == 11
     for one in measure(original.snapped_to(Grid()), release.as_boxes(Grid()), linkage, named):
         if one.name != "gyration-error" or release.n_records >= 20:
             found[one.name] = one.result.value
@@ -291,6 +292,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
         "attacker[]": [rate.attacker for rate in rates],
         "attack-source[]": [parse_knowledge(text).adversary.source for text in known if text not in untried],
         "risk-note[]": list(untried.values()),
+        **usefulness_texts(original, release, shoal.read_linkage(folder / "linkage.parquet")),
         **({"first-day": days[:1], "last-day": days[1:]} if release.points.t.min() > 1e9 else {}),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
         **{
@@ -345,7 +347,7 @@ def test_the_page_says_when_no_attack_was_played_and_hides_rates_of_hardly_anybo
 
 
 def test_what_speaks_of_fewer_than_ten_is_left_out_and_the_rest_is_not() -> None:
-    """24 people with two samples each, on one day but for the second six, who have them on two days."""
+    """24 people with two samples each, in two zones; half a minute apart, of the second six a day apart."""
     rows = [
         (i, j, f"p{i:02d}", 50.0 + i + 30 * j + (86_400 * j if 6 <= i < 12 else 0))
         for i in range(24)
@@ -354,7 +356,7 @@ def test_what_speaks_of_fewer_than_ten_is_left_out_and_the_rest_is_not() -> None
 
     def shown(*, people: int = 24, second_of: int = 24) -> set[str]:
         kept = [
-            (uid, t, 2_000.0 * (i % 5) + 140 * j)
+            (uid, t, 2_000.0 * (i % 5) + 700 * j)
             for i, j, uid, t in rows
             if i < people and (j == 0 or i < second_of)
         ]

@@ -43,6 +43,7 @@ from shoal.units import show_m, show_s
 from shoal.utility import METRICS, measure
 from shoal.utility.accuracy import measure_accuracy
 from small_releases import random_people
+from usefulness_texts import usefulness_texts
 
 LAEA = "+proj=laea +lat_0=48.9 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"
 
@@ -138,7 +139,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             f"mean-time-{reading}": extents.mean_time_s,
         }
     named = [name for name, metric in METRICS.items() if "boxes" in metric.in_record_of]
-    assert len(named) == 6
+    assert len(named) == 7
     for one in measure(original, release, linkage, named):
         found[f"utility-{one.name}"] = one.result.value
         if one.result.low is not None and one.result.high is not None:
@@ -256,6 +257,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     manifest, release = read_manifest(folder / "release"), shoal.read_release(folder / "release")
     settings = settings_of(release)
     asked, notes = rates_and_notes(original, release, shoal.read_linkage(folder / "linkage.parquet"))
+    linkage = shoal.read_linkage(folder / "linkage.parquet")
     shown = [rate for _, rate in asked if rate.target == "release"]
     untried = {note.partition(" ")[0] for note in notes}
     days = [
@@ -283,6 +285,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
         "risk-note[]": notes,
         "first-day": [str(np.datetime64(days[0], "D"))],
         "last-day": [str(np.datetime64(days[1], "D"))],
+        **usefulness_texts(original, release, linkage),
         **{f"record.{name}": [text] for name, text in manifest.record.items() if name != "earlier_releases"},
         **{
             f"record.earlier_releases[].{name}": [

@@ -17,7 +17,7 @@ from shoal.cli.options import (
 from shoal.cli.outcomes import format_value
 from shoal.cli.planned import comparison_tasks, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
-from shoal.cli.terminal import Bars, print_result
+from shoal.cli.terminal import Bars, print_result, read_and_report
 from shoal.model.intake import Reading
 
 _NOTES: Final = (
@@ -122,6 +122,54 @@ def compare(
         f"report: {output / REPORT_FILE}",
     ]
     print_result(as_json, {**comparison.to_json(), "report": str(output / REPORT_FILE)}, lines)
+    return 0
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal advise calls.csv --for flows", "which release to make for a study of trips"),
+        ("shoal advise calls.csv --for areas --for presence --json", "for two uses at once, as JSON"),
+    ),
+    epilog="Trial releases of up to 1,000 people; with everyone, boxes are smaller.",
+)
+@input_argument
+@click.option(
+    "--for",
+    "purposes",
+    type=click.Choice(("areas", "presence", "flows", "routes", "models")),
+    multiple=True,
+    metavar="USE",
+    help="The use: areas (busy areas), presence (people in a place by hour), flows (trips from zone to "
+    "zone), routes, or models (of movement). May be repeated. [default: a proposal for each]",
+)
+@config_option
+@input_options
+@output_options
+def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> int:
+    """Propose a release of INPUT for a use.
+
+    Makes trial releases of a sample of the people and of their days, and says what each is good for and what
+    the strongest attack on it wins. Nothing is written.
+    """
+    from shoal.comparison.advice import PURPOSES, advice_for, try_releases
+    from shoal.io import read
+    from shoal.runtime.run import Run
+
+    reading = take_reading(options)
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        people = read_and_report(source, Reading(**reading), bars, run)
+        days = (
+            None if people.intake.reading.per_day else read(source, run=run, **{**reading, "per_day": True})
+        )
+        trials = try_releases(people, days, run)
+    advice = [
+        advice_for(trials, chosen) for chosen in ([purposes] if purposes else [(one,) for one in PURPOSES])
+    ]
+    document = {**trials.to_json(), "advice": [one.to_json() for one in advice]}
+    lines = [*trials.lines(), *(line for one in advice for line in one.lines(source))]
+    print_result(as_json, document, lines)
     return 0
 
 

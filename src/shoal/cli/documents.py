@@ -19,6 +19,7 @@ from shoal.cli.data_documents import (
 )
 from shoal.cli.packages import package_documents
 from shoal.cli.release_documents import (
+    AdviseDocument,
     AttackDocument,
     CheckDocument,
     CompareDocument,
@@ -48,6 +49,7 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
     "check": CheckDocument,
     "attack": AttackDocument,
     "measure": MeasureDocument,
+    "advise": AdviseDocument,
     "compare": CompareDocument,
     "granularity": GranularityDocument,
     "convert": ConvertDocument,

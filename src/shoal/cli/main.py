@@ -58,7 +58,12 @@ def shoal() -> None:
 
 shoal.add_section("Try it", cli_demo.demo, cli_data.synthesize)
 shoal.add_section(
-    "Before a release", cli_data.inspect, cli_data.assess, cli_comparison.compare, cli_comparison.granularity
+    "Before a release",
+    cli_data.inspect,
+    cli_data.assess,
+    cli_comparison.advise,
+    cli_comparison.compare,
+    cli_comparison.granularity,
 )
 shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
 shoal.add_section("Tables of counts and flows", "tabulate")

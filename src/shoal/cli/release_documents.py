@@ -205,6 +205,38 @@ class MeasureDocument(TypedDict):
     points: NotRequired[dict[str, float | None]]
 
 
+@closed
+class TrialDocument(TypedDict):
+    """A trial release: its options, its usefulness, and its strongest attack."""
+
+    options: list[str]
+    k: int
+    people: int
+    left_out: float
+    usefulness: UsefulnessDocument
+    strongest: dict[str, Any] | None
+    risk: float | None
+
+
+@closed
+class ProposalDocument(TypedDict):
+    """The options of the trial release to make for some uses; null if none is good enough."""
+
+    uses: list[str]
+    options: list[str] | None
+
+
+@growing
+class AdviseDocument(TypedDict):
+    """Trial releases of a sample; ``people`` and ``days`` count everyone, ``failed`` names the reasons."""
+
+    people: int
+    days: int
+    trials: list[TrialDocument]
+    failed: dict[str, str]
+    advice: list[ProposalDocument]
+
+
 @growing
 class CompareDocument(TypedDict):
     """Several releases at equal risk."""

@@ -24,6 +24,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors, staged_file
 from shoal.utility import Facts, measure_facts
+from shoal.utility.usefulness import usefulness_of
 from shoal.version import __version__
 
 
@@ -96,6 +97,7 @@ def result_of(
     release = as_published.as_boxes(published.snapped_grid())
     if facts is None or as_published.kind == "points":  # points are judged on the cells of ``published``
         facts = Facts(published, release, linkage, run=run)
+    usefulness = usefulness_of(facts)
     measurements = measure_facts(facts)
     del facts  # attacks need the memory
     on_cells = _AttackInput(raw=published, release=release, linkage=linkage, control=control)
@@ -118,6 +120,7 @@ def result_of(
         "folder": f"{RUNS_FOLDER}/{place.name}/release",
         "attacks": attacks,
         "attacks_of_its_claim": [rate.to_json() for rate in claim_rates],
+        "usefulness": usefulness.to_json(),
         "measurements": [one.to_json() for one in measurements],
         "notes": list(dict.fromkeys([*attack_result.notes, *not_played])),
     }

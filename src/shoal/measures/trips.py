@@ -31,10 +31,12 @@ class Trips:
     """Trips between pairs of zones.
 
     pairs: int64 [n], ``origin * len(zones) + destination``, ascending. counts: int64 [n], trips of each pair.
+    people: records with a trip.
     """
 
     pairs: Integers
     counts: Integers
+    people: int
 
 
 def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: float = LONGEST_GAP_S) -> Trips:
@@ -68,7 +70,7 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
     True
     """
     boxes, offsets, grid = boxes_of(data)
-    counted = []
+    counted, people = [np.empty(0, dtype=np.int64)], 0
     for span in batches_of_records(offsets, _AT_ONCE):
         rows = slice(offsets[span.start], offsets[span.stop])
         some = boxes.take(rows)
@@ -79,7 +81,9 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
         goes = follows & (zone[1:] != zone[:-1]) & (zone[1:] >= 0) & (zone[:-1] >= 0)
         goes &= np.diff(middle_s) <= longest_gap_s
         counted.append((zone[:-1] * len(zones) + zone[1:])[goes])
-    return Trips(*_counted(np.concatenate(counted) if counted else np.empty(0, dtype=np.int64)))
+        starts = offsets[span.start : span.stop] - rows.start
+        people += len(np.unique(np.searchsorted(starts, np.flatnonzero(goes), side="right")))
+    return Trips(*_counted(np.concatenate(counted)), people)
 
 
 def people_by_hour(
@@ -102,7 +106,8 @@ def people_by_hour(
         kinds, shares = _counted(keys)
         weights = np.minimum(1.0, shares / (_POINTS if isinstance(data, Release) else 1))
         hour, zone = (kinds // len(zones)) % _HOURS, kinds % len(zones)
-        return np.bincount(hour * len(zones) + zone, weights, minlength=_HOURS * len(zones))
+        counts = np.bincount(hour * len(zones) + zone, weights, minlength=_HOURS * len(zones))
+        return np.asarray(counts, dtype=np.float64)
 
     total = np.zeros(_HOURS * len(zones))
     for part in (run or Run()).map(count, batches_of_records(offsets, _AT_ONCE)):

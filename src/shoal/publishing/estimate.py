@@ -123,9 +123,16 @@ def estimate_releases(
     return [_estimate(original, k, run or Run()) for k in ks]
 
 
+def size_of_sample(original: Trajectories, k: int) -> int:
+    """The number of people on whom GLOVE is tried: enough to judge crowds of k, few enough to be quick."""
+    n = original.n_subjects
+    quick = round(_MOST_SAMPLES / original.n_samples * n)
+    return min(n, _LARGEST, max(quick, 4 * _LEAST_CROWDS * k))
+
+
 def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     n = original.n_subjects
-    largest = min(n, _LARGEST, max(round(_MOST_SAMPLES / original.n_samples * n), 4 * _LEAST_CROWDS * k))
+    largest = size_of_sample(original, k)
     rng = np.random.default_rng(_SEED)
     shares = [
         (share, draws)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
+from shoal.measures.trips import Trips, count_trips
 from shoal.model.claims import PayloadKind
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
@@ -159,6 +160,12 @@ class Facts:
         away = np.stack([columns.ravel(), rows.ravel()]) - places[:, inside].mean(axis=1, keepdims=True)
         density = np.exp(-0.5 * (away * np.linalg.solve(spread, away)).sum(axis=0))
         return np.asarray(density / density.sum(), dtype=np.float64)
+
+    @cached_property
+    def trips(self) -> tuple[Trips, Trips]:
+        """Trips between zones, of the raw data and of the release."""
+        raw, released = self.run.map(lambda data: count_trips(data, self.zones), self.both)
+        return raw, released
 
     @cached_property
     def visitors(self) -> tuple[Floats, Estimates]:

@@ -25,6 +25,10 @@ def _people_with_moves(facts: Facts) -> int:
     return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
 
 
+def _people_with_trips(facts: Facts) -> int:
+    return facts.trips[0].people
+
+
 def _half_of_them(facts: Facts) -> int:
     """A median over people is the value of one of them: as many lie on either side."""
     return facts.n_published // 2
@@ -191,7 +195,7 @@ _ROWS: Final = (
         source=_SHOAL,
         function=mobility.od_similarity,
         in_record_of=_BOTH,
-        people_behind=_people_with_moves,
+        people_behind=_people_with_trips,
     ),
     Metric(
         name="presence-similarity",

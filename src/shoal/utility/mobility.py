@@ -9,7 +9,7 @@ from shoal.kernels.box_measures import Areas, distance_bounds, distances_between
 from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import clock_offsets_s, share_of_hours
 from shoal.measures.query import Estimates, batches_of_records, time_profile
-from shoal.measures.trips import common_part, count_trips, people_by_hour
+from shoal.measures.trips import common_part, people_by_hour
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Grid
@@ -184,8 +184,7 @@ def od_similarity(facts: Facts) -> Value:
 
     The guess draws origin and destination of each trip from ``Facts.guessed_shares``, never the same zone.
     """
-    zones = facts.zones
-    raw, released = facts.run.map(lambda data: count_trips(data, zones), facts.both)
+    raw, released = facts.trips
     pairs = np.union1d(raw.pairs, released.pairs)
     counts = np.zeros((2, len(pairs)))
     for row, trips in zip(counts, (raw, released), strict=True):

@@ -83,11 +83,12 @@ def _agreement(name: str, words: str) -> Callable[[Values], str]:
 
 def _movement_errors(values: Values) -> tuple[float, float, float]:
     """Relative errors of radius and trip lengths, and the share of samples in a wrong hour."""
-    radius, length = (values[name] for name in ("gyration-error", "trip-length-error"))
-    return (
-        *(one.value / one.raw if one.raw else math.nan for one in (radius, length)),
-        values["time-profile-error"].value,
-    )
+    radius, length = (_relative(values[name]) for name in ("gyration-error", "trip-length-error"))
+    return radius, length, values["time-profile-error"].value
+
+
+def _relative(error: Value) -> float:
+    return error.value / error.raw if error.raw else math.nan
 
 
 def _errors_in_words(values: Values) -> str:
@@ -225,16 +226,18 @@ class Usefulness:
 
     def to_json(self) -> dict[str, Any]:
         """The same with plain values, as manifest and ``--json`` have it."""
-        return null_for_nan(
-            {
-                "uses": {
-                    verdict.use.name: {"answer": verdict.answer, "score": round(verdict.score, 2)}
-                    for verdict in self.verdicts
-                },
-                "median_space_m": self.median_space_m,
-                "median_time_s": self.median_time_s,
-                "zone_m": self.zone_m,
-            }
+        return dict(
+            null_for_nan(
+                {
+                    "uses": {
+                        verdict.use.name: {"answer": verdict.answer, "score": round(verdict.score, 2)}
+                        for verdict in self.verdicts
+                    },
+                    "median_space_m": self.median_space_m,
+                    "median_time_s": self.median_time_s,
+                    "zone_m": self.zone_m,
+                }
+            )
         )
 
 

@@ -1,0 +1,260 @@
+"""Which release to make for a use: trial releases of a sample, their usefulness, the strongest attack."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from shoal.attacks.questions import assess_release
+from shoal.attacks.rate import Rate, gain
+from shoal.errors import MisuseError, NothingLeftError
+from shoal.methods.glove.glove import Glove
+from shoal.model.trajectories import Trajectories
+from shoal.publishing.estimate import size_of_sample
+from shoal.report.facts.evidence import publishable_rate
+from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.units import measured_m, measured_s
+from shoal.utility import Facts
+from shoal.utility.usefulness import USES, Usefulness, usefulness_of
+
+KS: Final = (2, 5, 10)
+PURPOSES: Final = tuple(use.name for use in USES)
+TRIES: Final = 200  # victims of each attack
+_OMITTED: Final = (0.0, 0.05)
+_COUNTED: Final = frozenset({"areas", "presence", "flows"})  # a table of counts answers these
+_LEAST_K: Final = 3
+_PAIRS: Final = (
+    "  crowds of 2 are hardly protection: each of the two knows the other; give it to named recipients only"
+)
+_ORDER: Final = {"yes": 2, "roughly": 1}
+_SEED: Final = 44
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One trial release.
+
+    Parameters
+    ----------
+    options
+        The options of ``shoal anonymize`` that make it.
+    k
+        The size of crowds.
+    people
+        The number of people or days in the sample.
+    left_out
+        The share of the raw samples that it does not hold.
+    usefulness
+        What it is good for.
+    strongest
+        The strongest attack; None where fewer than ten people could be asked.
+    """
+
+    options: tuple[str, ...]
+    k: int
+    people: int
+    left_out: float
+    usefulness: Usefulness
+    strongest: Rate | None
+
+    @property
+    def risk(self) -> float:
+        """The advantage of the strongest attack over guessing, from 0 to 1; nan if unknown."""
+        if self.strongest is None:
+            return math.nan
+        return max(0.0, gain(self.strongest.rate, self.strongest.baseline))
+
+    def answer_for(self, purposes: Sequence[str]) -> int:
+        """2 if it is good for all purposes, 1 if roughly, else 0."""
+        answers = {verdict.use.name: _ORDER.get(verdict.answer, 0) for verdict in self.usefulness.verdicts}
+        return min(answers[purpose] for purpose in purposes)
+
+    @property
+    def name(self) -> str:
+        """The options as typed."""
+        return " ".join(self.options)
+
+    def line(self, width: int) -> str:
+        """The row of a table for a terminal, the name as wide as this."""
+        useful, strongest = self.usefulness, self.strongest
+        within = f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}"
+        attack = "unknown" if strongest is None else f"{strongest.rate:.0%} ({strongest.baseline:.0%})"
+        uses = ", ".join(
+            verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
+            for verdict in useful.verdicts
+            if verdict.answer in _ORDER
+        )
+        return f"{self.name:{width}}  {within:>20}  {self.left_out:>8.1%}  {attack:>27}  {uses or 'nothing'}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; null for unknown ones."""
+        strongest = self.strongest
+        return dict(
+            null_for_nan(
+                {
+                    "options": list(self.options),
+                    "k": self.k,
+                    "people": self.people,
+                    "left_out": self.left_out,
+                    "usefulness": self.usefulness.to_json(),
+                    "strongest": None if strongest is None else strongest.to_json(),
+                    "risk": self.risk,
+                }
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trials:
+    """Trial releases, and the options that gave none, with the reason.
+
+    people, days: the number of people and of their days; days is 0 where they were not tried.
+    """
+
+    trials: tuple[Trial, ...]
+    failed: tuple[tuple[str, str], ...]
+    people: int
+    days: int
+
+    def lines(self) -> list[str]:
+        """A table for a terminal."""
+        width = max((len(trial.name) for trial in self.trials), default=0)
+        title = (
+            f"{'trial release':{width}}  {'half within':>20}  left out  strongest attack (guessing)  good for"
+        )
+        rows = [title, *(trial.line(width) for trial in self.trials)]
+        return [*rows, *(f"{options}: no release: {reason}" for options, reason in self.failed)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "people": self.people,
+            "days": self.days,
+            "trials": [trial.to_json() for trial in self.trials],
+            "failed": dict(self.failed),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """The trial release to make for some uses; None if none is good for them."""
+
+    uses: tuple[str, ...]
+    trial: Trial | None
+
+    def lines(self, source: str) -> list[str]:
+        """What to do, for a terminal."""
+        words = " and ".join(use.words for use in USES if use.name in self.uses)
+        if self.trial is None:
+            remedy = (
+                "publish counts (shoal tabulate)" if _COUNTED & set(self.uses) else "share no records for it"
+            )
+            return [
+                f"for {words}: no trial release is good enough; {remedy}, or bring more people, a longer time "
+                "or a smaller area"
+            ]
+        answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
+        return [
+            f"for {words}: {answer} with",
+            f"  shoal anonymize {source} {self.trial.name} --output release --linkage linkage.parquet",
+            *([_PAIRS] if self.trial.k < _LEAST_K else []),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; options: null if no trial is good enough."""
+        return {"uses": list(self.uses), "options": None if self.trial is None else list(self.trial.options)}
+
+
+def try_releases(people: Trajectories, days: Trajectories | None, run: Run | None = None) -> Trials:
+    """Make, measure and attack trial releases of a sample of people, and of their days.
+
+    Each is made by GLOVE with refined crowds of 2, 5 and 10, without and with a twentieth of the samples left
+    out. Of everyone instead of a sample, boxes are smaller and the release is more useful.
+
+    Parameters
+    ----------
+    people
+        Raw data on a grid.
+    days
+        The same data with each day of a person as its own subject; None = do not try days.
+    run
+        Progress and threads.
+
+    Returns
+    -------
+    Trials
+        All trial releases.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.comparison.advice import try_releases
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    >>> len(try_releases(calls, None).trials)
+    6
+    """
+    run = run or Run()
+    units: list[tuple[Trajectories, tuple[str, ...]]] = [(people, ())]
+    units += [] if days is None else [(days, ("--per-day",))]
+    trials, failed, done = list[Trial](), list[tuple[str, str]](), 0
+    for data, unit in units:
+        for k in KS:
+            sample = _draw(data, k)
+            for omitted in _OMITTED:
+                run.progress("trial releases", done, len(units) * len(KS) * len(_OMITTED))
+                done += 1
+                omit = (f"--omit-at-most {100 * omitted:.0f}%",) if omitted else ()
+                options = (*unit, f"--k {k}", "--refine", *omit)
+                try:
+                    method = Glove(k=k, refine=True, omit_at_most=omitted)
+                    trials.append(_try(sample, method, options, run))
+                except (MisuseError, NothingLeftError) as error:
+                    failed.append((" ".join(options), str(error)))
+    run.progress("trial releases", done, done)
+    return Trials(
+        trials=tuple(trials),
+        failed=tuple(failed),
+        people=people.n_subjects,
+        days=0 if days is None else days.n_subjects,
+    )
+
+
+def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
+    """The trial with the best answer for all uses; of several, the one with the weakest attack.
+
+    Raises
+    ------
+    MisuseError
+        For an unknown use, or none.
+    """
+    unknown = [use for use in uses if use not in PURPOSES]
+    if unknown or not uses:
+        raise MisuseError(f"'{(*unknown, '')[0]}' is no use; choose from {', '.join(PURPOSES)}")
+    best = max((trial.answer_for(uses) for trial in trials.trials), default=0)
+    fitting = [trial for trial in trials.trials if trial.answer_for(uses) == best > 0]
+    chosen = min(fitting, key=lambda trial: (math.isnan(trial.risk), trial.risk, -trial.k), default=None)
+    return Advice(uses=tuple(uses), trial=chosen)
+
+
+def _draw(data: Trajectories, k: int) -> Trajectories:
+    n, size = data.n_subjects, size_of_sample(data, k)
+    if size >= n:
+        return data
+    return data.keep(np.sort(np.random.default_rng(_SEED).choice(n, size, replace=False)))
+
+
+def _try(sample: Trajectories, method: Glove, options: tuple[str, ...], run: Run) -> Trial:
+    released = method.anonymize(sample, Randomness.for_research(_SEED), run)
+    facts = Facts(sample, *released, run=run)
+    return Trial(
+        options=options,
+        k=method.k,
+        people=sample.n_subjects,
+        left_out=facts.accuracy.samples_suppressed / sample.n_samples,
+        usefulness=usefulness_of(facts),
+        strongest=publishable_rate(assess_release(sample, *released, tries=TRIES, run=run)),
+    )
