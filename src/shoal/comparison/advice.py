@@ -27,9 +27,7 @@ TRIES: Final = 200  # victims of each attack
 _OMITTED: Final = (0.0, 0.05)
 _COUNTED: Final = frozenset({"areas", "presence", "flows"})  # a table of counts answers these
 _LEAST_K: Final = 3
-_PAIRS: Final = (
-    "  crowds of 2 are hardly protection: each of the two knows the other; give it to named recipients only"
-)
+_PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
 _SEED: Final = 44
 
@@ -154,8 +152,8 @@ class Advice:
                 "publish counts (shoal tabulate)" if _COUNTED & set(self.uses) else "share no records for it"
             )
             return [
-                f"for {words}: no trial release is good enough; {remedy}, or bring more people, a longer time "
-                "or a smaller area"
+                f"for {words}: no trial release is good enough; {remedy}, or bring more people, a longer "
+                "time or a smaller area"
             ]
         answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
         return [
