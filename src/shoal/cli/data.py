@@ -224,9 +224,10 @@ def assess(
         sizes = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
         with run.stage("estimates"):
             estimates = estimate_releases(original, sizes, run)
-        gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures, estimates=estimates)
+        remarks = [estimate.in_words() for estimate in estimates]
+        gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures, remarks=remarks)
     lines = [
-        *(estimate.in_words() for estimate in estimates),
+        *remarks,
         *gaps_in_words(original, gaps),
         *([] if output is None else [f"report: {output}"]),
     ]

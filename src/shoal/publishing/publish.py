@@ -16,7 +16,6 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.at_once import anonymize_at_once
-from shoal.publishing.estimate import ReleaseEstimate
 from shoal.publishing.in_blocks import InBlocks, anonymize_in_blocks
 from shoal.publishing.writing import (
     DEFAULT_OPTIONS,
@@ -213,7 +212,7 @@ def assess(
     report_file: Path | str | None = None,
     *,
     exact_figures: bool = True,
-    estimates: Sequence[ReleaseEstimate] = (),
+    remarks: Sequence[str] = (),
 ) -> list[KGap]:
     """Compute how exposed people are before anything is published.
 
@@ -229,8 +228,8 @@ def assess(
         An HTML page to write on the k-gaps; it must not exist yet.
     exact_figures
         False: of more than 2,000 people, 1,000 drawn at random stand for all.
-    estimates
-        What releases would be, for the page.
+    remarks
+        Further sentences for the page.
 
     Returns
     -------
@@ -261,6 +260,5 @@ def assess(
         people = None if exact_figures else sample_for_k_gap(original.n_subjects)
         gaps = k_gaps(original, ks, run=run, subjects=people)
     if report_file is not None:
-        sentences = [estimate.in_words() for estimate in estimates]
-        write_page(assessment_report(original, gaps, sentences), report_file)
+        write_page(assessment_report(original, gaps, remarks), report_file)
     return gaps

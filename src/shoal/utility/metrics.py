@@ -209,7 +209,6 @@ _ROWS: Final = (
     Metric(
         name="within-1km-30min",
         question="raw samples in boxes within 1 km and 30 min",
-        question_of_points="raw samples whose cell and slot their record has",
         unit="share",
         better="higher",
         source=_SHOAL,

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from shoal.messages import say
 from shoal.runtime.json_values import null_for_nan
 from shoal.units import measured_m, measured_s
 from shoal.utility.facts import Facts, Value
@@ -21,10 +22,11 @@ from shoal.utility.metrics import METRICS, measure_facts
 
 Answer = Literal["yes", "roughly", "no", "unknown"]
 Values = Mapping[str, Value]
-NOT_USEFUL: Final = (
+NOT_USEFUL: Final = say(
+    "usefulness.none",
     "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured; "
     "protect days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller "
-    "k, or publish counts"
+    "k, or publish counts",
 )
 
 

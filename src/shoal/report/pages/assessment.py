@@ -12,10 +12,10 @@ from shoal.report.words.exposure import exposure_in_words
 from shoal.report.words.numbers import rows_by_reason
 
 
-def assessment_report(original: Trajectories, gaps: Sequence[KGap], estimates: Sequence[str] = ()) -> str:
+def assessment_report(original: Trajectories, gaps: Sequence[KGap], remarks: Sequence[str] = ()) -> str:
     """The page of an assessment; raises MisuseError without a k-gap, or with one of other people.
 
-    estimates: sentences on what releases would be.
+    remarks: further sentences, first on the page.
     """
     facts, intake = exposure_facts(original, gaps), original.intake
     drawings: dict[str, Drawing] = {}
@@ -38,5 +38,5 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap], estimates: S
         intake=intake,
         dropped=rows_by_reason(intake.dropped, intake.rows_read),
         repaired=rows_by_reason(intake.repaired, intake.rows_read),
-        sentences=[*estimates, *exposure_in_words(facts)],
+        sentences=[*remarks, *exposure_in_words(facts)],
     )
