@@ -9,6 +9,7 @@ from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy
 from shoal.model.claims.common import STRONGER
 from shoal.model.claims.expected import ExpectedClaim, numbers_in_words
+from shoal.model.intake import Reading
 from test_claims import EXAMPLES
 
 
@@ -35,6 +36,29 @@ def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -
         assert each.name.removesuffix("_s").removesuffix("_m").replace("_", "-") in fault
         if value is not True and way != "same":
             assert list(ExpectedClaim.of(less).shortfalls(claim)) == []
+
+
+@pytest.mark.parametrize(
+    ("reading", "same"),
+    [
+        (Reading(id="msisdn"), True),
+        (Reading(id="imei", person="msisdn"), True),
+        (Reading(id="msisdn", person="trip"), False),
+        (Reading(id="msisdn", per_day=True), False),
+        (Reading(), False),
+    ],
+)
+def test_k_days_of_one_person_are_not_k_people(reading: Reading, *, same: bool) -> None:
+    expected = ExpectedClaim.parse("k-anonymity:5,truthful,unit=msisdn")
+    faults = list(expected.shortfalls(KAnonymity(k=5), reading))
+    assert ["expected unit=msisdn" in fault for fault in faults] == [True] * (not same)
+    assert expected.words == "k-anonymity, k 5, truthful yes, unit msisdn"
+
+
+@pytest.mark.parametrize("text", ["k-anonymity:5,unit", "k-anonymity:5,unit=", "k-anonymity:5,unit=a,unit=b"])
+def test_a_unit_is_one_column(text: str) -> None:
+    with pytest.raises(MisuseError, match="unit needs one column"):
+        ExpectedClaim.parse(text)
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ from shoal.cli.terminal import Bars, print_result
     "--claim",
     "claim",
     metavar="CLAIM",
-    help="The least that the release must claim, e.g. k-anonymity:5,truthful or "
-    "kte-anonymity:5,tau=30min,epsilon=30min. [default: the usual claim of its method]",
+    help="The least that the release must claim, e.g. k-anonymity:5,truthful,unit=uid (the column of the "
+    "people) or kte-anonymity:5,tau=30min,epsilon=30min. [default: the usual claim of its method]",
 )
 @earlier_option
 @street_options

@@ -185,6 +185,8 @@ def check(
     truthful = bool(expected and expected.numbers.get("truthful"))
     telling, findings = identifying_names(original, published.records) if published.has_ids else (0, [])
     faults = list(file_findings(disclosure, release, k, truthful=truthful)) if expected is not None else []
+    for message in () if expected is None else expected.other_people(original.intake.reading):
+        faults.append(Finding("weaker-claim", message))
     if telling:
         faults = [replace(fault, trajectory_id=None) for fault in faults]
     verdict = Verdict.of(

@@ -13,6 +13,7 @@ from shoal.methods.parameters import declared_parameters
 from shoal.model.argument_checks import require_linkage, require_trajectories
 from shoal.model.claims import Claim, claim_from_json
 from shoal.model.claims.expected import ExpectedClaim
+from shoal.model.intake import Reading
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
@@ -118,9 +119,11 @@ def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expecte
     """Findings where the claim is less than its method's, or than expected."""
     claim = claim_from_json(manifest.claim)
     whole = claim_of_method(manifest)
-    findings = list(_shortfalls(claim, expected, "is expected"))
+    reading = Reading(**manifest.reading)
+    findings = list(_shortfalls(claim, expected, reading, "is expected"))
     if whole is not None:
-        findings += _shortfalls(claim, ExpectedClaim.of(whole), "releases of its method and parameters claim")
+        usual = "releases of its method and parameters claim"
+        findings += _shortfalls(claim, ExpectedClaim.of(whole), reading, usual)
     elif expected is None:
         verdict = verdict.with_unchecked(UNKNOWN_METHOD)
     if manifest.method not in METHODS:
@@ -166,7 +169,9 @@ def _parameters_restate(manifest: Manifest) -> bool:
     )
 
 
-def _shortfalls(claim: Claim, expected: ExpectedClaim | None, whose: str) -> Iterator[Finding]:
+def _shortfalls(
+    claim: Claim, expected: ExpectedClaim | None, reading: Reading, whose: str
+) -> Iterator[Finding]:
     if expected is not None:
-        for fault in expected.shortfalls(claim):
+        for fault in expected.shortfalls(claim, reading):
             yield Finding("weaker-claim", f"the release claims less than {whose}: {fault}")

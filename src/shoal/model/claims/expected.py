@@ -10,6 +10,7 @@ from typing import Any, Final
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_k
+from shoal.model.intake import Reading
 from shoal.units import duration_s, length_m, parse_share, show_m, show_s, show_share
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
@@ -18,10 +19,11 @@ _UNITS: Final = {"_m": (length_m, show_m), "_s": (duration_s, show_s)}
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedClaim:
-    """A type of claim, and the least that its numbers must promise."""
+    """A type of claim, the least that its numbers must promise, and the column of its people (None: any)."""
 
     type: str
     numbers: Mapping[str, Any]
+    unit: str | None = None
 
     @classmethod
     def of(cls, claim: Claim) -> "ExpectedClaim":
@@ -38,20 +40,33 @@ class ExpectedClaim:
             raise MisuseError(f"'{kind}' is no claim; choose from {', '.join(CLAIMS)}")
         names = {_shown_name(number.name): number.name for number in fields(CLAIMS[kind])}
         numbers: dict[str, Any] = {}
+        unit: str | None = None
         for part in filter(None, (part.strip() for part in rest.split(","))):
             name, is_given, value = part.partition("=")
             if part.isdecimal():
                 name, is_given, value = "k", "=", part
+            if name == "unit":
+                if unit or not value:
+                    raise MisuseError(f"unit needs one column of '{text}', such as unit=uid")
+                unit = value
+                continue
             if name not in names:
-                valid = ", ".join(names)
+                valid = ", ".join([*names, "unit"])
                 raise MisuseError(f"'{name}' is no number of {kind}; known: {valid}, for example {kind}:5")
             if names[name] in numbers:
                 raise MisuseError(f"'{name}' stands twice in '{text}'; leave one out")
             numbers[names[name]] = _parse_number(names[name], value if is_given else None, CLAIMS[kind])
-        return cls(type=kind, numbers=numbers)
+        return cls(type=kind, numbers=numbers, unit=unit)
 
-    def shortfalls(self, claim: Claim) -> Iterator[str]:
-        """A sentence for each number that promises less."""
+    def other_people(self, reading: Reading) -> Iterator[str]:
+        """A sentence where the raw data was read for other people than those expected."""
+        if self.unit is not None and (reading.per_day or (reading.person or reading.id) != self.unit):
+            people = "days of its people" if reading.per_day else "the values of another column"
+            yield f"it is about {people}, expected unit={self.unit}: each value of that column, over all days"
+
+    def shortfalls(self, claim: Claim, reading: Reading | None = None) -> Iterator[str]:
+        """A sentence for each number that promises less, and for other people than those expected."""
+        yield from self.other_people(reading or Reading())
         if claim.type != self.type:
             yield f"it claims {claim.type}, expected {self.type}"
             return
@@ -66,8 +81,8 @@ class ExpectedClaim:
     @property
     def words(self) -> str:
         """The expectation for people."""
-        texts = (f"{_shown_name(name)} {show_number(name, value)}" for name, value in self.numbers.items())
-        return ", ".join([self.type, *texts])
+        texts = [f"{_shown_name(name)} {show_number(name, value)}" for name, value in self.numbers.items()]
+        return ", ".join([self.type, *texts, *([] if self.unit is None else [f"unit {self.unit}"])])
 
 
 def numbers_in_words(claim: Claim) -> str:
