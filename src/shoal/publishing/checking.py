@@ -16,7 +16,7 @@ from shoal.model.claims.expected import ExpectedClaim
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.model.verdicts import Verdict
+from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.coarseness import RawSamples, widen_ranges
 from shoal.publishing.foreign_links import (
     PersonLinks,

@@ -29,6 +29,7 @@ from shoal.verification.files.folder import read_in_background
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.stated import manifest_mismatches
 from shoal.verification.files.stored import unexpected_pseudonyms
+from shoal.verification.leaks.active_pages import is_active
 
 PACKAGE_FILE: Final = "datapackage.json"
 _PROFILE: Final = "data-package"
@@ -75,6 +76,9 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     about = manifest_mismatches(
         release_folder, manifest, rows.sha256, rows.release.n_records, rows.release.n_samples
     )
+    page = release_folder / REPORT_FILE
+    if page.is_file() and is_active(page.read_text(encoding="utf-8", errors="replace")):
+        raise InputError(f"the release was not published: {REPORT_FILE} holds a script or an outside address")
     for finding in (*rows.findings, *about):
         raise _not_published(finding)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)

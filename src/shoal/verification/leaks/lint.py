@@ -23,6 +23,7 @@ from shoal.release_folder.files import is_public
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.statement import EarlierRelease, Statement
 from shoal.verification.files.layout import layout_findings
+from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
 from shoal.verification.leaks.glued import count_glued
 from shoal.verification.leaks.identifiers import Names, picture_text, searchable_text
@@ -122,6 +123,11 @@ def leak_findings(
         yield Finding(
             "private-page",
             f"{REPORT_FILE} lacks the mark of a page for publication; it may show the raw data",
+        )
+    if page is not None and is_active(page):
+        yield Finding(
+            "active-page",
+            f"{REPORT_FILE} holds a script, a form, or an address that a browser opens; expected none",
         )
     could_be_hashes = [place.strings | frozenset(hash_like_words(place.text)) for place in places]
     hashed = find_hashed_names(raw_identifiers.digests, chain.from_iterable(could_be_hashes))
