@@ -163,7 +163,7 @@ def test_every_row_says_in_plain_words_who_attacks_and_what_a_rate_counts(name: 
     assert re.fullmatch(r"[A-Z][^.{}]+\.", row.sentence)  # one sentence, which also follows "Somebody"
     for text in row.wins.values():
         assert [field for _, field, _, _ in Formatter().parse(text) if field is not None] == ["rate"]
-        assert re.fullmatch(r"[a-z].*[a-z]", text)  # which follows "They", and something follows
+        assert re.fullmatch(r"[a-z].*[a-z]", text)  # which follows "This attack", and something follows
     said = set(re.findall(r"[\w-]+", " ".join([row.sentence, *row.wins.values()]).lower()))
     assert said & TERMS == set()
 

@@ -19,11 +19,11 @@ TERMS = {
     *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001
     "Article 29 Working Party's Opinion 05/2014",
     *(
-        "original position kept (one cell)",
-        "original time kept (one slot)",
-        "area within 2 km",
-        "interval within 2 h",
-        "within 2 km and 2 h",
+        "box is one cell",
+        "box is one slot",
+        "box is at most 2 km",
+        "box is at most 2 h",
+        "box is at most 2 km and 2 h",
     ),
     *("median extent in place", "mean extent in place", "median extent in time", "mean extent in time"),
 }

@@ -101,7 +101,7 @@ def test_lines_are_for_people() -> None:
         })
     )  # fmt: skip
     assert describe(got).lines() == [
-        "subjects: 2 (each distinct value of column 'user_id')",
+        "people: 2 (each distinct value of column 'user_id')",
         "samples: 3, from 4 rows",
         "time: 2024-05-01T12:00:00Z to 2024-05-01T13:00:00Z (0.0417 days)",
         "area: 0.1 km east-west, 1.2 km north-south",

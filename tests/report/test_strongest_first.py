@@ -55,7 +55,7 @@ def test_the_strongest_attack_stands_before_the_verdict(name: str) -> None:
     before, after = row.wins[first.name].split("{rate}")
     told = text.index(
         "The strongest attack among those tested: "
-        f"Somebody {row.sentence[0].lower()}{row.sentence[1:]} They {before}{percent(first.rate)} "
+        f"Somebody {row.sentence[0].lower()}{row.sentence[1:]} This attack {before}{percent(first.rate)} "
         f"({percent(first.low)} to {percent(first.high)}){after}; guessing would give "
         f"{percent(first.baseline)}. (In the terms of this page: {first.name}, {first.knowledge}; "
         "see all attacks.)"

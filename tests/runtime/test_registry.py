@@ -198,7 +198,7 @@ def test_an_incomplete_method_is_refused() -> None:
 
 def test_an_attack_has_plain_words_by_default() -> None:
     assert (ATTACK.form, ATTACK.example, ATTACK.words) == ("mine", "mine", "knows nothing")
-    assert ATTACK.wins == {"mine-linkage": "find the right record of {rate} of the people"}
+    assert ATTACK.wins == {"mine-linkage": "finds the right record of {rate} of the people"}
 
 
 def test_a_metric_that_comes_later_can_be_a_budgets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ _FARTHEST_CLOCK_S: Final = 14 * HOUR_S
 QuestionName = Literal["single out", "link", "infer"]
 Uses = Literal["release alone", "raw data", "own record"]
 _WINS: Final[Mapping[QuestionName, str]] = {
-    "single out": "single out {rate} of the people",
-    "link": "find the right record of {rate} of the people",
-    "infer": "infer something true about {rate} of the people",
+    "single out": "singles out {rate} of the people",
+    "link": "finds the right record of {rate} of the people",
+    "infer": "infers something true about {rate} of the people",
 }
 
 
@@ -49,7 +49,7 @@ class Adversary:
         What the adversary has besides the release: nothing (``release alone``), facts about people drawn from
         raw data (``raw data``), or which record is a person's (``own record``).
     wins
-        For each rate, its meaning, in plain words after "They": ``find the record of {rate} of the people``.
+        For each rate, its meaning, after "This attack": ``finds the right record of {rate} of the people``.
         A rate that is left out is described by its question.
     parameters
         Readers of the words after the name; the last ``optional`` of them may be left out.

@@ -20,10 +20,10 @@ from shoal.runtime.registry import Registry, RowKind
 from shoal.units import duration_s, length_m
 
 # what several rates count, as Adversary.wins has it
-_RECORD: Final = "find the right record of {rate} of the people"
-_ALONE: Final = "single out {rate} of the people, whose record alone fits"
-_BEST: Final = "single out {rate} of the people, whose record fits better than any other"
-_ELSEWHERE: Final = "say rightly where else {rate} of the people were"
+_RECORD: Final = "finds the right record of {rate} of the people"
+_ALONE: Final = "singles out {rate} of the people, whose record alone fits"
+_BEST: Final = "singles out {rate} of the people, whose record fits better than any other"
+_ELSEWHERE: Final = "says rightly where else {rate} of the people were"
 
 _ROWS: Final = (
     Adversary(
@@ -99,8 +99,8 @@ _ROWS: Final = (
         uses="own record",
         answers={"home": "infer", "work": "infer"},
         wins={
-            "home": "find the home of {rate} of the people",
-            "work": "find the workplace of {rate} of the people",
+            "home": "finds the home of {rate} of the people",
+            "work": "finds the workplace of {rate} of the people",
         },
         evaluate=attack_home_work,
         parameters=(offset_s,),
@@ -206,8 +206,8 @@ _ROWS: Final = (
         uses="raw data",
         answers={"track-whole": "single out", "track-rejoined": "link", "track-disclosure": "infer"},
         wins={
-            "track-whole": "put the whole path of {rate} of the people together",
-            "track-rejoined": "put {rate} of a person's points together again",
+            "track-whole": "puts the whole path of {rate} of the people together",
+            "track-rejoined": "puts {rate} of a person's points together again",
             "track-disclosure": _ELSEWHERE,
         },
         evaluate=attack_track,
@@ -227,7 +227,7 @@ _ROWS: Final = (
         source="shoal: records that share swap sets are alike in length, times and places",
         uses="release alone",
         answers={"cluster-pairs": "link"},
-        wins={"cluster-pairs": "name another that was mixed with it for {rate} of the records"},
+        wins={"cluster-pairs": "names another that was mixed with it for {rate} of the records"},
         apart_on={"cluster-pairs": "points"},
         evaluate=attack_cluster,
         payloads=("points",),
@@ -246,9 +246,9 @@ _ROWS: Final = (
         uses="own record",
         answers={"insider-exact": "infer", "insider-place": "infer", "insider-samples": "infer"},
         wins={
-            "insider-exact": "say exactly where and when another person was for {rate} of the areas",
-            "insider-place": "say exactly where another person was for {rate} of the areas",
-            "insider-samples": "find {rate} of another person's places and times exactly",
+            "insider-exact": "says exactly where and when another person was for {rate} of the areas",
+            "insider-place": "says exactly where another person was for {rate} of the areas",
+            "insider-samples": "finds {rate} of another person's places and times exactly",
         },
         evaluate=attack_insider,
         parameters=(colluding,),
@@ -269,8 +269,8 @@ _ROWS: Final = (
         uses="own record",
         answers={"partner-exact": "infer", "partner-points": "infer"},
         wins={
-            "partner-exact": "are right in {rate} of what they say of the person's places and times",
-            "partner-points": "find {rate} of the person's places and times exactly",
+            "partner-exact": "is right in {rate} of what it says of the person's places and times",
+            "partner-points": "finds {rate} of the person's places and times exactly",
         },
         evaluate=attack_partner,
         parameters=(colluding,),
@@ -291,8 +291,8 @@ _ROWS: Final = (
         uses="release alone",
         answers={"downcoding-exact": "infer", "downcoding-place": "infer"},
         wins={
-            "downcoding-exact": "say exactly where and when somebody was for {rate} of the areas",
-            "downcoding-place": "say exactly where somebody was for {rate} of the areas",
+            "downcoding-exact": "says exactly where and when somebody was for {rate} of the areas",
+            "downcoding-place": "says exactly where somebody was for {rate} of the areas",
         },
         evaluate=attack_downcoding,
         payloads=("boxes",),
@@ -310,8 +310,8 @@ _ROWS: Final = (
         uses="release alone",
         answers={"series-linkage": "link", "series-class": "link"},
         wins={
-            "series-linkage": "find the other record of {rate} of the people",
-            "series-class": "find the other crowd of {rate} of the people",
+            "series-linkage": "finds the other record of {rate} of the people",
+            "series-class": "finds the other crowd of {rate} of the people",
         },
         evaluate=attack_series,
         default=("",),
@@ -328,7 +328,7 @@ _ROWS: Final = (
         source="table linkage, survey of Fiore et al. (arXiv 1903.12211)",
         uses="raw data",
         answers={"membership": "infer"},
-        wins={"membership": "are right about {rate} of the people"},
+        wins={"membership": "is right about {rate} of the people"},
         evaluate=attack_membership,
         parameters=(count(10),),
         default=("4",),

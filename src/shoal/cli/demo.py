@@ -52,8 +52,8 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
         for outcome in demonstration.at_k
     ]
     lines = [
-        f"k = {outcome.k}: "
-        + "; ".join(f"{row.words} {row.text(row.raw)}" for row in accuracy_rows(outcome.accuracy)[:5])
+        f"k = {outcome.k}: raw samples whose "
+        + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in accuracy_rows(outcome.accuracy)[:5])
         + "; won by the "
         + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in outcome.rates)
         for outcome in demonstration.at_k

@@ -146,7 +146,7 @@ def print_publication(
         _strongest(published.strongest),
         f"protected: {manifest.unit_of_protection}",
         *(
-            ["kept, of the raw samples: " + "; ".join(f"{row.words} {row.text(row.raw)}" for row in rows[:5])]
+            ["raw samples whose " + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in rows[:5])]
             if rows
             else []
         ),

@@ -259,7 +259,7 @@ class Description:
             remaining = self.people_read - self.people_lost
             people = f" of {remaining:,} of {counted(self.people_read, 'person', 'people')}"
         return [
-            f"subjects: {self.subjects:,} ({self.unit_of_protection})",
+            f"people: {self.subjects:,} ({self.unit_of_protection})",
             f"samples: {self.samples:,}{people}, from {counted(self.rows_read, 'row')}",
             f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} day{'s' * (self.days != 1)})",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
@@ -322,7 +322,7 @@ def describe(trajectories: Trajectories) -> Description:
     >>> import shoal
     >>> city = shoal.read(shoal.synthesize(20, 2, 1))
     >>> shoal.describe(city).lines()[0]
-    "subjects: 20 (each distinct value of column 'uid')"
+    "people: 20 (each distinct value of column 'uid')"
     """
     require_trajectories(trajectories)
     grid, intake, lengths = trajectories.grid, trajectories.intake, trajectories.lengths

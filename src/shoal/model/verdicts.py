@@ -93,6 +93,11 @@ class Verdict:
         return "DOES NOT HOLD" if self.findings or not self.checked else "NOT CHECKED"
 
     @property
+    def title(self) -> str:
+        """The outcome in words."""
+        return _TITLES[self.word]
+
+    @property
     def why_not(self) -> str:
         """One line; empty where the claim holds."""
         if self.findings:
@@ -138,7 +143,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return html_table(
-            f"Verdict: {_TITLES[self.word]}",
+            f"Verdict: {self.title}",
             [
                 ("records checked", f"{self.checked:,}"),
                 ("findings", f"{len(self.findings):,}"),

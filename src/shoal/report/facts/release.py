@@ -97,16 +97,16 @@ def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
     lines: list[tuple[str, str, Callable[[Extents], float], Callable[[float], str]]] = [
         (
             "position-kept",
-            "original position kept (one cell)",
+            "box is one cell",
             lambda extents: extents.share_position_kept,
             percent,
         ),
-        ("time-kept", "original time kept (one slot)", lambda extents: extents.share_time_kept, percent),
-        ("within-2km", "area within 2 km", lambda extents: extents.share_within(space_m=2000), percent),
-        ("within-2h", "interval within 2 h", lambda extents: extents.share_within(time_s=7200), percent),
+        ("time-kept", "box is one slot", lambda extents: extents.share_time_kept, percent),
+        ("within-2km", "box is at most 2 km", lambda extents: extents.share_within(space_m=2000), percent),
+        ("within-2h", "box is at most 2 h", lambda extents: extents.share_within(time_s=7200), percent),
         (
             "within-both",
-            "within 2 km and 2 h",
+            "box is at most 2 km and 2 h",
             lambda extents: extents.share_within(space_m=2000, time_s=7200),
             percent,
         ),

@@ -21,7 +21,7 @@ from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import FigureInputs, draw_figures
 from shoal.report.pages.frame import page
-from shoal.report.words.attacks import attack_in_words
+from shoal.report.words.attacks import STRONGEST, attack_in_words
 from shoal.report.words.numbers import rows_by_reason, show
 from shoal.report.words.settings import settings_of, techniques_of
 from shoal.utility.vanished import Vanished
@@ -106,6 +106,7 @@ def page_of_facts(
         "techniques": techniques_of(release),
         "assessment": None if evidence is None else evidence.assessment,
         "strongest": strongest,
+        "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None
         else attack_in_words(strongest.release.name, str(strongest.release.asked)),

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shoal.attacks.table import ATTACKS
 from shoal.report.words.numbers import percent
+
+STRONGEST: Final = "strongest attack among those tested"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +25,7 @@ def attack_in_words(name: str, asked: str) -> PlainWords:
     before, _, after = row.wins[name].partition("{rate}")
     return PlainWords(
         somebody=f"Somebody {row.sentence[0].lower()}{row.sentence[1:]}",
-        before=f"They {before.strip()}",
+        before=f"This attack {before.strip()}",
         after=after.strip(),
     )
 
@@ -34,7 +36,7 @@ def strongest_in_words(entry: Mapping[str, Any] | None, otherwise: str) -> str:
         return f"strongest attack: {otherwise}"
     words = attack_in_words(entry["name"], entry["asked"])
     return (
-        f"strongest attack among those tested: {words.somebody} {words.before} {percent(entry['rate'])} "
+        f"{STRONGEST}: {words.somebody} {words.before} {percent(entry['rate'])} "
         f"({percent(entry['low'])} to {percent(entry['high'])}) {words.after}; guessing would give "
         f"{percent(entry['baseline'])} [{entry['name']}, {entry['knowledge']}]"
     )
