@@ -11,6 +11,7 @@ import pytest
 import shoal
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.model.intake import Reading
+from shoal.release_folder.files import is_public
 from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
 from shoal_tables import Ledger, Privacy, each_day, grid_zones, typical_days
@@ -51,6 +52,16 @@ def test_columns_follow_from_the_noisy_count(tmp_path: Path) -> None:
         assert high == max(0, noisy + promise.half_width) / promise.granularity
         certain = 2 * promise.half_width <= noisy
         assert shown == (int(np.floor(count + 0.5)) if certain else None)
+
+
+@pytest.mark.parametrize("kind", ["presence", "flows", "dwell", "homes"])
+def test_the_record_is_a_public_page_with_the_promise(tmp_path: Path, kind: Kind) -> None:
+    page = (make(tmp_path, rules_of(kind)).folder / "report.html").read_text()
+    assert is_public(page)
+    assert "at most 73.1 % of guesses whether a person is in the data are right; by chance 50 % are" in page
+    assert "Not for publication" in page
+    assert "<script" not in page
+    assert 'id="plot-map"' in page
 
 
 def test_each_cell_stands_once_and_in_order() -> None:

@@ -21,7 +21,9 @@ _POLICY: Final = (
 )
 
 
-def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False, **content: Any) -> str:
+def page(
+    template: str, drawings: Mapping[str, Drawing], *, public: bool = False, package: str = "", **content: Any
+) -> str:
     """Fill a template, which places drawings by name.
 
     public: whether it may lie in a release folder; the check of a folder refuses every other page there.
@@ -29,7 +31,11 @@ def page(template: str, drawings: Mapping[str, Drawing], *, public: bool = False
     from markupsafe import Markup
 
     mark = Markup(PUBLIC if public else PRIVATE)  # noqa: S704  (our own text)
-    return _templates().get_template(template).render(policy=_POLICY, drawings=drawings, mark=mark, **content)
+    return (
+        _templates(package)
+        .get_template(template)
+        .render(policy=_POLICY, drawings=drawings, mark=mark, **content)
+    )
 
 
 def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
@@ -48,8 +54,10 @@ def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
 
 
 @cache
-def _templates() -> "Environment":
-    return environment(
+def _templates(package: str) -> "Environment":
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    templates = environment(
         "shoal.report",
         draw_svg,
         show_s,
@@ -61,3 +69,6 @@ def _templates() -> "Environment":
         numbers.percent,
         numbers.seconds,
     )
+    if package:
+        templates.loader = ChoiceLoader([PackageLoader(package), PackageLoader("shoal.report")])
+    return templates

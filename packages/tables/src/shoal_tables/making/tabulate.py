@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.disk.storing import store_people
@@ -22,7 +21,14 @@ from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, require_absent, staged_file, staged_folder
 from shoal.version import __version__
-from shoal_tables.definition.manifest import TABLE_FILE, ZONES_FILE, LedgerEntry, Promise, TableManifest
+from shoal_tables.definition.manifest import (
+    REPORT_FILE,
+    TABLE_FILE,
+    ZONES_FILE,
+    LedgerEntry,
+    Promise,
+    TableManifest,
+)
 from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound
 from shoal_tables.making.contributions import tally
 from shoal_tables.making.folder import (
@@ -45,6 +51,7 @@ from shoal_tables.making.promise import (
     rho_of,
     sigma_for,
 )
+from shoal_tables.making.record import RecordFacts, record_page
 from shoal_tables.making.rules import Rules
 
 SAMPLES_PER_TASK: Final = 2_000_000
@@ -259,7 +266,7 @@ def tabulate(
     ...     made = tabulate(calls, rules, Privacy(epsilon=1.0, rng=shoal.Randomness.for_research(1)),
     ...                     Path(folder) / "homes", secret=Path(folder) / "counts.parquet")
     ...     sorted(path.name for path in made.folder.iterdir())
-    ['manifest.json', 'table.parquet', 'zones.parquet']
+    ['manifest.json', 'report.html', 'table.parquet', 'zones.parquet']
     """
     rng, run, ledger = privacy.rng or Randomness.from_system(), run or Run(), privacy.ledger
     output, secret = local_path(output, "the folder of the table"), local_path(secret, "the secret counts")
@@ -284,7 +291,14 @@ def tabulate(
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
         table = table_of(rules, noisy, promise.granularity, promise.half_width)
-        manifest = _write(folder, table, rules, promise, exact.reading, entry, publishable=rng.publishable)
+        facts = RecordFacts(
+            rules=rules,
+            promise=promise,
+            table=table,
+            balance=None if ledger is None else ledger.balance(),
+            publishable=rng.publishable,
+        )
+        manifest = _write(folder, facts, exact.reading, entry)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=exact.notes)
 
@@ -394,15 +408,13 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
 
 def _write(
     folder: Path,
-    table: pa.Table,
-    rules: Rules,
-    promise: Promise,
+    facts: RecordFacts,
     reading: Reading,
     entry: LedgerEntry | None,
-    *,
-    publishable: bool,
 ) -> TableManifest:
-    write_parquet(table, folder / TABLE_FILE)
+    rules = facts.rules
+    write_parquet(facts.table, folder / TABLE_FILE)
+    (folder / REPORT_FILE).write_text(record_page(facts), encoding="utf-8")
     write_zones(rules.zones, folder / ZONES_FILE)
     stated: dict[str, Any] = {
         "kind": "tables",
@@ -419,9 +431,9 @@ def _write(
         "hours": rules.hours if rules.has_hours else (),
         "trips": rules.trips if rules.table == "flows" else None,
         "longest_gap_s": rules.longest_gap_s,
-        "promise": promise,
+        "promise": facts.promise,
         "ledger": entry,
-        "publishable": publishable,
+        "publishable": facts.publishable,
     }
     manifest = TableManifest(**stated, files=digests_of(folder))
     write_manifest(manifest, folder)

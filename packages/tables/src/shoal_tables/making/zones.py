@@ -433,13 +433,3 @@ def _gaps(shapes: Any) -> tuple[str, ...]:
     if not holes:
         return ()
     return (f"the zones leave {holes} gaps between them; people there count in no zone",)
-
-
-def degrees_of(zones: ZoneSet) -> tuple[Floats, Floats] | None:
-    """Longitude and latitude of a point in each zone; None for local meters."""
-    import shapely
-
-    if zones.statement.crs is None:
-        return None
-    points = shapely.point_on_surface(zones.shapes)
-    return transform(zones.statement.crs, WGS84, shapely.get_x(points), shapely.get_y(points))

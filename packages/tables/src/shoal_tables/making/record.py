@@ -1,0 +1,167 @@
+"""The record of a table: one page with promise, error, map, the ledger's state, and a place to sign."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.model.projection import transform
+from shoal.report.figures import axes
+from shoal.report.figures.drawing import Areas, Drawing, Layer, Streets
+from shoal.report.figures.maps import density_cells
+from shoal.report.pages.frame import page
+from shoal.runtime.arrays import Floats
+from shoal.units import show_s
+from shoal_tables.definition.manifest import Promise
+from shoal_tables.making.ledger import Balance
+from shoal_tables.making.planning import SIZES, expected_error
+from shoal_tables.making.promise import promise_in_words
+from shoal_tables.making.rules import Rules
+
+MOST_LINES: Final = 150
+_COUNTS: Final = {
+    "presence": "People seen in a zone during an hour, once each.",
+    "flows": "Trips from zone to zone that begin in the hours of a cell.",
+    "dwell": "People by the length of their longest visit to a zone on a day, in minutes.",
+    "homes": "People by the zone where they are on most nights.",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordFacts:
+    """What a record shows."""
+
+    rules: Rules
+    promise: Promise
+    table: pa.Table
+    balance: Balance | None
+    publishable: bool
+
+
+def record_page(facts: RecordFacts) -> str:
+    """The record as one HTML page that loads nothing."""
+    error, rules = expected_error(facts.promise), facts.rules
+    drawing = draw_map(facts)
+    return page(
+        "table.html.j2",
+        {} if drawing is None else {"map": drawing},
+        public=True,
+        package="shoal_tables.making",
+        table=rules.table,
+        promise_in_words=promise_in_words(error.epsilon, error.delta, rules.unit),
+        cells=rules.n_cells,
+        shown=len(facts.table) - facts.table["shown"].null_count,
+        zones=rules.zones.statement.n_zones,
+        error=error,
+        by_size=list(zip(SIZES, error.by_size, strict=True)),
+        publishable=facts.publishable,
+        meaning=meaning_in_words(rules),
+        who="a person over the whole period" if rules.unit == "person" else "one local day of a person",
+        bound=facts.promise.bound,
+        bound_source=facts.promise.bound_source,
+        ledger=_ledger_in_words(facts.balance),
+        caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
+        "blank. Lines: the largest flows that are certain enough to show.",
+    )
+
+
+def meaning_in_words(rules: Rules) -> list[str]:
+    """What a table counts, in sentences."""
+    sentences = [_COUNTS[rules.table]]
+    zones = rules.zones.statement
+    sentences.append(
+        {
+            "grid": f"Zones are squares of {zones.side_m} m.",
+            "h3": f"Zones are H3 cells of resolution {zones.resolution}.",
+            "polygons": f"Zones are the polygons of {zones.source}.",
+            "cells": f"Zones are the cells of {zones.source}.",
+        }[zones.kind]
+    )
+    dates = f"{rules.first_day} to {rules.last_day}"
+    counted = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
+    which = counted.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
+    sentences.append(f"Days: {dates}, {which}; local time of {rules.time_zone}.")
+    if rules.table == "flows" and rules.trips.definition == "stays":
+        sentences.append(
+            f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "
+            f"within {rules.trips.radius_m} m."
+        )
+    elif rules.table == "flows":
+        sentences.append("A trip goes from the zone of one sample to the zone of the next, if they differ.")
+    if rules.table != "homes":
+        sentences.append(f"Nothing is counted over {show_s(rules.longest_gap_s)} or more without a sample.")
+    return sentences
+
+
+def draw_map(facts: RecordFacts) -> Drawing | None:
+    """The published counts by zone, and the largest flows; None where zones have no extent."""
+    rules = facts.rules
+    west, south, east, north, x, y = _places(rules)
+    x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
+    codes = rules.codes()
+    count = facts.table["count"].to_numpy()
+    zone = codes["origin" if rules.table == "flows" else "zone"] if rules.table != "homes" else codes["zone"]
+    layers: list[Layer] = []
+    statement = rules.zones.statement
+    if statement.kind == "grid":
+        shape = (statement.rows or 1, statement.columns or 1)
+        sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
+        square_km = ((statement.side_m or 1) / 1000) ** 2
+        what = "trips" if rules.table == "flows" else "people"
+        noise = facts.promise.half_width / facts.promise.granularity * np.sqrt(len(count) / statement.n_zones)
+        certain = np.where(sums >= 2 * noise, sums, 0)
+        layers.append(density_cells(certain / square_km, (west, east), (south, north), what))
+    elif statement.kind != "cells":
+        layers.append(_outlines(rules))
+    if rules.table == "flows":
+        shown = facts.table["shown"].fill_null(0).to_numpy()
+        largest = np.argsort(-shown, kind="stable")[:MOST_LINES]
+        ends = [
+            (float(x[a]), float(y[a]), float(x[b]), float(y[b]))
+            for cell in largest[shown[largest] > 0].tolist()
+            for a, b in [(codes["origin"][cell], codes["destination"][cell])]
+        ]
+        layers.extend([Streets(lines=ends)] if ends else [])
+    return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height) if layers else None
+
+
+def _places(rules: Rules) -> tuple[float, float, float, float, Floats, Floats]:
+    """The bounds of all zones, and a point in each, in km of the plane."""
+    import shapely
+
+    inside = shapely.point_on_surface(rules.zones.shapes)
+    x, y = _on_plane(rules, shapely.get_x(inside), shapely.get_y(inside))
+    corners = shapely.get_coordinates(rules.zones.shapes)
+    all_x, all_y = _on_plane(rules, corners[:, 0], corners[:, 1])
+    return float(all_x.min()), float(all_y.min()), float(all_x.max()), float(all_y.max()), x, y
+
+
+def _outlines(rules: Rules) -> Areas:
+    import shapely
+
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for part in shapely.get_exterior_ring(shapely.get_parts(rules.zones.shapes)):
+        ring = shapely.get_coordinates(part)
+        ring_x, ring_y = _on_plane(rules, ring[:, 0], ring[:, 1])
+        x += [*ring_x.tolist(), None]
+        y += [*ring_y.tolist(), None]
+    return Areas(name="zones", x=x, y=y, number=1, filled=False)
+
+
+def _on_plane(rules: Rules, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    crs, plane = rules.zones.statement.crs, rules.zones.plane
+    if crs is not None and plane is not None and crs != plane:
+        x, y = transform(crs, plane, x, y)
+    return x / 1000, y / 1000
+
+
+def _ledger_in_words(balance: Balance | None) -> str:
+    if balance is None:
+        return "No ledger counts what other tables of the same people tell; their epsilons add up."
+    return (
+        f"The ledger of these people: {balance.tables} tables with this one, epsilon {balance.spent:.3g} "
+        "of a budget "
+        f"of {balance.budget:.3g} spent."
+    )
