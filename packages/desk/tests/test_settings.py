@@ -107,6 +107,14 @@ def test_the_slot_of_the_reading_does_not_become_a_coarse_slot() -> None:
     assert options_of("glove", {"refine": "off"}) == {"refine": False}
 
 
+def test_switches_of_the_reading_become_options_without_a_value() -> None:
+    reading = {"ids-as-they-are": "yes", "lose-people": "", "time-zone": "UTC"}
+    choices = Choices(source="c.csv", method="glove", k=2, output="o", linkage="l", reading=reading)
+    words = shlex.split(anonymize_command(choices, Path("case")).shell_line())
+    assert words[words.index("--ids-as-they-are") + 1].startswith("--")
+    assert "--lose-people" not in words
+
+
 WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a length without a unit": ("glove", {"suppress-space": "5"}, "suppress-space", "is not a length"),
     "a share above one": ("glove", {"omit-at-most": "300%"}, "omit-at-most", "no share"),

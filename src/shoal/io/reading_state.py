@@ -46,6 +46,10 @@ _HINTS: Final[dict[str, Message]] = {
     cleaning.OUTSIDE: say("advice.outside", "the declared --crs may be another one"),
     cleaning.EMPTY_ID: _NO_ID,
     cleaning.NO_PERSON: _NO_ID,
+    WRONG_FIELDS: say(
+        "advice.wrong_fields",
+        "such lines may hold whole people: look at their quotation marks and delimiters",
+    ),
 }
 _FEW: Final = 0.01  # of the people may have no usable row
 

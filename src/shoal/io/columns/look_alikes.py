@@ -36,13 +36,7 @@ def names_nobody(text: str) -> bool:
 
 
 def has_lost_digits(text: str) -> bool:
-    """Whether an id is a number that a program shortened, as spreadsheets do (3.56938E+14), or rounded.
-
-    Examples
-    --------
-    >>> [has_lost_digits(text) for text in ("3.56938E+14", "1.5E+1", "12e3", "9007199254740994.0")]
-    [True, False, False, True]
-    """
+    """Whether an id is a number that a program shortened, as spreadsheets do (3.56938E+14), or rounded."""
     match = _number(text.lower()) if text[-1:].isdigit() or text[-1:] == "." else None
     if match is None or not (match[3] is not None or match[4]):
         return False
@@ -53,13 +47,7 @@ def has_lost_digits(text: str) -> bool:
 
 
 def count_look_alikes(ids: Sequence[str] | pa.Array) -> tuple[int, int]:
-    """The number of different ids that look like another one, and of the people that these may be.
-
-    Examples
-    --------
-    >>> count_look_alikes(["100", "100.0", "Anna", "anna ", "007", "7", "ben"])
-    (6, 3)
-    """
+    """The number of different ids that look like another one, and of the people that these may be."""
     hashes = np.fromiter((hash(_appearance(text)) for text in texts_of(ids)), np.int64, len(ids))
     ordered = np.sort(hashes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

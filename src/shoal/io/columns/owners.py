@@ -37,29 +37,28 @@ def stem_of(name: str) -> str:
 
 
 _PEOPLE: Final = frozenset(
-    """
-    account adid animal badge benutzer bike boat bus cab callsign caller car card client cliente collar
-    conductor customer device driver email employee fahrer fahrzeug flight gaid guest household iccid icao
-    idfa imei imo imsi individual kennzeichen kunde login mac maid mail medallion meid member mmsi msisdn
-    nickname nutzer owner participant passenger patient person persona phone placa plate pseudonym
-    registration respondent rider scooter sender ship sim student subject subscriber taxi telephone tourist
-    tracker traveler truck user username usuario utilisateur utente van vehicle vessel visitor volunteer
-    worker
+    """account aircraft animal athlete badge benutzer bike boat bus cab caller callsign car card client
+    cliente collar conductor courier customer cyclist device driver drone email employee fahrer fahrzeug
+    flight gaid guest household icao iccid idfa imei imo imsi individual kennzeichen kunde login mac maid
+    mail medallion member mmsi msisdn nickname nutzer owner participant passenger passport patient person
+    persona phone pilot placa plate pseudonym registration resident respondent rider runner scooter sender
+    ship sim ssn student subject subscriber taxi telephone tourist tracker train tram traveler truck user
+    username usuario utente van vehicle vessel visitor volunteer worker
     """.split()  # noqa: SIM905  (many words)
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
 _NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name"}
 _OTHER_THINGS: Final = frozenset(
-    """
-    activity area base batch category cell city code company country district edge event file fix grid
+    """activity area base batch category cell city code company country district edge event file fix grid
     import line link location log message model network node operator osm place poi point position provider
     ratecode record region road route row segment site station status stop street tile tower track type
     vendor venue version way zone
     """.split()  # noqa: SIM905  (many words)
 )
 _PERHAPS: Final = frozenset(
-    """agent,asset,display name,entity,feature id,first name,full name,hex,label,last name,name,session,tag,
-    target,tid,topic,trip,unit""".replace("\n    ", "").split(",")
+    """agent asset entity feature_id first_name full_name hex label last_name name session tag target tid topic
+    trip unit
+    """.split()  # noqa: SIM905  (many words)
 )
 _INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
 _EACH: Final = {
@@ -73,13 +72,7 @@ _MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
 
 
 def names_people(column: str) -> bool:
-    """Whether a column's name is that of people, or of what they carry (rider_id, icao24, mail).
-
-    Examples
-    --------
-    >>> [names_people(column) for column in ("riderId", "user_id.$uuid", "station_id", "user_type")]
-    [True, True, False, False]
-    """
+    """Whether a column's name is that of people, or of what they carry (riderId, icao24, user_id.$uuid)."""
     words = _words(column)
     while len(words) > 1 and words[-1] in _NUMBERS:
         words.pop()
@@ -89,7 +82,7 @@ def names_people(column: str) -> bool:
 def may_name_people(column: str) -> bool:
     """Whether a column's name is that of people, or of ids of an unknown kind (uuid, asset_id)."""
     words = _words(column)
-    if names_people(column) or " ".join(words) in _PERHAPS:
+    if names_people(column) or "_".join(words) in _PERHAPS:
         return True
     return bool(words) and words[-1] in _IDS and not _OTHER_THINGS & set(words)
 
