@@ -56,8 +56,8 @@ _OTHER_THINGS: Final = frozenset(
     """.split()  # noqa: SIM905  (many words)
 )
 _PERHAPS: Final = frozenset(
-    """agent asset entity feature_id first_name full_name hex label last_name name session tag target tid topic
-    trip unit
+    """agent asset entity feature_id first_name full_name hex label last_name name session tag target tid
+    topic trip unit
     """.split()  # noqa: SIM905  (many words)
 )
 _INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
