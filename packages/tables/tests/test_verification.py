@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import plain_table as plain
+from shoal.errors import InputError
 from shoal.runtime.files import sha256_of
 from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
 
@@ -196,6 +197,8 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
         "further-metadata",
         _after(lambda written: _rewrite(written, "table.parquet", parquet.read_table(
             written.folder / "table.parquet").replace_schema_metadata({"people": "p0001"})))),
+    "a granularity finer than integers can count": (
+        "granularity-differs", _with(promise={"granularity": 60 << 40})),
     "zones of another grid": (
         "zones-differ",
         _with(zones={**plain.manifest_of(PLAN)["zones"], "columns": 3, "rows": 4})),
@@ -270,6 +273,27 @@ def test_a_table_needs_its_row_in_the_ledger(
 def test_a_table_without_a_ledger_is_not_in_any(tmp_path: Path) -> None:
     written = plain.write(tmp_path, PLAN, ROWS)
     assert _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite")).verdict.kinds == {"not-in-ledger"}
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "zones.parquet"])
+def test_a_file_cut_short_is_bad_input(tmp_path: Path, name: str) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS)
+    path = written.folder / name
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=name):
+        _verify(written)
+
+
+def test_a_manifest_of_countless_cells_is_refused_at_once(tmp_path: Path) -> None:
+    hours = [[one, one + 1] for one in range(1440)]
+    kinds = {str(day): str(day) for day in plain.Plan(n_days=4).day_of()}
+    written = plain.write(tmp_path, replace(FLOWS, n_days=4), ROWS, hours=hours, day_of=kinds)
+    assert "cells-differ" in _verify(written).verdict.kinds
+
+
+def test_counts_beyond_any_table_are_no_numbers(tmp_path: Path) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS, change_table=lambda table: {**table, "count": [1e300] * N})
+    assert "no-number" in _verify(written).verdict.kinds
 
 
 def test_an_empty_table_is_checked(tmp_path: Path) -> None:

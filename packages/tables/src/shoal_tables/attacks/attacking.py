@@ -143,7 +143,7 @@ def attack_table(
     manifest = read_table_manifest(folder)
     names, geometries = read_zones(folder)
     table = read_table(folder / TABLE_FILE)
-    if table.num_rows != cells_of(manifest, names).n:
+    if cells_of(manifest, names, table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     published, _ = published_integers(table, manifest.promise.granularity)
     original = read_with(raw, reading_of(manifest, **reading), run or Run())

@@ -63,7 +63,7 @@ def measure_table(
     manifest = read_table_manifest(folder)
     names, geometries = read_zones(folder)
     table = read_table(folder / TABLE_FILE)
-    if table.num_rows != cells_of(manifest, names).n:
+    if cells_of(manifest, names, table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     original = read_with(raw, reading_of(manifest, **reading), run or Run())
     counted = recount(original, manifest, names, geometries)

@@ -20,6 +20,7 @@ from shoal_tables.verification.files import (
     file_findings,
     published_integers,
     read_table,
+    wrong_rows,
     zone_findings,
 )
 from shoal_tables.verification.ledger import ledger_findings
@@ -33,6 +34,7 @@ UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
     "a bound or zones chosen after a look at the data, a person with several ids"
 )
+_UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
 _NUMBERS: Final = ("count", "low", "high", "shown")
 
 
@@ -119,11 +121,15 @@ def verify_table(
     findings = [*file_findings(folder, manifest), *statement_findings(manifest)]
     names, geometries = read_zones(folder)
     wrong_zones = list(zone_findings(names, manifest, grid_names(manifest)))
-    table, cells = read_table(folder / TABLE_FILE), cells_of(manifest, names)
-    wrong_cells = wrong_zones or list(cell_findings(table, cells, TABLE_FILE, _NUMBERS))
-    findings += wrong_cells
+    table = read_table(folder / TABLE_FILE)
+    cells = None if wrong_zones else cells_of(manifest, names, table)
+    findings += wrong_zones
+    if cells is not None:
+        findings += cell_findings(table, cells, TABLE_FILE, _NUMBERS)
+    elif not wrong_zones:
+        findings.append(wrong_rows(TABLE_FILE))
     original = read_with(raw, reading_of(manifest, **reading), run)
-    if any(one.kind in ("cells-differ", "columns-differ", "zones-differ", "days-differ") for one in findings):
+    if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
         verdict = Verdict.of(findings, checked=table.num_rows)
         return TableVerification(verdict, manifest, original.intake, 0, 0)
     counted = recount(original, manifest, names, geometries)

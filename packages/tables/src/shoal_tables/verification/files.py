@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from shoal_tables.definition.manifest import (
 
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
 _NUMBERS: Final = ("count", "low", "high", "shown")
+_MOST_COUNTED: Final = 1 << 53
 _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
 
 
@@ -55,8 +57,8 @@ class Cells:
         return np.array(self.labels[name], dtype=object)[self.keys[name]]
 
 
-def cells_of(manifest: TableManifest, zones: Sequence[str]) -> Cells:
-    """All cells of a table, empty ones too."""
+def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> Cells | None:
+    """All cells of a table, empty ones too; None where the file has another number of rows."""
     all_labels: dict[str, Sequence[str]] = {
         "zone": zones,
         "origin": zones,
@@ -66,7 +68,13 @@ def cells_of(manifest: TableManifest, zones: Sequence[str]) -> Cells:
         "day": days_in_order(manifest.day_of),
     }
     labels = {name: all_labels[name] for name in manifest.columns}
-    numbers = np.indices([len(one) for one in labels.values()]).reshape(len(labels), -1)
+    sizes = [len(one) for one in labels.values()]
+    n_cells = prod(sizes) - (
+        prod(sizes[1:]) if manifest.table == "flows" else 0
+    )  # no trip ends where it begins
+    if table.num_rows != n_cells:
+        return None
+    numbers = np.indices(sizes).reshape(len(labels), -1)
     if manifest.table == "flows":
         numbers = numbers[:, numbers[0] != numbers[1]]
     return Cells(labels, dict(zip(labels, numbers, strict=True)))
@@ -84,7 +92,7 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     for name in (TABLE_FILE, ZONES_FILE):
         if name not in manifest.files:
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-        if set(parquet.ParquetFile(folder / name).schema_arrow.metadata or ()) - _METADATA:
+        if set(read_table(folder / name).schema.metadata or ()) - _METADATA:
             yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
 
 
@@ -107,6 +115,12 @@ def read_table(path: Path) -> pa.Table:
         raise InputError(f"{path} cannot be read as Parquet; it may be cut short") from error
 
 
+def wrong_rows(name: str) -> Finding:
+    """The finding of a file with too few or too many rows."""
+    words = "zones, hours and days are public, and empty cells are cells"
+    return Finding("cells-differ", f"{name} has not one row for each cell; {words}")
+
+
 def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[str]) -> Iterator[Finding]:
     """Find cells that are absent, repeated or out of order, and columns that a table must not have."""
     expected = [*cells.keys, *numbers]
@@ -118,11 +132,7 @@ def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[st
         if absent:
             return
     if table.num_rows != cells.n:
-        yield Finding(
-            "cells-differ",
-            f"{name} has {table.num_rows:,} rows for {cells.n:,} cells; zones, hours and days are public, "
-            "and empty cells are cells",
-        )
+        yield wrong_rows(name)
         return
     for column in cells.keys:
         if not np.array_equal(
@@ -137,8 +147,8 @@ def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[st
 def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, list[Finding]]:
     """The published counts as integers, and those that are none."""
     counts = np.array(table["count"].cast(pa.float64()).to_numpy(), dtype=np.float64)
-    if not np.isfinite(counts).all():
-        bad = int((~np.isfinite(counts)).sum())
+    bad = int((~(np.abs(counts) * granularity < _MOST_COUNTED)).sum())  # nan, too
+    if bad:
         return np.zeros(len(counts), dtype=np.int64), [Finding("no-number", f"{bad:,} counts are no numbers")]
     integers = np.rint(counts * granularity)
     off = np.abs(integers / granularity - counts) > 1e-12 * np.maximum(np.abs(counts), 1)

@@ -22,7 +22,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     --------
     >>> from shoal_tables.verification.promise import epsilon_of
     >>> round(epsilon_of(0.5, 1e-6), 2)
-    5.18
+    5.22
     """
 
     def epsilon(log_above: float) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading, require_types
@@ -12,6 +12,8 @@ from shoal.model.verdicts import Finding
 from shoal_tables.definition.manifest import COVERAGE, TableManifest
 from shoal_tables.verification.contributions import Frame
 from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, rho_of
+
+_FINEST: Final = 1 << 30
 
 
 def reading_of(manifest: TableManifest, **overrides: Any) -> Reading:
@@ -61,9 +63,11 @@ def _day_findings(manifest: TableManifest) -> Iterator[Finding]:
         yield Finding("hours-overlap", "hours overlap or end before they begin; a person would count twice")
     if manifest.table in ("presence", "flows") and not hours:
         yield Finding("hours-overlap", "the table has no hours")
-    if manifest.promise.granularity % Frame.of(manifest).common_multiple:
+    granularity = manifest.promise.granularity
+    if granularity % Frame.of(manifest).common_multiple or granularity > _FINEST:
         yield Finding(
-            "granularity-differs", "the granularity is no multiple of the numbers of dates of the days"
+            "granularity-differs",
+            "the granularity is no multiple of the numbers of dates of the days, or too fine to count in",
         )
 
 

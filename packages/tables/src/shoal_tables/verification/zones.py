@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 from pyarrow import parquet
 
 from shoal.errors import InputError, MissingExtraError
@@ -20,8 +21,12 @@ def read_zones(folder: Path) -> tuple[tuple[str, ...], list[Any]]:
     """Read the names of the zones, in their order, and their geometries as WKB."""
     try:
         table = parquet.ParquetFile(folder / ZONES_FILE).read()
-        return tuple(map(str, table["zone"].to_pylist())), table["geometry"].to_pylist()
-    except (OSError, KeyError, ValueError) as error:
+        geometries = table["geometry"].to_pylist()
+        if None in geometries:
+            raise InputError(f"{folder / ZONES_FILE} has a zone without a geometry")
+        shapely.from_wkb(geometries)
+        return tuple(map(str, table["zone"].to_pylist())), geometries
+    except (OSError, KeyError, ValueError, TypeError, shapely.errors.GEOSException) as error:
         raise InputError(f"{folder / ZONES_FILE} cannot be read as a table of zones") from error
 
 
@@ -62,8 +67,6 @@ def grid_names(manifest: TableManifest) -> tuple[str, ...]:
 
 
 def _in_polygons(x: Floats, y: Floats, manifest: TableManifest, geometries: list[Any]) -> Integers:
-    import shapely
-
     if manifest.plane is not None and manifest.zones.crs is not None:
         x, y = transform(manifest.plane, manifest.zones.crs, x, y)
     zone = np.full(len(x), OUTSIDE, dtype=np.int64)
@@ -95,8 +98,6 @@ def _in_h3(x: Floats, y: Floats, manifest: TableManifest, names: tuple[str, ...]
 
 
 def _at_cells(x: Integers, y: Integers, manifest: TableManifest, geometries: list[Any]) -> Integers:
-    import shapely
-
     places: npt.NDArray[Any] = shapely.get_coordinates(shapely.from_wkb(geometries))
     first, second = places[:, 0], places[:, 1]
     if manifest.plane is not None and manifest.zones.crs is not None:

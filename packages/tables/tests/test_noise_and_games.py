@@ -1,0 +1,135 @@
+"""Tests of noise, arithmetic of the promise, and games of membership."""
+
+import itertools
+from math import comb, exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import plain_table as plain
+from shoal_tables.attacks.games import allowed_success, play, shown_epsilon
+from shoal_tables.verification import noise
+from shoal_tables.verification.noise import NoisyCells, noise_findings, normal_scores, outcomes
+from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, tails
+
+
+def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:
+    rng = np.random.default_rng([seed, 1])  # apart from the draws of noise
+    keys = dict(zip(("zone", "hour", "day"), np.indices(shape).reshape(3, -1), strict=True))
+    n = int(np.prod(shape))
+    counts = (rng.pareto(0.8, n) * rng.choice([0.3, 3, 100])).astype(np.int64)
+    made = plain.true_noise(plain.Plan(sigma=sigma), n, seed)
+    return NoisyCells(counts, made, keys, sigma, 60, least_half_width(sigma, 0.95)[1])
+
+
+@given(st.integers(0, 10**9), st.sampled_from([1, 2, 5, 40, 300]))
+@settings(deadline=None)
+def test_true_noise_has_no_findings(seed: int, sigma: int) -> None:
+    assert noise_findings(_cells(seed, sigma)) == []
+
+
+def test_probabilities_of_each_family_are_no_smaller_than_they_say() -> None:
+    """Of 300 true tables, no more fall below 5 % than of 300 draws with a share of 5 %, once in 10,000."""
+    below: dict[int, int] = {}
+    for seed in range(300):
+        for family, outcome in enumerate(outcomes(_cells(seed, 1 + seed % 60))):
+            below[family] = below.get(family, 0) + (outcome.probability < 0.05)
+    assert max(below.values()) <= stats.binom.isf(1e-4 / len(below), 300, 0.05)
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 40, 60_000])
+def test_scores_of_true_noise_are_normal(sigma: int) -> None:
+    n = 50_000
+    made = plain.true_noise(plain.Plan(sigma=min(sigma, 40)), n, 5) if sigma < 50_000 else None
+    if made is None:
+        made = np.rint(np.random.default_rng(5).normal(0, sigma, n)).astype(np.int64)
+    cells = NoisyCells(np.zeros(n, np.int64), made, {"zone": np.arange(n)}, sigma, 1, sigma)
+    assert stats.kstest(normal_scores(cells), "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.95, 1.05, 1.2, 2.0])
+def test_a_wrong_scale_is_found_as_far_as_the_number_of_cells_allows(share: float) -> None:
+    cells = _cells(1, 300, (40, 24, 7))
+    scaled = NoisyCells(
+        cells.counts, np.rint(cells.noise * share).astype(np.int64), cells.keys, 300, 60, cells.half_width
+    )
+    kinds = {finding.kind for finding in noise_findings(scaled)}
+    assert "noise-scale" in kinds
+
+
+def test_bounds_of_repeated_noise_are_true() -> None:
+    """Chernoff's bounds against 20,000 draws: lags, circles of two, and pairs."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(20_000, 24))
+    for lag, cycle in ((1, 24), (12, 2), (8, 3)):
+        sums = np.abs((z * np.roll(z, lag, axis=1)).sum(axis=1))
+        for total in np.quantile(sums, [0.9, 0.99, 0.999]):
+            assert (sums >= total).mean() <= noise._tail_of_circles(float(total), cycle, 24 // cycle) * 1.1
+    pairs = np.abs((z[:, :12] * z[:, 12:]).sum(axis=1))
+    for total in np.quantile(pairs, [0.9, 0.99, 0.999]):
+        assert (pairs >= total).mean() <= noise._tail_of_pairs(float(total), 12) * 1.1
+
+
+@given(st.floats(1e-4, 5), st.floats(1e-12, 1e-2))
+def test_epsilon_is_the_least_over_all_orders(rho: float, delta: float) -> None:
+    orders = 1 + np.geomspace(1e-4, 1e6, 20_000)
+    all_epsilons = orders * rho + (orders * np.log1p(-1 / orders) - np.log((orders - 1) * delta)) / (
+        orders - 1
+    )
+    assert epsilon_of(rho, delta) <= all_epsilons.min() * (1 + 1e-9)
+    assert epsilon_of(rho, delta) >= all_epsilons.min() * 0.99 - 1e-4
+
+
+def test_the_gaussian_needs_less_delta_than_its_rho_promises() -> None:
+    for ratio, epsilon in itertools.product((0.1, 0.5, 1, 2), (0.1, 1, 4)):
+        delta = delta_of_gaussian(epsilon, ratio)
+        if 1e-12 < delta < 0.5:
+            assert epsilon_of(ratio**2 / 2, delta) >= epsilon
+
+
+@pytest.mark.parametrize("sigma", [1, 3, 77])
+def test_tails_and_half_widths_are_sums_of_probabilities(sigma: int) -> None:
+    weights = {n: exp(-(n**2) / (2 * sigma**2)) for n in range(-20 * sigma, 20 * sigma + 1)}
+    total = sum(weights.values())
+    mass, tail = tails(sigma)
+    assert mass[2] == pytest.approx(weights[2] / total, rel=1e-12)
+    assert tail[3] == pytest.approx(sum(weight for n, weight in weights.items() if n >= 3) / total, rel=1e-12)
+    half = next(h for h in itertools.count() if sum(weights[n] for n in range(-h, h + 1)) >= 0.95 * total)
+    assert least_half_width(sigma, 0.95)[0] <= half <= least_half_width(sigma, 0.95)[1]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-8), (4.0, 1e-8)])
+def test_the_best_adversary_stays_below_the_promise(epsilon: float, delta: float) -> None:
+    """Twenty thousand tables, each with noise of its own, of a victim with the largest contribution."""
+    sigma = next(one for one in range(1, 10_000) if epsilon_of(60**2 / (2 * one**2), delta) <= epsilon)
+    gap = 60 / sigma
+    made = plain.true_noise(plain.Plan(sigma=sigma), 20_000, 1) / sigma
+    game = play("everybody-else", "", made + gap, made, allowed_success(epsilon, delta), delta)
+    assert 0.5 < game.success < allowed_success(epsilon, delta)
+    assert game.epsilon < epsilon
+    assert not game.breaks_promise
+    false = play("everybody-else", "", made / 10 + gap, made / 10, allowed_success(epsilon, delta), delta)
+    assert false.breaks_promise
+    assert false.epsilon > epsilon or epsilon == 4.0
+
+
+def test_the_shown_epsilon_is_rarely_above_the_true_one() -> None:
+    """Randomized response with a known epsilon: the bound exceeds it in at most 5 % of trials."""
+    rng, epsilon = np.random.default_rng(2), 1.0
+    truth = exp(epsilon) / (1 + exp(epsilon))
+    above = 0
+    for _ in range(200):
+        present, absent = rng.random(400) < truth, rng.random(400) > truth
+        above += shown_epsilon(present, absent, 0.0) > epsilon
+    assert above <= stats.binom.isf(1e-4, 200, 0.10)
+
+
+def test_shown_epsilon_by_hand() -> None:
+    """All of 10 victims seen, none of 10 others: both bounds from (1 - p)^10 = 2.5 %."""
+    most = 1 - 0.025 ** (1 / 10)
+    assert comb(10, 0) * (1 - most) ** 10 == pytest.approx(0.025)
+    everyone = np.ones(10, dtype=bool)
+    assert shown_epsilon(everyone, ~everyone, 0.0) == pytest.approx(log((1 - most) / most))
