@@ -67,6 +67,34 @@ def test_attack_and_measure_take_it_too(written: plain.Written, capsys: pytest.C
     assert 0 < figures["cut-by-bound"] < 1
 
 
+def test_an_erasure_between_two_tables_is_attacked(
+    written: plain.Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = plain.write(tmp_path, PLAN, ROWS, noise=plain.true_noise(PLAN, 72, 7))
+    words = (
+        "attack",
+        written.raw,
+        written.folder,
+        "--earlier",
+        first.folder,
+        "--seed",
+        1,
+        "--tries",
+        60,
+        "--json",
+    )
+    code, out, _ = _run(capsys, *words)
+    game = _document("attack-tables", out)["games"][-1]
+    assert (code, game["name"]) == (0, "erasure")
+    assert 0.5 < game["success"] < game["bound"]
+    other = tmp_path / "other"
+    other.mkdir()
+    homes = plain.write(other, replace(PLAN, table="homes"), ROWS)
+    code, _, err = _run(capsys, "attack", written.raw, written.folder, "--earlier", homes.folder)
+    assert code == 2
+    assert "has other cells than the later table (table)" in err
+
+
 def test_settings_of_the_manifest_are_not_taken(
     written: plain.Written, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,6 +109,7 @@ def attack_table(
     raw: Any,
     folder: str | Path,
     *,
+    earlier: str | Path | None = None,
     tries: int = TRIES,
     threshold: int = 10,
     rng: Randomness | None = None,
@@ -123,6 +124,8 @@ def attack_table(
         The raw data.
     folder
         The folder with the table.
+    earlier
+        An earlier table of the same cells: was somebody erased in between?
     tries
         Victims; half of them choose the adversaries' thresholds.
     threshold
@@ -140,20 +143,17 @@ def attack_table(
         When a file cannot be read, or too few units contribute.
     """
     folder = Path(folder)
-    manifest = read_table_manifest(folder)
+    manifest, published = _published(folder)
     names, geometries = read_zones(folder)
-    table = read_table(folder / TABLE_FILE)
-    if cells_of(manifest, names, table) is None:
-        raise InputError(f"{folder} lacks cells; verify the table first")
-    published, _ = published_integers(table, manifest.promise.granularity)
     original = read_with(raw, reading_of(manifest, **reading), run or Run())
     parts = list(unit_vectors(original, manifest, names, geometries))
     victims = _victims(parts, len(published), 2 * tries, rng or Randomness.from_system())
     games, told = play_all(published, victims, manifest, threshold)
+    if earlier is not None:
+        games = (*games, _erasure(Path(earlier), published, victims, manifest))
     notes = (
         "all games see one draw of noise; intervals take victims as independent and are a little narrow",
         "the table without a victim is the published one less the bounded contribution; verify checks that",
-        "differencing of two tables costs the sum of both promises: the ledger bounds it",
     )
     return TableAttacks(games, manifest, threshold, told, notes)
 
@@ -203,6 +203,38 @@ def play_all(
         )
     )
     return tuple(games), rate
+
+
+def _published(folder: Path) -> tuple[TableManifest, Integers]:
+    manifest, table = read_table_manifest(folder), read_table(folder / TABLE_FILE)
+    if cells_of(manifest, read_zones(folder)[0], table) is None:
+        raise InputError(f"{folder} lacks cells; verify the table first")
+    return manifest, published_integers(table, manifest.promise.granularity)[0]
+
+
+def _erasure(folder: Path, published: Integers, victims: Victims, manifest: TableManifest) -> Game:
+    before, counts = _published(folder)
+    for name in ("table", "unit", "zones", "day_of", "hours"):
+        if getattr(before, name) != getattr(manifest, name):
+            raise InputError(
+                f"{folder} has other cells than the later table ({name}); give one of the same cells"
+            )
+    if before.promise.granularity != manifest.promise.granularity:
+        raise InputError(
+            f"{folder} has another granularity than the later table; give one with the same bound"
+        )
+    scale = np.hypot(before.promise.sigma, manifest.promise.sigma)
+    length = np.sqrt(victims.squares)
+    known = victims.products((counts - published).astype(np.float64)) / length / scale
+    promise = manifest.promise
+    return play(
+        "erasure",
+        "knows the victim's contribution, and asks of two tables whether the victim was erased in between",
+        known + length / scale,
+        known,
+        allowed_success(promise.epsilon, promise.delta),
+        promise.delta,
+    )
 
 
 def _victims(parts: list[Any], n_cells: int, most: int, rng: Randomness) -> Victims:

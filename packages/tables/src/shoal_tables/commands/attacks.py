@@ -22,6 +22,12 @@ from shoal_tables.commands.verification import take_table_reading
 @click.argument("raw", metavar="RAW")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
+    "--earlier",
+    type=PATH,
+    metavar="DIR",
+    help="An earlier table of the same cells: was somebody erased in between?",
+)
+@click.option(
     "--tries",
     type=click.IntRange(min=8),
     default=1000,
@@ -40,7 +46,9 @@ from shoal_tables.commands.verification import take_table_reading
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims again.")
 @input_options
 @output_options
-def attack(raw: str, folder: Path, tries: int, threshold: int, seed: int | None, **options: Any) -> int:
+def attack(
+    raw: str, folder: Path, earlier: Path | None, tries: int, threshold: int, seed: int | None, **options: Any
+) -> int:
     """Ask of the table in the folder DIR who is in it, with knowledge from RAW.
 
     Each adversary stands beside guessing, the promise, and exact counts with small cells hidden.
@@ -55,6 +63,7 @@ def attack(raw: str, folder: Path, tries: int, threshold: int, seed: int | None,
         found = attack_table(
             raw,
             folder,
+            earlier=earlier,
             tries=tries,
             threshold=threshold,
             rng=Randomness.from_system() if seed is None else Randomness.for_research(seed),
