@@ -1,8 +1,8 @@
 """Paths of people from counts of presence alone.
 
-People move little from one hour to the next. So the people counted in one hour are matched with those of the next
-by the least sum of distances; from the third hour on, from where each would be if it moved on half as fast. After
-Xu, Tu, Li, Zhang, Fu and Jin 2017, "Trajectory recovery from ash".
+People move little from one hour to the next. So the people counted in one hour are matched with those of the
+next by the least sum of distances; from the third hour on, from where each would be if it moved on half as
+fast. After Xu, Tu, Li, Zhang, Fu and Jin 2017, "Trajectory recovery from ash".
 """
 
 from dataclasses import dataclass
