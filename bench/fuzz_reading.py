@@ -2,7 +2,7 @@
 
     python bench/fuzz_reading.py --inputs 10000 --seed 1
 
-No input may end in an error other than shoal's, keep the reader busy for more than 20 s, end the process or
+No input may end in an error other than shoal's, take more than 20 s of the processor, end the process or
 fill its memory. Where a simple independent reading exists (``csv``, ElementTree, ``json``, fitdecode), no
 sample may have another person, time or place than it says. Exit 1 with the seeds of those that do; ``--only
 SEED`` repeats one. Inputs are read in blocks, each in a process of its own.
@@ -107,13 +107,13 @@ def _block(corpus: Any, seed: int, end: int, room: Path, tally: Counter[str]) ->
         pa.set_cpu_count(1)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + _MORE_MEMORY, used + _MORE_MEMORY))
-        signal.signal(signal.SIGALRM, _too_long)
+        signal.signal(signal.SIGPROF, _too_long)
         with log.open("a", buffering=1) as file:
             for each in range(seed, end):
                 at.write_text(str(each))
-                signal.alarm(_SECONDS)
+                signal.setitimer(signal.ITIMER_PROF, _SECONDS)
                 outcome = _examine(corpus, each, room / "work")
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 print(outcome.replace("\n", "\\n"), file=file)
         os._exit(0)
     status = os.waitpid(child, 0)[1]

@@ -20,6 +20,8 @@ def samples(path: Path) -> set[Sample] | None:
     readers = {".csv": _csv, ".gpx": _gpx, ".jsonl": _lines, ".json": _list, ".fit": _fit, ".xlsx": _sheet}
     if path.stem != "six" and path.suffix not in {".gpx", ".fit"}:
         return None
+    if path.suffix == ".gpx" and path.read_bytes().count(b"<trk>") > 1:
+        return None
     try:
         return {row for row in readers[path.suffix](path) if row is not None}
     except (ValueError, KeyError, LookupError, ElementTree.ParseError, zipfile.BadZipFile):

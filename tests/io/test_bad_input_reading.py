@@ -331,9 +331,9 @@ def test_when_no_row_is_left_the_reasons_are_listed() -> None:
     )
     assert message(swapped) == (
         "no row of the data frame can be used (2 latitude outside -90..90, 1 empty or unreadable time); "
-        "latitude and longitude may be swapped: name them with --lat and --lon"
+        "they may be swapped (31.2 N 121.5 E): name latitude with --lat and longitude with --lon"
     )
-    assert message(of_rows(lon=[285.1, 285.2])).endswith("take 360 from those above 180")
+    assert message(of_rows(lon=[385.1, 385.2])).endswith("check which columns are meant")
     assert "write times as 2024-05-01T10:00:00Z" in message(of_rows(t=["spring 2024", "secret"]))
     assert "give it with --time-unit" in message(of_rows(t=[10**12] * 2), time_unit="s")
     crs = pa.table({"id": ["a"], "t": [1], "x": [1e30], "y": [1e30]})

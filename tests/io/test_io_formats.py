@@ -33,7 +33,7 @@ seconds = st.integers(NOON, NOON + 600) | st.sampled_from([None, -5, NOT_AFTER_S
 latitudes = st.floats(48.8, 48.82) | st.sampled_from(
     [None, float("nan"), float("inf"), 90.5, -91.0, 0.0, 48.81]
 )
-longitudes = st.floats(2.3, 2.32) | st.sampled_from([None, float("-inf"), 181.0, 359.0, 0.0, 2.31])
+longitudes = st.floats(2.3, 2.32) | st.sampled_from([None, float("-inf"), 361.0, 999.0, 0.0, 2.31])
 good_row = st.tuples(st.just("ann"), st.just(NOON), st.just(48.81), st.just(2.31))
 ANSWERS: dict[str, Any] = {"ids_as_they_are": True, "lose_people": True}
 typed_rows = st.tuples(st.lists(st.tuples(ids, seconds, latitudes, longitudes), max_size=25), good_row).map(

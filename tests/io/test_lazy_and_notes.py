@@ -14,7 +14,7 @@ import pytest
 from foreign_writers import NOON_S, people
 from shoal.errors import InputError, MisuseError
 from shoal.io import read
-from shoal.io.columns.positions import PLANES, likely_planes
+from shoal.io.columns.advice import PLANES, likely_planes
 from shoal.io.formats.frames import parts_of
 from shoal.io.formats.json_values import objects
 from shoal.model.projection import WGS84, transform
@@ -72,14 +72,16 @@ def test_a_national_plane_is_suggested_and_never_taken(crs: str, lat: float, lon
     got = read(table)
     assert got.crs is None
     assert any(f"--crs {crs}" in note for note in got.intake.notes)
-    assert not any("look like those of" in note for note in read(table, crs=crs).intake.notes)
+    assert not any("local meters" in note for note in read(table, crs=crs).intake.notes)
 
 
 def test_numbers_near_zero_suggest_nothing_and_others_every_plane_that_fits() -> None:
     assert len({plane.crs for plane in PLANES}) == len(PLANES)
-    assert likely_planes(-500, -500, 500, 500) == ()
-    two = likely_planes(200_000, 400_000, 250_000, 450_000)
-    assert [plane.crs for plane in two] == ["EPSG:2180", "EPSG:28992"]  # Poland, or the Netherlands
+    assert likely_planes(-500, -500, 500, 500) == {}
+    several = likely_planes(200_000, 400_000, 250_000, 450_000)
+    assert list(several) == ["EPSG:2180", "EPSG:28992"]  # in Great Britain this is sea
+    assert several["EPSG:28992"] == "--crs EPSG:28992 (the Netherlands (RD), at 51.8 N 6.4 E)"
+    assert likely_planes(530_000, 180_000, 532_000, 183_000).keys() >= {"EPSG:27700"}  # London
 
 
 def test_a_clock_that_jumps_by_an_era_of_gps_is_told() -> None:

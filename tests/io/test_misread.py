@@ -229,9 +229,10 @@ def test_dates_and_clock_times_in_two_columns() -> None:
 
 def test_coordinates_in_other_clothes() -> None:
     millionths = table(lat=[488_500_000], lon=[23_500_000])
-    assert refusal(millionths).endswith(
-        "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
-    )
+    assert (
+        "they may be degrees times 10,000,000 (48.9 N 2.4 E): divide by 10,000,000, or call them lat_e7 and "
+        "lon_e7"
+    ) in refusal(millionths)
     named = millionths.rename_columns(["id", "t", "lat_e7", "lon_e7"])
     assert read(named).crs == read(table()).crs
     commas = read(table(lat=["48,85", "48,86"], lon=["2,35", "2,36"]))

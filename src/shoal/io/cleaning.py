@@ -30,6 +30,7 @@ BLANKS: Final = say("row.blanks", "id with blanks around it, which were removed"
 NAIVE: Final = say("row.naive", "time without a zone taken as UTC")
 LOCAL_METERS: Final = say("row.local_meters", "x and y without a reference system taken as meters")
 DECIMAL_COMMA: Final = say("row.decimal_comma", "coordinate with a decimal comma")
+WRAPPED: Final = say("row.wrapped", "longitude beyond 180, less 360")
 TWICE: Final = say("row.twice", "local time that the clock showed twice, taken as the first")
 NEVER: Final = say("row.never", "local time that the clock skipped, taken as the moment after")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns.column_names import SCALED
 from shoal.io.columns.foreign_columns import ROLES, ColumnChoice, choose_columns, find_date_column
+from shoal.io.columns.meanings import divisor
 from shoal.io.columns.times import Times
 from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points
@@ -23,8 +23,6 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
 Places = Literal["degrees", "meters", "h3"]
-
-_PER_DEGREE: Final = 1e7
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -239,7 +237,7 @@ def _places(name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: 
         lon, lat = (_axis(chosen, data, role, f"{role}-max", None) for role in ("lon", "lat"))
         sides = []
         for role, one in (("lon", lon), ("lat", lat)):
-            scale = _PER_DEGREE if chosen.by_role[role].strip().lower() in SCALED else 1.0
+            scale = divisor(chosen.by_role[role], angle=True)
             sides.append(Axis(low=one.low / scale, high=one.high / scale))
         return _Places(
             first=sides[0], second=sides[1], places="degrees", readable=lon.readable & lat.readable

@@ -165,7 +165,8 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     arranged = arrange(parts, state.units.texts)
     account_people(state, arranged.ids, len(state.people.texts))
     run.progress("sorting", 1, 1)
-    state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0))
+    by_size = state.times.unit is not None and not state.times.given and not state.times.steps
+    state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0), by_size=by_size)
     return screen_trajectories(
         Trajectories(
             ids=arranged.ids,
@@ -202,6 +203,7 @@ def read_rows(
         )
 
     state = read_tables(source, reading, run, keep, read_in_tasks)
+    state.times.require_meaning(state.name, reading.date)
     state.reading = replace(state.reading, time_unit=state.times.unit)
     if not state.rows_kept:
         raise no_rows(state)

@@ -33,12 +33,6 @@ _NO_ID: Final = say(
     "advice.no_id", "rows without an id may be of other people: name another column with --id"
 )
 _HINTS: Final[dict[str, Message]] = {
-    cleaning.LATITUDE: say(
-        "advice.latitude", "latitude and longitude may be swapped: name them with --lat and --lon"
-    ),
-    cleaning.LONGITUDE: say(
-        "advice.longitude", "longitudes from 0 to 360 are not read: take 360 from those above 180"
-    ),
     cleaning.BAD_TIME: say("advice.bad_time", "write times as 2024-05-01T10:00:00Z or as seconds since 1970"),
     cleaning.FUTURE: say(
         "advice.future", "the unit of the times may be another one: give it with --time-unit"
@@ -87,7 +81,7 @@ class ReadingState:
     @property
     def decided(self) -> tuple[Any, ...]:
         """Decisions for all later rows."""
-        return self.times.decided, self.positions.commas.decided
+        return self.times.decided, self.positions.decided
 
     def without_counts(self) -> "ReadingState":
         """The same decisions, empty counts."""
@@ -134,6 +128,7 @@ class ReadingState:
             cleaning.NAIVE: 0 if self.reading.time_zone else self.times.naive,
             cleaning.LOCAL_METERS: self.rows_kept if self.positions.crs is None else 0,
             cleaning.DECIMAL_COMMA: self.positions.commas.rows,
+            cleaning.WRAPPED: self.positions.wrapped,
             cleaning.TWICE: self.times.twice,
             cleaning.NEVER: self.times.never,
             **self.repaired,
@@ -289,7 +284,6 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.reading.preset:
         text = "it was read as {preset}: if that is wrong, name its columns; {advice}"
         hint = say("advice.preset", text, preset=state.reading.preset, advice=hint)
-    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and state.positions.scaled:
-        text = "they look like degrees times 10,000,000: divide them, or call the columns lat_e7 and lon_e7"
-        hint = say("advice.scaled", text)
+    if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and (guess := state.positions.advice()):
+        return say("advice.degrees", "{guess}", guess=guess)
     return hint

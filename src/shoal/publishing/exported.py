@@ -29,6 +29,7 @@ from shoal.release_folder.manifest import (
     read_manifest,
     write_manifest,
 )
+from shoal.release_folder.outlines import heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Numbers
@@ -181,17 +182,13 @@ def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Fi
     if drawn == expected:
         return
     if len(drawn) != len(expected) or not all(
-        one is not None
-        and len(one) == len(other)
-        and one[: _coordinates_start(other)] == other[: _coordinates_start(other)]
+        one is not None and len(one) == len(other) and heads_of(one) == heads_of(other)
         for one, other in zip(drawn, expected, strict=True)
     ):
         yield Finding("hidden-bytes", _ELSEWHERE)
         return
     drawn_values, expected_values = (
-        np.frombuffer(
-            b"".join(one[_coordinates_start(one) :] for one in some if one is not None), dtype="<f8"
-        )
+        np.concatenate([part for one in some if one is not None for part in polygons_of(one)])
         for some in (drawn, expected)
     )
     if not (np.abs(drawn_values - expected_values) <= SAME_PLACE_DEG).all():
@@ -210,10 +207,6 @@ def _compare_bounds(parts: list[Path], table: Path) -> Iterator[Finding]:
         ):
             yield Finding("hidden-bytes", "a file states other bounds than those of the geometries")
             return
-
-
-def _coordinates_start(wkb: bytes) -> int:
-    return _HEAD if int.from_bytes(wkb[1:_HEAD], "little") == 1 else 13
 
 
 def _compare_files(

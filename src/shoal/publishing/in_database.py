@@ -22,6 +22,7 @@ from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_rows
 from shoal.publishing.exporting import ExportResult, read_exportable_table, schema_of
 from shoal.release_folder.manifest import MANIFEST_FILE, REPORT_FILE, read_manifest
+from shoal.release_folder.outlines import is_cut, polygons_of
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.stated import respelled_manifest
 
@@ -101,6 +102,8 @@ def _mobility_texts(table: pa.Table) -> list[str]:
 
 
 def _bounds(wkb: bytes) -> tuple[float, float, float, float]:
-    start = 5 if int.from_bytes(wkb[1:5], "little") == 1 else 13
-    x, y = np.frombuffer(wkb[start:], dtype="<f8").reshape(-1, 2).T
+    """Across the 180th meridian up to 360 degrees; around a pole all of them."""
+    x, y = np.concatenate(polygons_of(wkb)).T
+    if is_cut(wkb) and np.abs(y).max() < 90:
+        x = np.where(x < 0, x + 360, x)
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())

@@ -1,6 +1,7 @@
 """The table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,9 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.model.trajectories import Grid
 from shoal.release_folder.joining import join_files
+from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
@@ -69,7 +71,9 @@ def _description(corners: Bounds) -> dict[str, str]:
     if not corners:
         return {}
     low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-    rectangles = {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [*low.tolist(), *high.tolist()]}
+    bounds = [*low.tolist(), *high.tolist()]
+    kinds = ["Polygon", "MultiPolygon"] if (bounds[0], bounds[2]) == (-180.0, 180.0) else ["Polygon"]
+    rectangles = {"encoding": "WKB", "geometry_types": kinds, "bbox": bounds}
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
     return {"geo": json.dumps(geo)}
 
@@ -169,6 +173,9 @@ def _index_cells(cells: Integers, n: int) -> tuple[Integers, Integers]:
 
 def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
     places, at = corner_places(boxes, cell_m, crs)
+    cut = are_cut(places, at)
+    if cut.any():
+        return _with_cut(places, at, cut)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     for first in range(0, len(boxes), _DRAWN_AT_ONCE):
@@ -183,6 +190,17 @@ def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[f
         corners = polygons["corners"].reshape(-1, 2)
         bounds = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
     return column, bounds
+
+
+def _with_cut(places: Floats, at: Integers, cut: Flags) -> tuple[pa.Array, list[float]]:
+    """Some boxes cross the 180th meridian or hold a pole."""
+    head = struct.pack("<BIII", 1, 3, 1, 5)
+    drawn = [
+        cut_outline(places[corners]) if in_parts else head + places[corners[_RING]].astype("<f8").tobytes()
+        for corners, in_parts in zip(at, cut, strict=True)
+    ]
+    ends = np.concatenate([part for wkb in drawn for part in polygons_of(wkb)])
+    return pa.array(drawn, pa.large_binary()), [*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist()]
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:

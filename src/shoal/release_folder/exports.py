@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.release_folder.flatgeobuf import read_flatgeobuf, write_flatgeobuf
+from shoal.release_folder.outlines import is_cut, polygons_of
 from shoal.release_folder.packing import GEOMETRY, parquet_writer
 from shoal.runtime.files import sha256_of
 from shoal.units import DAY_S
@@ -88,12 +89,12 @@ def _write_lines(table: pa.Table, path: Path) -> None:
 
 
 def _shape(wkb: bytes) -> dict[str, Any]:
-    kind = int.from_bytes(wkb[1:5], "little")
-    start = 5 if kind == 1 else 13
-    places = np.round(np.frombuffer(wkb[start:], dtype="<f8").reshape(-1, 2), _DIGITS).tolist()
-    if kind == 1:
-        return {"type": "Point", "coordinates": places[0]}
-    return {"type": "Polygon", "coordinates": [places]}
+    parts = [np.round(places, _DIGITS).tolist() for places in polygons_of(wkb)]
+    if is_cut(wkb):
+        return {"type": "MultiPolygon", "coordinates": [[places] for places in parts]}
+    if int.from_bytes(wkb[1:5], "little") == 1:
+        return {"type": "Point", "coordinates": parts[0][0]}
+    return {"type": "Polygon", "coordinates": parts}
 
 
 def _read_lines(path: Path, schema: pa.Schema) -> pa.Table:

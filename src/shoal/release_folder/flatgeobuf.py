@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.release_folder.packing import GEOMETRY
@@ -30,6 +31,12 @@ def write_flatgeobuf(table: pa.Table, path: Path) -> None:
     """Write the rows of a release; raises MisuseError when they have no degrees, or other pseudonyms."""
     if GEOMETRY not in table.column_names:
         raise MisuseError("FlatGeobuf needs degrees, and this release is in local meters; choose csv")
+    sizes = pc.min_max(pc.binary_length(table[GEOMETRY])).as_py()
+    if sizes["min"] != sizes["max"]:
+        raise MisuseError(
+            "some areas cross the 180th meridian or hold a pole and are cut into parts, which "
+            "FlatGeobuf is not written with here; choose geojsonl or parquet-parts"
+        )
     names = table["trajectory_id"].cast(pa.binary()).combine_chunks()
     if set(map(len, names.unique().to_pylist())) - {_NAME_BYTES}:
         raise MisuseError(f"FlatGeobuf needs pseudonyms of {_NAME_BYTES} bytes; choose csv")

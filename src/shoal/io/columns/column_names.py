@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
+from shoal.io.columns.meanings import sign_column, split_unit, zone_columns
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
@@ -14,6 +15,7 @@ NAMES: Final = {
         "device_id", "device", "deviceid", "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi",
         "taxi_id", "taxiid", "person", "person_id", "personid", "traj_user", "subject", "subject_id",
         "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier", "mmsi",
+        "icao24",
     ),
     "time": (
         "t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time",
@@ -42,7 +44,6 @@ CELLS: Final = (
 )
 # fmt: on
 _MOST_NAMES: Final = 30  # of columns that an error shows
-SCALED: Final = frozenset({"lat_e7", "latitudee7", "lon_e7", "longitudee7"})  # whole numbers of 1e-7 degrees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,8 @@ class Columns:
     """The columns to read.
 
     first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
-    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time.
+    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs: of
+    the hemispheres of first and second. zone: of the plane of x and y.
     """
 
     id: str
@@ -62,11 +64,14 @@ class Columns:
     geometry: Geometry | None = None
     alternative: str = ""
     date: str = ""
+    signs: tuple[str, str] = ("", "")
+    zone: tuple[str, ...] = ()
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
-        return list(dict.fromkeys([self.person, self.time, *([self.date] if self.date else []), *position]))
+        names = [self.person, self.time, self.date, *position, *self.signs, *self.zone]
+        return list(dict.fromkeys(name for name in names if name))
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
@@ -115,6 +120,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             first=lon,
             second=lat,
             angles=True,
+            signs=(sign_column(table.columns, "lon", lon), sign_column(table.columns, "lat", lat)),
             alternative="" if degrees_named else other,
         )
     if (
@@ -129,6 +135,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             time=time,
             first=x,
             second=y,
+            zone=zone_columns(table.columns, x),
             alternative="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
         )
     if table.geometry is not None:
@@ -187,7 +194,9 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 
 
 def _candidates(table: Table, role: str) -> list[str]:
-    return [name for name in table.columns if name.strip().lower() in NAMES[role]]
+    """Columns of the usual names, else those with a unit in their name, such as "Latitude [deg]"."""
+    usual = [name for name in table.columns if name.strip().lower() in NAMES[role]]
+    return usual or [name for name in table.columns if split_unit(name)[0] in NAMES[role]]
 
 
 def find_column(table: Table, requested: str) -> str:

@@ -33,7 +33,9 @@ def owners_of_file(path: Path) -> tuple[Owner, Owner]:
 def stem_of(name: str) -> str:
     """A file's name without endings (``ride.gpx.gz``)."""
     path = Path(name)
-    return Path(path.stem).stem if path.suffix.lower() in {".gz"} else path.stem
+    return (
+        Path(path.stem).stem if path.suffix.lower() in {".gz", ".zst", ".bz2", ".xz", ".lz4"} else path.stem
+    )
 
 
 _PEOPLE: Final = frozenset(

@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
-from shoal.io.columns.column_names import NAMES, SCALED, Columns
+from shoal.io.columns.advice import advise_degrees, likely_planes, may_be_radians
+from shoal.io.columns.column_names import NAMES, Columns
 from shoal.io.columns.land import middles, mirror_squares, on_land, squares
+from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
 from shoal.io.columns.values import DecimalCommas, numbers, points
 from shoal.messages import say, say_number
 from shoal.model.intake import TOO_WIDE, Reading
@@ -19,61 +21,9 @@ from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, 
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.runtime.arrays import Flags, Floats, Integers
 
-
-@dataclass(frozen=True, kw_only=True)
-class Plane:
-    """A national plane and its country's coordinates, in km (areas of use in EPSG, rounded outward)."""
-
-    crs: str
-    country: str
-    west: int
-    east: int
-    south: int
-    north: int
-
-
-# fmt: off
-PLANES: Final = (
-    Plane(crs="EPSG:2056", country="Switzerland (LV95)", west=2_480, east=2_840, south=1_070, north=1_300),
-    Plane(crs="EPSG:2154", country="France (Lambert-93)", west=90, east=1_250, south=6_040, north=7_120),
-    Plane(crs="EPSG:2180", country="Poland (1992)", west=170, east=870, south=130, north=780),
-    Plane(crs="EPSG:25832", country="Germany, Denmark and around (UTM 32N)", west=240, east=920, south=5_230,
-          north=6_410),
-    Plane(crs="EPSG:28992", country="the Netherlands (RD)", west=0, east=290, south=300, north=630),
-    Plane(crs="EPSG:3006", country="Sweden (SWEREF99 TM)", west=180, east=1_090, south=6_090, north=7_690),
-    Plane(crs="EPSG:3035", country="Europe (LAEA)", west=2_600, east=7_400, south=1_380, north=5_450),
-)
-# fmt: on
-_KM: Final = 1000.0
-_SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
-
-
-def likely_planes(west: float, south: float, east: float, north: float) -> tuple[Plane, ...]:
-    """The national planes that contain a whole rectangle of meters.
-
-    Examples
-    --------
-    >>> [plane.crs for plane in likely_planes(2_676_000, 1_241_000, 2_690_000, 1_255_000)]
-    ['EPSG:2056']
-    >>> likely_planes(0, 0, 5_000, 5_000)
-    ()
-    """
-    if max(abs(west), abs(east)) < _SMALLEST_M or max(abs(south), abs(north)) < _SMALLEST_M:
-        return ()
-    return tuple(
-        plane
-        for plane in PLANES
-        if plane.west * _KM <= west
-        and east <= plane.east * _KM
-        and plane.south * _KM <= south
-        and north <= plane.north * _KM
-    )
-
-
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
 DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
-_PER_DEGREE: Final = 1e7
 _SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
@@ -147,13 +97,19 @@ class Positions:
             self._lengths = PlaneLengths(self._working_crs)
         self.commas = DecimalCommas()
         self._named = named
+        self._declared = reading.crs
+        self._divisors: dict[str, float] = {}
+        self._signed: dict[str, bool] = {}
+        self._wraps: bool | None = None
         self._begin_counts()
 
     def _begin_counts(self) -> None:
+        self._zones: set[str] = set()
         self._sums = [0, 0, 0]
         self._rows = 0
-        self.scaled = 0  # rows whose coordinates would be degrees if they were divided by 1e7
-        self._looked_at = self._swapped = 0
+        self.wrapped = 0  # longitudes from 180 to 360
+        self._off: list[Floats] = []  # some positions [2, n] off the globe
+        self._looked_at = self._swapped = self._radians = 0
         self._squares: Counter[int] = Counter()  # positions looked at in each square of the map
         self._of_table: Counter[int] = Counter()  # the same, of the table that is read
         self._swapped_before = 0  # it
@@ -162,10 +118,15 @@ class Positions:
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
 
+    @property
+    def decided(self) -> tuple[dict[str, bool], dict[str, bool], bool | None]:
+        """Decisions that hold for all later rows: decimal commas, hemispheres, longitudes above 180."""
+        return self.commas.decided, dict(self._signed), self._wraps
+
     def without_counts(self) -> "Positions":
         """The same decisions, empty counts."""
         fresh = copy(self)
-        fresh.commas = self.commas.without_counts()
+        fresh.commas, fresh._signed = self.commas.without_counts(), dict(self._signed)
         if self._lengths is not None and self._working_crs is not None:
             fresh._lengths = PlaneLengths(self._working_crs)
         fresh._begin_counts()
@@ -175,9 +136,13 @@ class Positions:
         """Add the counts of later rows."""
         self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
         self._rows += later._rows
-        self.scaled += later.scaled
+        self._zones |= later._zones
+        self._require_one_zone()
+        self.wrapped += later.wrapped
+        self._off += later._off
         self.commas.rows += later.commas.rows
         self._looked_at, self._swapped = self._looked_at + later._looked_at, self._swapped + later._swapped
+        self._radians += later._radians
         self._squares.update(later._squares)
         self._at_sea += later._at_sea
         self._bounds = np.maximum(self._bounds, later._bounds)
@@ -190,13 +155,18 @@ class Positions:
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
-            first, known_first = self._values(batch, columns.first)
-            second, known_second = self._values(batch, columns.second)
+            first, known_first = self._values(batch, columns.first, columns.signs[0], "lon")
+            second, known_second = self._values(batch, columns.second, columns.signs[1], "lat")
             readable = known_first & known_second
+        if columns.zone and self._declared != "local":
+            self._zones |= zones(batch, columns.zone, columns.first)
+            self._require_one_zone()
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
-            far = (np.abs(first) > 1e4) & (np.abs(second) > 1e4)
-            self.scaled += int(np.count_nonzero(far & (np.abs(second) <= 90 * _PER_DEGREE)))
+            first = self._wrapped(first, sieve.good & (np.abs(second) <= 90))
+            if len(self._off) < _NAMED:
+                off = sieve.good & ~((np.abs(first) <= 180) & (np.abs(second) <= 90))
+                self._off += [np.stack([first[off], second[off]])[:, :_MEASURED]] if off.any() else []
             sieve.drop_angles(first, second)
             sieve.drop(ZERO, (first == 0) & (second == 0))
         elif self.crs is not None:
@@ -220,11 +190,49 @@ class Positions:
         self._squares.update(self._of_table)
         self._of_table, self._swapped_before = Counter(), self._swapped
 
-    def _values(self, batch: pa.RecordBatch, name: str) -> tuple[Floats, Flags]:
+    def _values(self, batch: pa.RecordBatch, name: str, sign: str, axis: str) -> tuple[Floats, Flags]:
         values, readable = numbers(
             self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
         )
-        return (values / _PER_DEGREE if name.strip().lower() in SCALED else values), readable
+        per_unit = self._divisors.setdefault(name, divisor(name, angle=self.degrees))
+        values = values if per_unit == 1.0 else values / per_unit
+        if sign and self._signed.get(sign) is not False:
+            side = signs(batch.column(sign), axis, sign)
+            if side is not None:
+                if sign not in self._signed:
+                    text = "the hemisphere of {name} comes from the column '{column}'"
+                    self.notes.append(say("reading.hemisphere", text, name=name, column=sign))
+                self._signed[sign] = True
+                values = signed(values, side)
+                readable = readable & np.isfinite(values)
+            elif batch.num_rows:
+                self._signed[sign] = False
+        return values, readable
+
+    def _wrapped(self, lon: Floats, good: Flags) -> Floats:
+        """Longitudes from 0 to 360, or on past the 180th meridian: only where all are on one side of 0."""
+        over = good & (np.abs(lon) > 180) & (np.abs(lon) <= 360)
+        if not over.any():
+            return lon
+        if self._wraps is None:
+            self._wraps = not ((lon[good] < 0).any() and (lon[good] > 0).any())
+        if not self._wraps:
+            return lon
+        self.wrapped += int(np.count_nonzero(over))
+        return np.where(over, lon - np.sign(lon) * 360, lon)
+
+    def advice(self) -> str:
+        """What the positions off the globe may be; empty without a guess."""
+        return advise_degrees(*np.concatenate(self._off, axis=1)) if self._off else ""
+
+    def _require_one_zone(self) -> None:
+        if len(self._zones) > 1:
+            some = " and ".join(sorted(self._zones)[:_NAMED])
+            raise InputError(
+                f"x and y of {self._name} are of several planes, {some}, so that equal numbers mean "
+                "different places; read the rows of each on their own with --crs, or give --crs local "
+                "if the column means something else"
+            )
 
     def _remember(self, first: Floats, second: Floats) -> None:
         """Sums of whole numbers do not depend on the order of rows."""
@@ -249,6 +257,7 @@ class Positions:
             if self.degrees:
                 may_be_swapped = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
                 self._looked_at += len(lon)
+                self._radians += int(np.count_nonzero(may_be_radians(lon, lat)))
                 self._swapped += int(
                     np.count_nonzero(may_be_swapped & ~on_land(lon, lat) & on_land(lat, lon))
                 )
@@ -268,6 +277,12 @@ class Positions:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
+            )
+        zone = next(iter(self._zones), "")
+        if zone and (self._declared is None or contradicts(zone, self._declared)):
+            raise InputError(
+                f"x and y of {self._name} are of the plane {zone}, as a column beside them says: give "
+                f"{advise_crs(zone)}, or --crs local to keep them as meters without a place"
             )
         equal_area = self._own_plane() if self.keeps_degrees and self._rows else None
         if self._lengths is not None and self._rows and self._working_crs != equal_area:
@@ -315,12 +330,25 @@ class Positions:
             return
         planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
         if planes:
-            candidates = " or ".join(f"{plane.country}, --crs {plane.crs}" for plane in planes)
-            text = "x and y of {file} were taken as local meters, and look like those of {planes}"
-            self.notes.append(say("reading.local_meters", text, file=self._name, planes=candidates))
+            text = (
+                "x and y of {file} were taken as local meters; if one of these places is right, give "
+                "{planes}, else the plane that is (zones of UTM have the same numbers)"
+            )
+            planes_in_words = " or ".join(planes.values())
+            self.notes.append(say("reading.local_meters", text, file=self._name, planes=planes_in_words))
 
     def _check_swapped(self) -> None:
-        if self._swapped >= _SWAPPED * max(self._looked_at, 1):
+        remedy = (
+            "name the columns with --lat and --lon, the other way round if they are swapped, as they are if"
+        )
+        if self._radians and self._radians >= _SWAPPED * self._looked_at:
+            seen = say(
+                "reading.radians",
+                "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians",
+                file=self._name,
+            )
+            remedy = "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if"
+        elif self._swapped >= _SWAPPED * max(self._looked_at, 1):
             share = 100 * self._swapped // self._looked_at
             seen = say(
                 "reading.swapped",
@@ -341,10 +369,7 @@ class Positions:
         if self._named:
             self.notes.append(say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen))
             return
-        raise InputError(
-            f"{seen}; name the columns with --lat and --lon, the other way round if they are swapped, as "
-            "they are if this is the sea"
-        )
+        raise InputError(f"{seen}; {remedy} this is the sea")
 
     def _swapped_tables(self) -> list[str]:
         """Near the diagonal both look the same."""

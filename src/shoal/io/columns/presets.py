@@ -144,10 +144,8 @@ def porto(table: Table) -> Table:
         columns = {
             name: repeated.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
         }
-        starts = (
-            plain(repeated.column(start)).cast(pa.int64(), safe=False) if rows else pa.array([], pa.int64())
-        )
-        columns["time"] = pc.add(starts, pa.array(np.array(steps, dtype=np.int64) * _EVERY_S))
+        starts, known = numbers(repeated.column(start), f"column '{start}' of {table.name}")
+        columns["time"] = pa.array(starts + np.array(steps, dtype=np.int64) * _EVERY_S, mask=~known)
         columns["lat"] = pa.array(lat, pa.float64())
         columns["lon"] = pa.array(lon, pa.float64())
         return pa.record_batch(columns)

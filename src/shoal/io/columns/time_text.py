@@ -28,9 +28,10 @@ _HALF: Final = r"(?P<half>[AaPp]\.?[Mm]\.?)"
 _MONTH_NAME: Final = r"(?P<name>(?i:" + "|".join(MONTHS) + r"))[a-z]*\.?"
 _DAY_NAME: Final = r"(?:(?i:" + "|".join(_DAYS) + r")[a-z]*\.?,?\s+)?"
 
+# also as Go prints times: 2024-05-01 12:00:00.5 +0200 CEST m=+0.1
 ISO: Final = (
     r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
-    + rf"(?:(?:[Tt]|\s+){_CLOCK}\s*{_ZONE}?)?$",
+    + rf"(?:(?:[Tt]|\s+){_CLOCK}(?:\s*{_ZONE}(?:\s+(?:[A-Z]{{1,5}}|[+-]\d{{2,4}})(?:\s+m=[+-]\S+)?)?)?)?$",
     r"^(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
     r"(?:(?:[Tt]|\s+)(?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?"
     rf"\s*{_ZONE}?)?$",

@@ -1,5 +1,6 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
+import re
 from copy import copy
 from typing import Final
 
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_text
+from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import say, say_number
@@ -27,10 +29,21 @@ UNIT_WORDS: Final = {
 }
 _PARTS: Final = {"day": say("date.day", "day"), "month": say("date.month", "month")}
 TAKEN_AS_UTC: Final = say("reading.utc", "times without a zone are taken as UTC; --time-zone gives another")
+GPS: Final = "gps"  # the name of a column says that it counts from 1980
+DATED: Final = r"[0-9]{4}[-/.][0-9]|[0-9][-/.][0-9]{1,2}[-/.]|[0-9]:[0-9]"
+EXPONENT: Final = r"^[+]?[0-9]+\.?[0-9]*[eE]\+?[0-9]{1,3}$"
+_ONE_SECOND: Final = say("unit.one_second", "one second")
+_LOOKED_AT: Final = 1 << 14  # times of each batch
 SERIAL_DAYS: Final = "serial-days"
 SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
 _SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
 _ERA_S: Final = 1024 * 7 * 86_400
+_OTHER_DAYS: Final = (
+    ("Julian days", 2_440_588, 2_488_070),
+    ("days of MATLAB", 719_529, 767_011),
+)  # 1970 to 2100
+_FIRST_YEAR, _LAST_YEAR = 1900, 2100
+_OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
@@ -47,11 +60,9 @@ class Times:
         self.unit = unit
         self.given = unit is not None
         self.steps = False
-        self.naive = 0
-        self.zoned = 0
-        self.twice = 0
-        self.never = 0
-        self.unread = ""
+        self._begin_counts()
+        self.beside = TimeNeighbors()
+        self.named_unit: str | None = None
         self._layout = None if form is None else time_text.layout_of(form)
         self._zone = None if zone is None or zone.upper() in {"UTC", "Z", "GMT"} else zone
         self._zone_given = zone is not None
@@ -60,7 +71,13 @@ class Times:
             duration_s(unit)
         if self._zone is not None:
             self._utc(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_))
-            self.twice = self.never = 0
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
+        self.naive = self.zoned = self.twice = self.never = 0
+        self.unread = ""
+        self._naive_looked_at = self._midnights = 0
+        self._numbers_looked_at = self._thousands = 0
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
         """int64 [n], and whether each is readable."""
@@ -94,8 +111,7 @@ class Times:
     def without_counts(self) -> "Times":
         """The same decisions, empty counts."""
         fresh = copy(self)
-        fresh.naive = fresh.zoned = fresh.twice = fresh.never = 0
-        fresh.unread = ""
+        fresh._begin_counts()
         return fresh
 
     def join(self, later: "Times") -> None:
@@ -103,6 +119,32 @@ class Times:
         self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
         self.twice, self.never = self.twice + later.twice, self.never + later.never
         self.unread = self.unread or later.unread
+        self._naive_looked_at += later._naive_looked_at
+        self._midnights += later._midnights
+        self._numbers_looked_at += later._numbers_looked_at
+        self._thousands += later._thousands
+
+    def require_meaning(self, name: str, date: str | None) -> None:
+        """Ask about columns that may change what the times mean. date: the column of dates, if named."""
+        if not self.naive or self._layout is not None:
+            return
+        if date is None and self.beside.clocks and self._midnights == self._naive_looked_at:
+            clock = self.beside.clocks[0]
+            raise InputError(
+                f"the times of {name} are dates without a time of day, and the column '{clock}' may "
+                f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format"
+            )
+        if self.beside.zones and not self._zone_given:
+            raise InputError(
+                f"the times of {name} have no zone, and the column '{self.beside.zones[0]}' tells "
+                "zones; give --time-zone if all are of one (UTC if they are of UTC), or write each "
+                "time with its zone"
+            )
+        if self.beside.halves:
+            raise InputError(
+                f"the column '{self.beside.halves[0]}' of {name} tells the halves of the day apart; "
+                "write it behind each time, or give a --time-format if the times are of 24 hours"
+            )
 
     def notes(self) -> list[str]:
         """Assumptions, for users."""
@@ -112,8 +154,8 @@ class Times:
                 notes.append(
                     say(
                         "reading.steps",
-                        "times are small numbers, read as steps of one second; --time-unit gives another "
-                        "length",
+                        "times are small numbers, read as steps of {step}; --time-unit gives another length",
+                        step=_ONE_SECOND if self.unit == "s" else self.unit,
                     )
                 )
             else:
@@ -127,6 +169,20 @@ class Times:
         if self._slashed is not None:
             text = "dates such as 99/99/9999 begin with the {part}, as some of them show"
             notes.append(say("reading.dates", text, part=_PARTS[self._slashed]))
+        if self._naive_looked_at > 1 and 2 * self._midnights >= self._naive_looked_at:
+            text = (
+                "{percent} % of the times have no time of day and are taken as midnight; what is said "
+                "about hours and about who was where at one time is not about these"
+            )
+            notes.append(
+                say("reading.midnights", text, percent=100 * self._midnights // self._naive_looked_at)
+            )
+        if self._numbers_looked_at > 1 and self._thousands == self._numbers_looked_at:
+            text = (
+                "all times are whole thousands of seconds; if a table tool rounded them, export them "
+                "again as whole numbers"
+            )
+            notes.append(say("reading.thousands", text))
         if self.naive and not self.zoned and not self._zone_given:
             notes.append(TAKEN_AS_UTC)
         return notes
@@ -136,6 +192,10 @@ class Times:
         self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
 
     def _utc(self, ticks: Micros, readable: Flags) -> Micros:
+        step = len(ticks) // _LOOKED_AT + 1
+        some = ticks[::step][readable[::step]]
+        self._naive_looked_at += len(some)
+        self._midnights += int(np.count_nonzero(some % DAY == 0))
         if self._zone is None:
             return ticks
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
@@ -173,6 +233,9 @@ class Times:
             size = float(np.median(np.abs(values[readable].astype(np.float64))))
             self.unit = next((unit for unit in ("ns", "us", "ms") if size >= _FROM[unit]), "s")
             self.steps = size < _FROM["s"]
+            self._require_unit_of_name(where)
+            if pa.types.is_float32(column.type) or pa.types.is_float16(column.type):
+                self._require_digits(float(np.spacing(np.float32(size))), where)
         if self.unit == SERIAL_DAYS:
             days = np.clip(values.astype(np.float64), -1e6, 1e7) - SERIAL_DAY_OF_1970
             ticks = np.rint(days * DAY_S * 1000).astype(np.int64) * 1000  # spreadsheets keep milliseconds
@@ -180,7 +243,49 @@ class Times:
             return self._utc(ticks, readable), readable
         if not self.given and not self.steps:
             self._require_no_smaller_unit(values[readable], where)
-        return _scaled(values, self.unit), readable
+        ticks = _scaled(values, self.unit)
+        if not self.steps:
+            some = ticks[:: len(ticks) // _LOOKED_AT + 1]
+            self._numbers_looked_at += len(np.unique(some))
+            self._thousands += len(np.unique(some[some % (1000 * SECOND) == 0]))
+        return ticks, readable
+
+    def _require_unit_of_name(self, where: str) -> None:
+        """Use the unit in the column's name; ask where the numbers or other columns deny it."""
+        named = self.named_unit
+        if named == GPS:
+            raise InputError(
+                f"{where} is named as times of GPS, which count from 1980 and without leap seconds; "
+                "convert them, or give --time-unit s if they count from 1970"
+            )
+        if self.steps and self.beside.days:
+            raise InputError(
+                f"{where} holds small numbers, such as hours or clock times, and the column "
+                f"'{self.beside.days[0]}' may hold their days; name one column of dates with --date (and "
+                "--time-format, such as '%Y%m%d %H%M%S'), or give --time-unit if they are counted steps"
+            )
+        if self.steps:
+            self.unit = named or self.unit
+        elif named in UNIT_WORDS and named != self.unit:
+            raise InputError(
+                f"{where} is named as {UNIT_WORDS[str(named)]}, and its numbers look like "
+                f"{UNIT_WORDS[str(self.unit)]} since 1970; give --time-unit"
+            )
+
+    def _require_digits(self, step: float, where: str) -> None:
+        """Refuse numbers whose written digits leave steps of more than a second."""
+        step_s = step * PER_UNIT.get(str(self.unit), 1e-3) / SECOND
+        if step_s > 1 and not self.steps:
+            raise InputError(
+                f"{where} has lost digits: its numbers since 1970 have steps of {step_s:,.0f} s; "
+                "export it again as whole numbers, or give --time-unit to read it as it is"
+            )
+
+    def _require_no_exponents(self, text: pa.Array, where: str) -> None:
+        some = text.filter(pc.fill_null(pc.match_substring_regex(text, EXPONENT), False)).slice(0, _LOOKED_AT)
+        for written in [] if self.given else some.to_pylist():
+            mantissa, power = re.split("[eE]", written)
+            self._require_digits(10.0 ** (int(power) - len(mantissa.partition(".")[2])), where)
 
     def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
         """Seconds among milliseconds would be read as of 1970."""
@@ -189,8 +294,8 @@ class Times:
             shape = shape_of(str(int(values[smaller][0])))
             few = f"{counted(int(smaller.sum()), 'smaller number')} like {shape}"
             raise InputError(
-                f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and {few}; "
-                "write them alike, or give --time-unit, by which all of them are read"
+                f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and "
+                f"{few}; write them alike, or give --time-unit, by which all of them are read"
             )
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
@@ -198,16 +303,24 @@ class Times:
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
-                return self.microseconds(text.cast(kind), where)
+                cast = text.cast(kind)
             except pa.ArrowInvalid:
                 continue
+            ticks, readable = self.microseconds(cast, where)
+            if pa.types.is_floating(kind):
+                self._require_no_exponents(text, where)
+            return ticks, readable
         number = numbers_in_text(text)
-        written = pc.if_else(number.is_valid(), text, pa.scalar(None, text.type))
+        usable = number.is_valid()
+        if not self.given and pc.any(pc.match_substring_regex(text, DATED)).as_py():
+            usable = pc.and_kleene(usable, pc.greater_equal(pc.abs(number), _FROM["s"]))  # 2024 is no second
+        written = pc.if_else(usable, text, pa.scalar(None, text.type))
         try:
             number = written.cast(pa.int64())
         except pa.ArrowInvalid:
             number = numbers_in_text(written)
         ticks, readable = self._from_numbers(number, where)
+        self._require_no_exponents(text, where)
         rest = np.flatnonzero(has_value(text) & ~readable)
         if not rest.size:
             return ticks, readable
@@ -222,8 +335,8 @@ class Times:
             pc.any(pc.match_substring_regex(remaining, time_text.CLOCK_ALONE)).as_py()
         ):
             raise InputError(
-                f"{where} holds clock times without dates, like {self.unread}; name the column of dates with "
-                "--date"
+                f"{where} holds clock times without dates, like {self.unread}; name the column of "
+                "dates with --date"
             )
         return ticks, readable
 
@@ -241,7 +354,8 @@ class Times:
                 raise InputError(
                     f"{where} holds dates like {shape_of(_first(text, either))}, which may begin with the "
                     "day "
-                    "or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %I:%M %p'"
+                    "or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y "
+                    "%I:%M %p'"
                 )
             if most and bool(by_day) != bool(by_month):
                 self._slashed = "day" if by_day else "month"
@@ -265,13 +379,24 @@ class Times:
         return ticks, readable
 
 
-def clock_jumps(t_s: Numbers) -> list[str]:
-    """A note on times half a GPS era from the median.
+def clock_jumps(t_s: Numbers, *, by_size: bool = False) -> list[str]:
+    """A note on times half a GPS era from the median, or of years when hardly anybody was tracked.
+
+    by_size: they were numbers whose unit was recognized, which may count from another year than 1970.
 
     Older receivers restart their count of weeks after 1,024, and show a time 19.6 years too early.
     """
     if not len(t_s):
         return []
+    if by_size and np.median(t_s) < _OPEN_GPS_S:
+        return [
+            say(
+                "reading.early",
+                "most times lie before 1995, around {year}; if they are later, their numbers count "
+                "from another year than 1970 or in another unit: convert them to dates",
+                year=1970 + int(np.median(t_s) // (365.2425 * DAY_S)),
+            )
+        ]
     apart = np.abs(t_s - np.median(t_s)) >= _ERA_S / 2
     if not apart.any():
         return []
@@ -309,10 +434,22 @@ def _require_no_dates(values: Numbers, where: str) -> None:
     if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:
         raise InputError(
             f"{where} holds fractions of numbers between {_SERIAL_FROM:,} and {_SERIAL_TO:,}, which are "
-            "the days of a spreadsheet (Excel); give --time-unit serial-days, or another unit if they are not"
+            "the days of a spreadsheet (Excel); give --time-unit serial-days, or another unit if they "
+            "are not"
         )
+    for days, first, last in _OTHER_DAYS:
+        if not whole.all() and ((size >= first) & (size < last)).mean() > 0.9:
+            raise InputError(
+                f"{where} holds fractions of numbers between {first:,} and {last:,}, which are {days}; "
+                "convert them to dates, or give --time-unit if they are counted steps"
+            )
     if not whole.all():
         return
+    if ((values >= _FIRST_YEAR) & (values <= _LAST_YEAR)).all():
+        raise InputError(
+            f"{where} holds numbers between {_FIRST_YEAR} and {_LAST_YEAR}, which are years; give "
+            "whole dates, or --time-unit if they are counted steps"
+        )
     for digits, form in ((1, "%Y%m%d"), (10_000, "%Y%m%d%H%M"), (1_000_000, "%Y%m%d%H%M%S")):
         dates = values // digits
         month, day = dates // 100 % 100, dates % 100
@@ -324,7 +461,8 @@ def _require_no_dates(values: Numbers, where: str) -> None:
         if plausible.all():
             raise InputError(
                 f"{where} holds numbers that are dates without separators, like "
-                f"{shape_of(str(int(values[0])))}; give --time-format {form}, or --time-unit if they are not"
+                f"{shape_of(str(int(values[0])))}; give --time-format {form}, or --time-unit if they "
+                "are not"
             )
 
 

@@ -16,6 +16,7 @@ from shoal.errors import InputError
 from shoal.io.columns import presets
 from shoal.io.columns.cell_positions import prepare_table
 from shoal.io.columns.column_names import NAMES, find_columns
+from shoal.io.columns.meanings import TimeNeighbors, unit_of_time
 from shoal.io.columns.owners import require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
@@ -199,13 +200,11 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
         crs=reading.crs if columns.angles else positions.crs or "local",
         cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
     )
-    state = ReadingState(
-        name=name,
-        columns=columns,
-        positions=positions,
-        reading=filled,
-        times=Times(reading.time_unit, reading.time_format, reading.time_zone),
-    )
+    times = Times(reading.time_unit, reading.time_format, reading.time_zone)
+    if reading.preset is None:
+        times.beside = TimeNeighbors(table.columns, columns.wanted())
+        times.named_unit = unit_of_time(columns.time)
+    state = ReadingState(name=name, columns=columns, positions=positions, reading=filled, times=times)
     if positions.crs is None and columns.alternative == "columns of degrees":
         state.notes.append(
             say(

@@ -13,15 +13,23 @@ _TIME: Final = ("time", "t", "timestamp", "datetime")
 _WGS84: Final = ("crs84", "4326")
 _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
 _FEATURES: Final = "features"
+_OVERLAND: Final = "locations"  # features of the app Overland, and of its servers
+_FIRST_TIME: Final = 1e8  # the fourth number of a position is a time from this on
 
 
 def holds(content: Any) -> bool:
     """Whether this is GeoJSON."""
     if not isinstance(content, dict):
         return False
-    kind = content.get("type")
+    kind, batch = content.get("type"), content.get(_OVERLAND)
+    if (
+        isinstance(batch, list)
+        and batch
+        and all(isinstance(one, dict) and "geometry" in one for one in batch)
+    ):
+        return True
     return (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list)) or (
-        kind == "Feature" and "geometry" in content
+        kind == "Feature" and ("geometry" in content or "temporalGeometry" in content)
     )
 
 
@@ -33,11 +41,13 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
             "convert it to longitude and latitude"
         )
-    features = content[_FEATURES] if content["type"] == "FeatureCollection" else [content]
+    features = (
+        [content] if content.get("type") == "Feature" else content.get(_FEATURES, content.get(_OVERLAND))
+    )
     records: list[tuple[dict[str, Any], Any, Any, Any]] = []
     points: list[tuple[dict[str, Any], int]] = []
     shapes = 0
-    entries = [feature if isinstance(feature, dict) else {} for feature in features]
+    entries = [_unmoved(feature) if isinstance(feature, dict) else {} for feature in features]
     numbered = len({str(entry.get("id")) for entry in entries}) == len(entries)  # one feature, one id
     for entry in entries:
         shape = entry.get("geometry")
@@ -51,7 +61,7 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             points.append((properties, len(records)))
             records.append((properties, None, lon, lat))
         elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
-            moments = _moments(properties)
+            moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
             if moments is None:
                 shapes += 1
                 continue
@@ -102,6 +112,28 @@ def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
         if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
             return value
     return None
+
+
+def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
+    """A moving point of OGC Moving Features JSON as a line with times; other features as they are."""
+    moving = feature.get("temporalGeometry")
+    if not isinstance(moving, dict):
+        return feature
+    kind = "LineString" if moving.get("type") == "MovingPoint" else None
+    properties = feature["properties"] if isinstance(feature.get("properties"), dict) else {}
+    line = {"type": kind, "coordinates": moving.get("coordinates")}
+    return {
+        **feature,
+        "geometry": line,
+        "properties": {**properties, "times": _listed(moving.get("datetimes"))},
+    }
+
+
+def _fourth(places: Any) -> list[Any] | None:
+    """The times of the positions of a trip of kepler.gl: longitude, latitude, altitude, time."""
+    moments = [place[3] if len(_listed(place)) > 3 else None for place in _listed(places)]
+    numbers = [moment for moment in moments if isinstance(moment, int | float) and moment >= _FIRST_TIME]
+    return moments if len(numbers) == len(moments) > 0 else None
 
 
 def _listed(value: Any) -> list[Any]:

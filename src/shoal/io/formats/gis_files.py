@@ -12,12 +12,12 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.formats.database_files import open_read_only
 from shoal.io.formats.input_table import Geometry, Table
+from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.gdal import one_driver
 
 _GEOMETRY: Final = "geometry"
 _BLOCK_BYTES: Final = 1 << 20
-_TAKEN_AS: Final = "the text of {name} is taken as {encoding}; a .cpg file beside it names another encoding"
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -40,7 +40,8 @@ def open_table(path: Path, reading: Reading) -> Table:
     encoding = (
         about["encoding"] if about["encoding"] != "UTF-8" and not _is_utf8(path.with_suffix(".dbf")) else None
     )
-    notes = [_TAKEN_AS.format(name=path.name, encoding=encoding)] if encoding else []
+    text = "the text of {file} is taken as {encoding}; a .cpg file beside it names another encoding"
+    notes: list[str] = [say("reading.encoding", text, file=path.name, encoding=encoding)] if encoding else []
     has_geometry = about["geometry_type"] is not None
     crs = about["crs"]
 

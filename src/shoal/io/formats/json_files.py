@@ -176,6 +176,35 @@ def _with_other_names(names: Sequence[str], rows: Rows, records: list[Any]) -> t
     return (*names, *others), list(added)
 
 
+def _is_opensky(content: Any) -> bool:
+    states = content.get("states") if isinstance(content, dict) and "time" in content else None
+    return isinstance(states, list) and all(isinstance(state, list) and len(state) >= 7 for state in states)
+
+
+def _opensky(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    """State vectors of the OpenSky Network; the time is that of the position, not of the answer."""
+    rows = [tuple(map(text_of, (state[0], state[3], state[6], state[5]))) for state in content["states"]]
+    return ("icao24", "t", "lat", "lon"), rows, []
+
+
+def _is_polarsteps(content: Any) -> bool:
+    places = content.get("locations") if isinstance(content, dict) else None
+    return (
+        isinstance(places, list)
+        and bool(places)
+        and all(isinstance(place, dict) and {"lat", "lon", "time"} <= place.keys() for place in places)
+    )
+
+
+def _polarsteps(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    places = content["locations"]
+    return (
+        ("t", "lat", "lon"),
+        [tuple(text_of(at[name]) for name in ("time", "lat", "lon")) for at in places],
+        [],
+    )
+
+
 def _is_mds(content: Any) -> bool:
     return _mds_records(content) is not None
 
@@ -231,6 +260,8 @@ _KINDS: Final[
     Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
 ] = (
     (geojson.holds, geojson.rows),
+    (_is_opensky, _opensky),
+    (_is_polarsteps, _polarsteps),
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
     (_is_mds, _mds),

@@ -41,7 +41,7 @@ def open_table(path: Path, reading: Reading) -> Table:
     notes: list[str] = []
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        others = 0
+        others, dated, clocks = 0, 0, False
         try:
             with open_bytes(path) as file:
                 while lines := list(islice(file, _LINES)):
@@ -50,7 +50,9 @@ def open_table(path: Path, reading: Reading) -> Table:
                         match = _SENTENCE.search(line.decode("latin-1"))
                         if match is None or not match[2].endswith("RMC"):
                             others += bool(line.strip())
+                            clocks |= match is not None and match[2].endswith(("GGA", "GLL", "GNS"))
                             continue
+                        dated += 1
                         fields = match[3].split(",")
                         if len(fields) < _FIELDS or not _is_whole(match):
                             unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
@@ -59,6 +61,11 @@ def open_table(path: Path, reading: Reading) -> Table:
                     yield 0.0, text_batch(rows, COLUMNS, columns)
         except BROKEN_GZIP as error:
             raise InputError(f"{path.name} broke off while it was read; copy it again") from error
+        if clocks and not dated:
+            raise InputError(
+                f"the positions of {path.name} have a clock time and no date (no RMC sentence); record "
+                "RMC as well, or convert the file to GPX with the date of its first line"
+            )
         if others:
             text = "{number} lines of {file} are no RMC sentences, and were left out"
             notes.append(say("reading.no_rmc", text, number=f"{others:,}", file=path.name))

@@ -1,5 +1,6 @@
 """FORMATS, the table of file formats: the reader for each ending of a file name."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from shoal.io.formats import (
     tcx_files,
 )
 from shoal.io.formats.input_table import Table
+from shoal.io.formats.packed_files import PACKED, open_packed
 from shoal.messages import Message, say
 from shoal.model.intake import Reading
 
@@ -100,11 +102,19 @@ _READERS_OF: Final[Mapping[str, tuple[Collection[object], Callable[[str], Messag
     ),
 }
 ARCHIVE: Final = ".zip"
+_ABOUT: Final = re.compile(
+    r"(readme|licen[cs]e|copying|notice|change(log|s)|citation|authors|contributors|codebook|terms|about|"
+    r"data[-_ ]?dictionary|description|requirements)([-_. ].*)?|"
+    r"(metadata|datapackage|schema|package|manifest|dataset_description|settings|tombstones|timeline edits|"
+    r"encrypted backups|checksums?)\.(json|csv|txt)"
+)
 _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
     """Open a file with the reader of its format."""
+    if path.suffix.lower() in PACKED:
+        return open_packed(path, lambda inner: open_file(inner, reading))
     reader = FORMATS[_ending(path)]
     return note_unused_settings(reader(path, reading), reading, reader)
 
@@ -118,7 +128,7 @@ def note_unused_settings(table: Table, reading: Reading, reader: object = None) 
 
 
 def _ending(path: Path) -> str:
-    name = path.name.lower()
+    name = path.stem.lower() if path.suffix.lower() in PACKED else path.name.lower()
     return max((ending for ending in FORMATS if name.endswith(ending)), key=len, default="")
 
 
@@ -139,7 +149,12 @@ def is_known(path: Path) -> bool:
 
 def known_endings() -> str:
     """The known endings, for messages."""
-    return ", ".join((*FORMATS, ARCHIVE))
+    return f"{', '.join((*FORMATS, ARCHIVE))}, and these packed as {', '.join(PACKED)}"
+
+
+def is_about_data(path: Path) -> bool:
+    """Whether a file among others describes them by its name, such as a README or Google's settings."""
+    return bool(_ABOUT.fullmatch(path.name.lower()))
 
 
 def is_hidden(path: Path) -> bool:

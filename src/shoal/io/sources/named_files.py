@@ -2,16 +2,18 @@
 
 import glob
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, OutputError
 from shoal.io.formats import plt_files
-from shoal.io.formats.table import is_hidden, is_known, is_read, known_endings
+from shoal.io.formats.table import is_about_data, is_hidden, is_known, is_read, known_endings
 from shoal.io.sources import lake_folders, object_stores, servers
 
+_TAR: Final = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)$")
 STANDARD_INPUT: Final = "-"
 SPARK_TABLE: Final = "spark-table:"
 BY_SPARK: Final = (
@@ -46,8 +48,7 @@ def files(source: str | Path) -> Iterator[Path]:
         yield from sorted(paths)
     elif path.exists():
         _require_file(path)
-        if not is_known(path):
-            raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
+        _require_known(path)
         yield path
     elif glob.has_magic(source):
         # Path.glob takes no absolute pattern
@@ -94,7 +95,21 @@ def _within(folder: Path) -> list[Path]:
     for path in paths:
         _require_file(path)
     labels = plt_files.labels(paths)
-    return [path for path in paths if path not in labels]
+    paths = [path for path in paths if path not in labels]
+    return [path for path in paths if not is_about_data(path)] or paths
+
+
+def names_about_data(folder: Path, paths: Sequence[Path]) -> list[str]:
+    """The files of a folder that describe its data and are not read, without repeats."""
+    left = [path for path in folder.rglob("*") if is_known(path) and is_about_data(path)]
+    return sorted({path.name for path in left} - {path.name for path in paths})
+
+
+def _require_known(path: Path) -> None:
+    if _TAR.search(path.name.lower()):
+        raise InputError(f"{path.name} is an archive of tar; unpack it with tar -xf, and name the folder")
+    if not is_known(path):
+        raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
 
 
 def _require_file(path: Path) -> None:

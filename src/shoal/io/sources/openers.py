@@ -18,7 +18,8 @@ from shoal.io.formats import frames
 from shoal.io.formats.input_table import Table, add_constants
 from shoal.io.formats.table import ARCHIVE, is_lines, is_read, note_unused_settings, open_file
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
-from shoal.io.sources.named_files import STANDARD_INPUT, files
+from shoal.io.sources.named_files import STANDARD_INPUT, files, names_about_data
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 Opener = Callable[[], Table]
@@ -50,17 +51,20 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
 class FileOpener:
     """A file that any process can open, with the values of its folders' names (``day=2024-05-01``).
 
-    root: the common folder. number: of its name, for messages.
+    root: the common folder. number: of its name, for messages. notes: of the folder.
     """
 
     reading: Reading
     path: Path
     root: Path
     number: str = ""
+    notes: tuple[str, ...] = ()
 
     def __call__(self) -> Table:
         """Open the table."""
-        return _open(self.reading, self.path, self.root, self.number)
+        table = _open(self.reading, self.path, self.root, self.number)
+        table.notes.extend(self.notes)
+        return table
 
     def size_bytes(self) -> int:
         """Its size; 0 when it is gone."""
@@ -153,6 +157,14 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
+    notes: tuple[str, ...] = ()
+    if (
+        "://" not in str(source)
+        and Path(source).is_dir()
+        and (names := names_about_data(Path(source), paths))
+    ):
+        text = "left out, since their names say that they describe data: {names}"
+        notes = (say("reading.about_data", text, names=", ".join(names)),)
     for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
         if path.name.lower().endswith(ARCHIVE):
             opened += [
@@ -161,7 +173,9 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
             ]
         else:
             opened.append(
-                FileOpener(reading=reading, path=path.absolute(), root=root.absolute(), number=number)
+                FileOpener(
+                    reading=reading, path=path.absolute(), root=root.absolute(), number=number, notes=notes
+                )
             )
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 

@@ -21,7 +21,7 @@ from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
 from shoal.io.formats.input_table import Owner, Table, bind_folder, folder_for_a_copy, reshape
-from shoal.io.formats.table import ARCHIVE, is_hidden
+from shoal.io.formats.table import ARCHIVE, is_about_data, is_hidden
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
 _BLOCK: Final = 1 << 20
@@ -54,6 +54,7 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
     selected = [name for name in read if PurePosixPath(name) not in labels]
+    selected = [name for name in selected if not is_about_data(Path(name))] or selected
     inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
     if _is_strava(names):
         selected = [name for name in selected if name.startswith("activities/")]

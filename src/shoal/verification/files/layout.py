@@ -317,6 +317,11 @@ def _statistics_values(account: dict[str, Any]) -> set[bytes]:
     return {statistics[name] for name in ("max", "min", "max_value", "min_value") if name in statistics}
 
 
+def _kinds_of(bounds: list[float]) -> list[list[str]]:
+    """Outlines are cut in several polygons only where the bounds go all around the earth."""
+    return [["Point"], ["Polygon", "MultiPolygon"] if bounds[::2] == [-180.0, 180.0] else ["Polygon"]]
+
+
 def _is_geo(text: bytes) -> bool:
     """Exactly as shoal writes it, bounds in their one spelling."""
     try:
@@ -329,7 +334,7 @@ def _is_geo(text: bytes) -> bool:
             and list(column) == _GEO_KEYS[1]
             and (about["version"], about["primary_column"]) == ("1.1.0", "geometry")
             and column["encoding"] == "WKB"
-            and column["geometry_types"] in (["Polygon"], ["Point"])
+            and column["geometry_types"] in _kinds_of(column["bbox"])
             and [type(bound) for bound in column["bbox"]] == [float] * 4
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

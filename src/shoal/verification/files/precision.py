@@ -17,6 +17,7 @@ from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.release_folder.outlines import are_cut, cut_outline, heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.point_table import decode_places, lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, read_only
@@ -123,6 +124,14 @@ class PrecisionCheck:
 
     def _compare_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
         places, at = corner_places(boxes, self._grid.cell_m, crs)
+        cut = are_cut(places, at)
+        if cut.any():
+            self._compare_cut(geometry.filter(pa.array(cut)), places[at[cut]])
+            geometry, at = geometry.filter(pa.array(~cut)), at[~cut]
+            if not len(at):
+                return
+            used, at = np.unique(at, return_inverse=True)
+            places, at = places[used], at.reshape(-1, 4)
         bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
         # bounds of zeros have the sign of the first corner, which places do not keep
         if np.isfinite(bounds).all() and bounds.all() and _are_outlines(geometry, places, at):
@@ -136,6 +145,20 @@ class PrecisionCheck:
         if len(drawn):
             flat = drawn.reshape(-1, 2)
             self._bounds = _around(self._bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
+
+    def _compare_cut(self, geometry: pa.ChunkedArray, corners: Floats) -> None:
+        """Outlines across the 180th meridian or around a pole. corners: of their boxes [m, 4, 2]."""
+        for drawn, ring in zip(geometry.to_pylist(), corners, strict=True):
+            expected = cut_outline(ring)
+            if drawn != expected:
+                self._exact = False
+                if not _are_near(drawn, expected):
+                    self._wrong += 1
+                    continue
+                self._other_digits += 1
+            places = np.concatenate(polygons_of(drawn))
+            bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
+            self._bounds = _around(self._bounds, bounds)
 
     def findings(self) -> Iterator[Finding]:
         """Values off the grid, other outlines, and wrong bounds."""
@@ -288,6 +311,14 @@ def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool
             return False
         begin += len(texts)
     return True
+
+
+def _are_near(drawn: bytes | None, expected: bytes) -> bool:
+    """The same parts, to 1e-9 degrees."""
+    if drawn is None or len(drawn) != len(expected) or heads_of(drawn) != heads_of(expected):
+        return False
+    parts = zip(polygons_of(drawn), polygons_of(expected), strict=True)
+    return all((np.abs(one - other) <= SAME_PLACE_DEG).all() for one, other in parts)
 
 
 def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:

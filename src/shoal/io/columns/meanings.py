@@ -1,0 +1,212 @@
+"""Columns that change what others mean: hemispheres, zones of a plane, days beside clocks; units in names."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError
+from shoal.io.columns.values import plain
+from shoal.runtime.arrays import Floats, Integers
+
+_MARK: Final = (
+    "(?:dir(?:ection)?|ref(?:erence)?|hemi?(?:sphere)?|hs?|ind(?:icator)?|card(?:inal)?|sign|neg(?:ative)?|flag|"
+    "side|suffix|letter|quadrant)"
+)
+_AXES: Final = {
+    "lat": ("lat(?:itude)?", "(?:n/?s|s/?n|north/?south)", "(?:is)?south(?:ern)?"),
+    "lon": ("(?:lon(?:g(?:itude)?)?|lng)", "(?:e/?w|w/?e|east/?west)", "(?:is)?west(?:ern)?"),
+}
+_LETTERS: Final = {
+    "lat": {"n": 1, "north": 1, "s": -1, "south": -1},
+    "lon": {"e": 1, "east": 1, "w": -1, "west": -1},
+}
+_SIGNS: Final = {"+": 1, "-": -1, "1": 1, "-1": -1, "+1": 1}
+_FLAGS: Final = {
+    "1": -1,
+    "true": -1,
+    "t": -1,
+    "yes": -1,
+    "y": -1,
+    "0": 1,
+    "false": 1,
+    "f": 1,
+    "no": 1,
+    "n": 1,
+}
+_ODD: Final = 0.1  # of the values of a column of hemispheres, at most
+
+_DAYS: Final = re.compile(
+    r"(gps|utc|local|gmt)?(date|day|week(number|no)?|wk|wn|year|month|yyyymmdd|ddmmyy|datum|fecha|jour|tag|dia|data)"
+    r"(utc|gmt|local|ofweek|ofyear)?"
+)
+_CLOCKS: Final = re.compile(
+    r"(gps|utc|local|gmt)?(time|clock|hours?|hh|hr|hhmmss|heure|hora|ora|uhrzeit|zeit|timeofday|tod)(utc|gmt|local)?"
+)
+_ZONES_OF_TIME: Final = re.compile(r"tz.*|timezone.*|.*(utc|gmt)offset.*|zoneoffset")
+_HALVES: Final = re.compile(r"am/?pm|meridie?m")
+
+_ZONE: Final = re.compile(r"(utm)?(grid)?zone(number|no)?|utm|gzd|epsg(code)?|srid|crs(code)?")
+_BAND: Final = re.compile(r"(utm)?(zone)?(letter|band)|hemisphere")
+_OF_UTM: Final = re.compile(r"(\d{1,2})\s*([C-HJ-NP-X])?(?:orth|outh)?", re.IGNORECASE)
+_OF_EPSG: Final = re.compile(r"(?:EPSG:{1,2}(?:\d*:)?)?(\d{4,6})", re.IGNORECASE)
+
+_UNIT: Final = re.compile(
+    r"(?:[\s_\[(./-]+([^\W\d_]+\d?|°)|(?<=[a-z])(Ms|Us|Ns|Millis|Micros|Nanos|Seconds))[\])]?\s*"
+)
+_TIME_UNITS: Final = {
+    "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms", "us": "us", "usec": "us", "micros": "us",
+    "microseconds": "us", "ns": "ns", "nanos": "ns", "nanoseconds": "ns", "s": "s", "sec": "s", "secs": "s",
+    "second": "s", "seconds": "s", "min": "1min", "mins": "1min", "minutes": "1min", "h": "1h", "hours": "1h",
+}  # fmt: skip
+_PER_DEGREE: Final = {
+    "e7": 1e7, "e6": 1e6, "e5": 1e5, "microdeg": 1e6, "microdegrees": 1e6, "udeg": 1e6, "rad": np.pi / 180,
+    "radian": np.pi / 180, "radians": np.pi / 180, "arcmin": 60.0, "arcsec": 3600.0, "mas": 3.6e6,
+    "semicircles": 2**31 / 180,
+}  # fmt: skip
+_PER_METER: Final = {"km": 1e-3, "kilometers": 1e-3, "cm": 1e2, "mm": 1e3}
+_DEGREES: Final = ("deg", "degree", "degrees", "°", "dd", "decimal", "wgs84", "m", "meters", "utc")
+_FEET: Final = ("ft", "feet", "foot", "usft", "mi", "miles", "ddmm", "dms", "nmea")
+
+
+def split_unit(name: str) -> tuple[str, str]:
+    """A column's name without its unit, and the unit, in lower case; no unit is empty.
+
+    Examples
+    --------
+    >>> split_unit("Latitude [deg]"), split_unit("timestampMs"), split_unit("lat_e7"), split_unit("user_id")
+    (('latitude', 'deg'), ('timestamp', 'ms'), ('lat', 'e7'), ('user_id', ''))
+    """
+    name = name.strip()
+    match = re.fullmatch(rf"(.+?){_UNIT.pattern}", name)
+    unit = (match[2] or match[3]).lower() if match else ""
+    if match is None or unit not in {*_TIME_UNITS, *_PER_DEGREE, *_PER_METER, *_DEGREES, *_FEET}:
+        return name.lower(), ""
+    return match[1].lower(), unit
+
+
+def unit_of_time(name: str) -> str | None:
+    """The unit of numeric times that a column's name states, "gps" for its count; None without one."""
+    if re.search("gps", name.lower()) and not re.search("utc|unix|iso", name.lower()):
+        return "gps"
+    return _TIME_UNITS.get(split_unit(name)[1])
+
+
+def divisor(name: str, *, angle: bool) -> float:
+    """What the numbers of a column are divided by to give degrees or meters, by the unit in its name.
+
+    Raises InputError for a unit that shoal does not read.
+    """
+    unit = split_unit(name)[1] or ("e7" if name.strip().lower().endswith("e7") else "")
+    if unit in _FEET:
+        raise InputError(
+            f"the name of the column '{name}' says that it counts in {unit}, which shoal does not "
+            "read; convert it to decimal degrees or meters"
+        )
+    return (_PER_DEGREE if angle else _PER_METER).get(unit, 1.0)
+
+
+def sign_column(names: Sequence[str], axis: str, coordinate: str) -> str:
+    """The column of the hemispheres of a coordinate, "lat" or "lon"; empty without one."""
+    word, pair, side = _AXES[axis]
+    full = re.compile(
+        rf"(?:gps)?(?:{word}(?:{_MARK}|{pair})|(?:{_MARK}|{pair}){word}|{pair}{_MARK}?|{side}{_MARK}?)"
+        + ("|hemisphere" if axis == "lat" else "")
+    )
+    beside = names[names.index(coordinate) + 1 :][:1]
+    chosen = [name for name in names if full.fullmatch(_compact(name))]
+    chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[nsew]", _compact(name))]
+    return next((name for name in chosen if name != coordinate), "")
+
+
+def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
+    """1, -1 or 0 (unknown) for each row; None for a column without a hemisphere, such as an empty one.
+
+    Raises InputError when many values are something else, as an O, which is east or west.
+    """
+    coded = plain(column).dictionary_encode()
+    flag = re.search(
+        "neg|south(?!.*north)|west(?!.*east)",
+        _compact(name).replace("northsouth", "").replace("eastwest", ""),
+    )
+    words = _FLAGS if flag else {**_LETTERS[axis], **_SIGNS}
+    texts = [str(value).strip().lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
+    of_text = np.array([*(words.get(text, 0) for text in texts), 0])
+    has_text = np.array([*(text != "" for text in texts), False])
+    rows = pc.fill_null(coded.indices.cast(pa.int64()), len(texts)).to_numpy(zero_copy_only=False)
+    known, filled = int(np.count_nonzero(of_text[rows])), int(np.count_nonzero(has_text[rows]))
+    if not filled or (not known and flag):
+        return None
+    if filled - known > _ODD * filled:
+        sides = "N and S" if axis == "lat" else "E and W"
+        raise InputError(
+            f"the column '{name}' should tell the hemisphere of its coordinate, but holds other values than "
+            f"{sides}; write {sides} there, or rename the column if it means something else"
+        )
+    of_rows: Integers = of_text[rows]
+    return of_rows
+
+
+def signed(values: Floats, sign: Integers) -> Floats:
+    """Coordinates with their sign, nan where it is unknown or contradicts one that is written."""
+    return np.where((sign == 0) | ((sign > 0) & (values < 0)), np.nan, np.abs(values) * sign)
+
+
+def zone_columns(names: Sequence[str], first: str) -> tuple[str, ...]:
+    """The columns that name the plane of x and y, as a zone of UTM or a code, and the band of the zone."""
+    zone = [name for name in names if _ZONE.fullmatch(_compact(name)) and name != first][:1]
+    return (*zone, *[name for name in names if zone and _BAND.fullmatch(_compact(name))][:1])
+
+
+def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]:
+    """The different planes of some rows; empty when the columns name something else."""
+    parts = [pc.fill_null(plain(batch.column(name)).cast(pa.string()), "") for name in columns]
+    unique = pc.unique(pc.binary_join_element_wise(*parts, "")).to_pylist()
+    texts = {text.strip().removesuffix(".0") for text in unique} - {""}
+    sure = len(columns) > 1 or bool(re.search("utm|epsg|srid|crs|easting", _compact(columns[0] + first)))
+    found = [(_OF_EPSG.fullmatch(text), _OF_UTM.fullmatch(text)) for text in texts]
+    return texts if all(code or (zone and (zone[2] or sure)) for code, zone in found) else set()
+
+
+def advise_crs(zone: str) -> str:
+    """The option that names the plane of a zone, or the two that it may be.
+
+    Examples
+    --------
+    >>> advise_crs("31T"), advise_crs("2154")
+    ('--crs EPSG:32631', '--crs EPSG:2154')
+    >>> advise_crs("31")
+    '--crs EPSG:32631 (north of the equator) or --crs EPSG:32731 (south of it)'
+    """
+    if code := _OF_EPSG.fullmatch(zone):
+        return f"--crs EPSG:{code[1]}"
+    match = _OF_UTM.fullmatch(zone)
+    number, letter = (int(match[1]), (match[2] or "S").upper()) if match else (0, "S")
+    north, south = f"--crs EPSG:{32600 + number}", f"--crs EPSG:{32700 + number}"
+    if letter == "S":  # the south, or the band from 32 to 40 degrees north
+        return f"{north} (north of the equator) or {south} (south of it)"
+    return north if letter >= "N" else south
+
+
+def contradicts(zone: str, crs: str) -> bool:
+    """Whether a system is of another zone of UTM."""
+    match, code = _OF_UTM.fullmatch(zone), re.fullmatch(r"EPSG:(?:32[67]|258|269)(\d\d)", crs, re.IGNORECASE)
+    return match is not None and code is not None and int(match[1]) != int(code[1])
+
+
+class TimeNeighbors:
+    """Columns beside the column of times that may change what it means, by their names."""
+
+    def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
+        free = [(name, _compact(name)) for name in names if name not in used]
+        self.days, self.clocks, self.zones, self.halves = (
+            [name for name, compact in free if pattern.fullmatch(compact)]
+            for pattern in (_DAYS, _CLOCKS, _ZONES_OF_TIME, _HALVES)
+        )
+
+
+def _compact(name: str) -> str:
+    return re.sub(r"[^a-z/]", "", name.lower())

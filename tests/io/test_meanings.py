@@ -1,0 +1,342 @@
+"""Columns that change what others mean are used or asked about, and each advice leads to the right places."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from foreign_writers import NOON_S
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.io.columns.advice import advise_degrees
+from shoal.model.projection import WGS84, transform
+
+RIO = (-22.9, -43.2)
+LATER = [NOON_S, NOON_S + 100]
+
+
+def table(**columns: list[Any]) -> pa.Table:
+    usual: dict[str, list[Any]] = {"id": ["ann", "bob"], "t": LATER}
+    return pa.table({**usual, **columns})
+
+
+def refusal(source: object, **settings: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **settings)
+    assert "\n" not in str(caught.value)
+    return caught.value.cli_message
+
+
+def degrees(source: object, **settings: Any) -> list[tuple[float, float]]:
+    got = read(source, snap=False, **settings)
+    assert got.lat is not None
+    assert got.lon is not None
+    return [(round(lat, 6), round(lon, 6)) for lat, lon in zip(got.lat, got.lon, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("south", "west", "values"),
+    [
+        ("N/S", "E/W", ("S", "W")),
+        ("lat_dir", "lon_dir", ("S", "W")),
+        ("LatRef", "LonRef", ("South", "West")),
+        ("GPSLatitudeRef", "GPSLongitudeRef", ("S", "W")),
+        ("NS Indicator", "EW Indicator", ("s", "w")),
+        ("lat_hemi", "lng_hemi", ("S", "W")),
+        ("Latitude Direction", "Longitude Direction", ("S", "W")),
+        ("is_south", "is_west", (True, True)),
+        ("lat_neg", "lon_neg", (1, 1)),
+        ("lat_sign", "lon_sign", (-1, -1)),
+        ("lat_sign", "lon_sign", ("-", "-")),
+        ("hemisphere", "ew", ("S", "W")),
+        ("N_S", "E_W", ("S ", " W")),
+    ],
+)
+def test_hemispheres_turn_the_sign(south: str, west: str, values: tuple[Any, Any]) -> None:
+    mirrored = table(lat=[22.9, 22.9], lon=[43.2, 43.2], **{south: [values[0]] * 2, west: [values[1]] * 2})
+    assert degrees(mirrored) == [RIO, RIO]
+    notes = read(mirrored).intake.notes
+    assert f"the hemisphere of lat comes from the column '{south}'" in notes
+    signed = table(lat=[-22.9] * 2, lon=[-43.2] * 2, **{south: [values[0]] * 2, west: [values[1]] * 2})
+    assert degrees(signed) == [RIO, RIO]
+
+
+def test_hemispheres_that_contradict_or_are_missing_are_counted() -> None:
+    odd = table(
+        id=[*"abcdefghijkl"],
+        t=[NOON_S] * 12,
+        lat=[22.9] * 10 + [-22.9, 22.9],
+        lon=[43.2] * 12,
+        ns=["S"] * 10 + ["N", ""],
+    )
+    got = read(odd, lose_people=True)
+    assert got.n_samples == 10
+    assert got.intake.dropped == {"empty or unreadable coordinate": 2}
+
+
+@pytest.mark.parametrize("values", [["O", "O"], ["right", "left"], ["5", "6"]])
+def test_hemispheres_in_words_that_have_two_meanings(values: list[str]) -> None:
+    assert "write E and W there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=values))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("south", [48.7, 48.7]), ("west", [2.1, 2.2]), ("lat_ref", ["", ""]), ("heading", ["S", "N"])],
+)
+def test_columns_that_are_no_hemispheres(name: str, values: list[Any]) -> None:
+    assert degrees(table(lat=[48.0] * 2, lon=[2.0] * 2, **{name: values})) == [(48.0, 2.0)] * 2
+
+
+def planar(**columns: list[Any]) -> pa.Table:
+    return table(**{"easting": [448_000.0, 449_000.0], "northing": [5_411_000.0, 5_412_000.0], **columns})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zone", ["30T", "31T"]),
+        ("utm_zone", [30, 31]),
+        ("UTM Zone", ["30N", "31N"]),
+        ("zone_number", ["30", "31"]),
+        ("epsg", [32630, 32631]),
+        ("srid", ["2154", "32631"]),
+        ("crs", ["EPSG:2154", "EPSG:3857"]),
+        ("zone", [30, 31]),
+        ("utmzone", ["31 T", "32 U"]),
+        ("grid_zone", ["31U", "32U"]),
+    ],
+)
+def test_planes_of_several_zones_are_not_mixed(name: str, values: list[Any]) -> None:
+    mixed = planar(**{name: values})
+    assert "of several planes" in refusal(mixed)
+    assert "of several planes" in refusal(mixed, crs="EPSG:32631")
+    assert read(mixed, crs="local").crs is None
+
+
+def test_a_single_zone_is_asked_about_and_the_answer_is_the_right_place() -> None:
+    assert "give --crs EPSG:32631, or --crs local" in refusal(planar(zone=["31T", "31T"]))
+    assert "EPSG:32631 (north of the equator) or --crs EPSG:32731" in refusal(planar(utm_zone=[31, 31]))
+    assert "--crs EPSG:32731" in refusal(planar(zone=[31, 31], zone_letter=["H", "H"]))
+    assert read(planar(zone=["31T", "31T"]), crs="EPSG:32631").n_samples == 2
+    assert "give --crs EPSG:32631" in refusal(planar(zone=["31T", "31T"]), crs="EPSG:32632")
+    assert read(planar(zone=["downtown", "harbor"])).n_samples == 2
+
+
+@pytest.mark.parametrize(
+    ("days", "clock", "values"),
+    [
+        ("date", "time", ["060000", "061500"]),
+        ("date", "time", [60000, 61500]),
+        ("date", "hour", [6, 7]),
+        ("Date", "time", [6.25, 6.5]),
+        ("gps_week", "time", [345_600, 345_700]),
+        ("day", "t", [1, 2]),
+        ("year", "time", [1200, 1300]),
+        ("utc_date", "timestamp", [1, 2]),
+        ("fecha", "time", [600, 615]),
+        ("week", "time", [345_600.5, 345_601.5]),
+    ],
+)
+def test_small_numbers_beside_days_are_no_steps_of_a_second(days: str, clock: str, values: list[Any]) -> None:
+    both = pa.table(
+        {"id": ["a", "b"], days: ["010524", "010524"], clock: values, "lat": [48.0] * 2, "lon": [2.0] * 2}
+    )
+    asked = refusal(both, time=clock)
+    assert f"the column '{days}' may hold their days" in asked
+    assert "--date" in asked
+    assert read(both, time=clock, time_unit="s").n_samples == 2
+
+
+def test_the_answer_about_days_and_clocks_is_read() -> None:
+    both = table(date=["010524"] * 2, time=["060000", "061500"], lat=[48.0] * 2, lon=[2.0] * 2).drop_columns(
+        ["t"]
+    )
+    got = read(both, date="date", time_format="%d%m%y %H%M%S")
+    assert (got.t * 60).tolist() == [NOON_S - 6 * 3600, NOON_S - 6 * 3600 + 900]
+    hours = table(date=["2024-05-01"] * 2, hour=[6, 7], lat=[48.0] * 2, lon=[2.0] * 2).drop_columns(["t"])
+    assert "give the column of dates with --date, and --time hour" in refusal(hours, time="date")
+    assert (read(hours, date="date", time="hour").t * 60).tolist() == [NOON_S - 6 * 3600, NOON_S - 5 * 3600]
+
+
+@pytest.mark.parametrize("name", ["tz", "timezone", "utc_offset", "tz_offset", "TimeZoneId", "gmt_offset"])
+def test_zones_of_time_beside_times_without_one(name: str) -> None:
+    local = table(t=["2024-05-01 12:00"] * 2, lat=[48.0] * 2, lon=[2.0] * 2, **{name: ["+02:00", "+09:00"]})
+    assert f"the column '{name}' tells zones; give --time-zone" in refusal(local)
+    assert read(local, time_zone="UTC").n_samples == 2
+    stated = table(t=["2024-05-01 12:00Z"] * 2, lat=[48.0] * 2, lon=[2.0] * 2, **{name: ["+02:00", "+09:00"]})
+    assert read(stated).n_samples == 2
+
+
+def test_halves_of_the_day_in_a_column() -> None:
+    halves = table(t=["2024-05-01 06:00"] * 2, lat=[48.0] * 2, lon=[2.0] * 2, ampm=["AM", "PM"])
+    assert "tells the halves of the day apart" in refusal(halves)
+    assert read(halves, time_format="%Y-%m-%d %H:%M").n_samples == 2
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "per"),
+    [
+        ("lat_e7", "lon_e7", 1e7),
+        ("lat_e6", "lon_e6", 1e6),
+        ("Latitude [rad]", "Longitude [rad]", np.pi / 180),
+        ("lat_rad", "lon_rad", np.pi / 180),
+        ("lat (microdegrees)", "lon (microdegrees)", 1e6),
+        ("lat_mas", "lon_mas", 3.6e6),
+        ("lat_semicircles", "lon_semicircles", 2**31 / 180),
+        ("lat_e5", "lng_e5", 1e5),
+        ("Latitude (deg)", "Longitude (deg)", 1),
+        ("lat_deg", "lon_deg", 1),
+        ("latitude [°]", "longitude [°]", 1),
+    ],
+)
+def test_units_in_the_names_of_coordinates(lat: str, lon: str, per: float) -> None:
+    named = table(**{lat: [48.85 * per, 48.86 * per], lon: [2.35 * per, 2.36 * per]})
+    assert degrees(named) == [(48.85, 2.35), (48.86, 2.36)]
+
+
+def test_units_of_lengths_and_those_that_are_not_read() -> None:
+    km = table(x_km=[652.0, 653.0], y_km=[6862.0, 6863.0])
+    assert read(km, crs="EPSG:2154", snap=False).x.tolist() == [652_000, 653_000]
+    assert "counts in ft" in refusal(table(x_ft=[1.0, 2.0], y_ft=[3.0, 4.0]))
+    assert "counts in ddmm" in refusal(table(lat_ddmm=[4851.0] * 2, lon_ddmm=[221.0] * 2))
+
+
+def test_units_in_the_names_of_times() -> None:
+    place = {"lat": [48.0] * 2, "lon": [2.0] * 2}
+    minutes = pa.table({"id": ["a", "b"], "t_min": [10, 20], **place})
+    assert (read(minutes).t * 60).tolist() == [600, 1200]
+    assert (read(pa.table({"id": ["a", "b"], "timestampMs": [NOON_S * 1000] * 2, **place})).t * 60)[
+        0
+    ] == NOON_S
+    odd = pa.table({"id": ["a", "b"], "timestamp_ms": LATER, **place})
+    assert "is named as milliseconds, and its numbers look like seconds" in refusal(odd)
+    assert read(odd, time_unit="s").n_samples == 2
+    gps = pa.table({"id": ["a", "b"], "gps_time": [1_398_600_018] * 2, **place})
+    assert "count from 1980" in refusal(gps, time="gps_time")
+
+
+@pytest.mark.parametrize("number", ["1.71454E+12", "1.71456e9", "1.7E+09", "1.714E+15", "1.71456481E+18"])
+def test_times_that_lost_their_digits(number: str) -> None:
+    lost = table(t=[number, number], lat=[48.0] * 2, lon=[2.0] * 2)
+    assert "has lost digits" in refusal(lost)
+    whole = str(NOON_S).ljust(int(number.lower().split("e")[1]) + 1, "0")
+    assert "has lost digits" in refusal(table(t=[number, whole], lat=[48.0] * 2, lon=[2.0] * 2))
+    unit = {12: "ms", 9: "s", 15: "us", 18: "ns"}[int(number.lower().split("e")[1])]
+    assert read(lost, time_unit=unit).n_samples == 2
+
+
+def test_digits_that_are_enough_and_numbers_too_short_for_a_time() -> None:
+    assert read(table(t=["1.714564800E+09"] * 2, lat=[48.0] * 2, lon=[2.0] * 2)).n_samples == 2
+    short = table(lat=[48.0] * 2, lon=[2.0] * 2).set_column(
+        1, "t", pa.array(np.array(LATER, dtype=np.float32))
+    )
+    assert "has lost digits: its numbers since 1970 have steps of 128 s" in refusal(short)
+    rounded = table(t=[1_714_560_000, 1_714_570_000], lat=[48.0] * 2, lon=[2.0] * 2)
+    assert any("whole thousands of seconds" in note for note in read(rounded).intake.notes)
+
+
+def test_dates_without_a_time_of_day_are_told() -> None:
+    place = {"lat": [48.0] * 2, "lon": [2.0] * 2}
+    for days in (
+        ["2024-05-01", "2024-05-02"],
+        ["1 May 2024", "2 May 2024"],
+        ["20240501T0000", "20240502T0000"],
+    ):
+        assert any("no time of day" in note for note in read(table(t=days, **place)).intake.notes), days
+    dates = table(**place).set_column(1, "t", pa.array([19_844, 19_845], pa.date32()))
+    assert any(note.startswith("100 % of the times have no time of day") for note in read(dates).intake.notes)
+    clock = read(table(t=["2024-05-01 06:00", "2024-05-02 07:00"], **place)).intake.notes
+    assert not any("time of day" in note for note in clock)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([2_460_432.25, 2_460_432.5], "which are Julian days"),
+        ([739_373.5, 739_373.6], "which are days of MATLAB"),
+        ([2023, 2024], "which are years"),
+        ([45_413.5, 45_413.6], "days of a spreadsheet"),
+    ],
+)
+def test_numbers_that_count_from_other_years(numbers: list[float], words: str) -> None:
+    assert words in refusal(table(t=numbers, lat=[48.0] * 2, lon=[2.0] * 2))
+
+
+@pytest.mark.parametrize("number", [736_257_600, 638_501_616_000_000_000, 133_590_384_000_000_000])
+def test_numbers_of_other_programs_that_look_older_than_they_are(number: int) -> None:
+    """Seconds since 2001 (Apple), ticks since the year 1 (.NET), and since 1601 (Windows)."""
+    got = read(table(t=[number, number + 100], lat=[48.0] * 2, lon=[2.0] * 2))
+    assert any("most times lie before 1995" in note for note in got.intake.notes)
+
+
+def test_years_among_dates_are_no_seconds() -> None:
+    got = read(table(t=["2024", "2024-05-01T12:00Z"], lat=[48.0] * 2, lon=[2.0] * 2), lose_people=True)
+    assert got.intake.dropped == {"empty or unreadable time": 1}
+
+
+@pytest.mark.parametrize(
+    "city", [(48.85, 2.35), (-22.9, -43.2), (35.7, 139.7), (40.7, -74.0), (-33.9, 151.2)]
+)
+@pytest.mark.parametrize("per", [1e7, 1e6, 1e5])
+def test_advice_about_units_names_the_right_place_and_is_read(city: tuple[float, float], per: float) -> None:
+    """Each guess shows the place that it gives; the right one is among them, and reads so when followed."""
+    lat, lon = (np.array([value]) for value in city)
+    advice = advise_degrees(np.rint(lon * per), np.rint(lat * per))
+    place = f"{abs(city[0]):.1f} {'NS'[city[0] < 0]} {abs(city[1]):.1f} {'EW'[city[1] < 0]}"
+    name = f"e{int(np.log10(per))}"
+    assert f"({place}): divide by {per:,.0f}, or call them lat_{name} and lon_{name}" in advice
+    numbers = {"lat": [round(city[0] * per)] * 2, "lon": [round(city[1] * per)] * 2}
+    assert advice in refusal(table(**numbers))
+    assert degrees(table(**numbers).rename_columns(["id", "t", f"lat_{name}", f"lon_{name}"])) == [city, city]
+
+
+def test_degrees_and_minutes_in_one_number() -> None:
+    assert "degrees and minutes in one number (48.9 N 2.3 E)" in refusal(
+        table(lat=[4851.0] * 2, lon=[220.5] * 2)
+    )
+
+
+def test_radians_are_not_the_gulf_of_guinea() -> None:
+    radians = np.radians([48.85, 2.35])
+    lost = table(lat=[radians[0]] * 2, lon=[radians[1]] * 2)
+    assert "on land as radians; convert radians, or call the columns lat_rad and lon_rad" in refusal(lost)
+    assert degrees(lost.rename_columns(["id", "t", "lat_rad", "lon_rad"])) == [(48.85, 2.35)] * 2
+    ship = read(lost, lat="lat", lon="lon")
+    assert any("Gulf of Guinea" in note for note in ship.intake.notes)
+    assert read(table(lat=[5.6, 5.6], lon=[-0.2, -0.2])).n_samples == 2  # Accra
+
+
+def test_longitudes_beyond_180() -> None:
+    beyond = table(lat=[-17.0, -17.0], lon=[178.0, 181.5])
+    assert degrees(beyond) == [(-17.0, 178.0), (-17.0, -178.5)]
+    assert read(beyond).intake.repaired["longitude beyond 180, less 360"] == 1
+    assert degrees(table(lat=[40.7] * 2, lon=[286.0, 287.0])) == [(40.7, -74.0), (40.7, -73.0)]
+    assert degrees(table(lat=[-17.0] * 2, lon=[-179.0, -181.0])) == [(-17.0, -179.0), (-17.0, 179.0)]
+    mixed = table(id=[*"abc"], t=[NOON_S] * 3, lat=[40.7] * 3, lon=[-74.0, 2.0, 200.0])
+    assert read(mixed, lose_people=True).intake.dropped == {"longitude outside -180..180": 1}
+
+
+@pytest.mark.parametrize(
+    ("crs", "lat", "lon"),
+    [
+        ("EPSG:27700", 51.5, -0.12),
+        ("EPSG:2157", 53.3, -6.3),
+        ("EPSG:31370", 50.85, 4.35),
+        ("EPSG:2193", -36.9, 174.8),
+        ("EPSG:25830", 40.4, -3.7),
+        ("EPSG:2180", 52.2, 21.0),
+        ("EPSG:2056", 47.38, 8.54),
+        ("EPSG:28992", 52.37, 4.9),
+        ("EPSG:2154", 48.86, 2.35),
+        ("EPSG:3006", 59.3, 18.0),
+    ],
+)
+def test_each_plane_is_guessed_with_its_place(crs: str, lat: float, lon: float) -> None:
+    x, y = transform(WGS84, crs, np.array([lon, lon + 0.01]), np.array([lat, lat + 0.01]))
+    (note,) = [
+        note for note in read(table(x=x.tolist(), y=y.tolist())).intake.notes if "local meters" in note
+    ]
+    at = f"at {abs(lat):.1f} {'NS'[lat < 0]} {abs(lon):.1f} {'EW'[lon < 0]})"
+    assert f"--crs {crs} (" in note
+    assert at in note or f"{abs(lat) + 0.005:.1f}" in note
