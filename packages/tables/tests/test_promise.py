@@ -7,7 +7,14 @@ from scipy import stats
 from shoal import Randomness
 from shoal.errors import MisuseError
 from shoal_tables.making.noise import STAND_IN, add_noise, sampler_name, stand_in
-from shoal_tables.making.promise import epsilon_of, half_width, promise_in_words, rho_of, sigma_for
+from shoal_tables.making.promise import (
+    epsilon_of,
+    half_width,
+    least_shown,
+    promise_in_words,
+    rho_of,
+    sigma_for,
+)
 
 dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib")
@@ -69,6 +76,17 @@ def test_half_width_is_the_least_that_covers(sigma: int) -> None:
     mass = np.exp(-0.5 * (n / sigma) ** 2)
     covers = [mass[np.abs(n) <= width].sum() / mass.sum() for width in (h - 1, h)]
     assert covers[0] < 0.95 <= covers[1]
+
+
+@pytest.mark.parametrize("sigma", [5, 300, 5403])
+@pytest.mark.parametrize("n_cells", [1, 200, 500_000])
+def test_noise_alone_is_seldom_shown(sigma: int, n_cells: int) -> None:
+    least = least_shown(sigma, n_cells)
+    n = np.arange(-40 * sigma, 40 * sigma + 1)
+    mass = np.exp(-0.5 * (n / sigma) ** 2)
+    assert mass[n >= least].sum() / mass.sum() * n_cells <= 0.05
+    assert least >= 2 * half_width(sigma)
+    assert least <= max(2 * half_width(sigma), 6 * sigma)
 
 
 def test_half_width_has_no_step_between_its_two_ways() -> None:

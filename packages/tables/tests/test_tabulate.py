@@ -50,7 +50,7 @@ def test_columns_follow_from_the_noisy_count(tmp_path: Path) -> None:
         noisy = round(count * promise.granularity)
         assert low == max(0, noisy - promise.half_width) / promise.granularity
         assert high == max(0, noisy + promise.half_width) / promise.granularity
-        certain = 2 * promise.half_width <= noisy
+        certain = promise.least_shown <= noisy
         assert shown == (int(np.floor(count + 0.5)) if certain else None)
 
 

@@ -170,6 +170,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
         "interval-differs", _columns(lambda table: {**table, "low": np.maximum(COUNTS / 60 - 1, 0)})),
     "shown numbers from the true counts": (
         "shown-differs", _columns(lambda table: {**table, "shown": (COUNTS // 60).tolist()})),
+    "noise shown as people": ("shown-differs", _with(promise={"least_shown": 2 * PLAN.sigma})),
     "only cells with people": (
         "cells-differ",
         _columns(lambda table: pa.table(table).filter(pa.array(COUNTS > 0)).to_pydict())),

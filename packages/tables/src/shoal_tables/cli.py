@@ -152,9 +152,9 @@ class Choices:
             workdays,
         )
 
-        if self.calendar is not None and self.days == "each":
+        if self.calendar is not None and self.days not in {"workday", "kinds"}:
             raise click.UsageError(
-                "--calendar says kinds of days, and --days each has none; give one of them"
+                f"--calendar says kinds of days, and --days {self.days} has none; choose workday or kinds"
             )
         if self.slot is not None and self.hours is not None:
             raise click.UsageError("--slot and --hours both divide the day; give one of them")

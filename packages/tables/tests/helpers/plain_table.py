@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
-from math import floor, isqrt
+from math import ceil, floor, isqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -277,6 +278,8 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
     support = np.arange(0, 40 * plan.sigma)
     mass = np.exp(-((support / plan.sigma) ** 2) / 2)
     inside = mass[0] + 2 * np.concatenate([[0], np.cumsum(mass[1:])])
+    half = int(np.argmax(inside / (2 * mass.sum() - mass[0]) >= 0.95))
+    seldom = NormalDist().inv_cdf(1 - 0.05 / len(cells(plan)))
     reading = Reading(
         id="uid", time="t", x="x", y="y", crs="local", cell_m=1.0, slot_s=1.0, time_zone=ZONE, not_after_s=4e9
     )
@@ -308,7 +311,8 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
             "sensitivity": plan.sensitivity,
             "bound_source": "a test",
             "sigma": plan.sigma,
-            "half_width": int(np.argmax(inside / (2 * mass.sum() - mass[0]) >= 0.95)),
+            "half_width": half,
+            "least_shown": max(2 * half, ceil(plan.sigma * seldom + 0.5)),
             "mechanism": "discrete Gaussian",
             "sampler": "a test",
         },
@@ -335,13 +339,14 @@ def write(
     noise = true_noise(plan, len(counts)) if noise is None else noise
     entries = manifest_of(plan, **changes)
     published, g, half = counts + noise, plan.granularity, entries["promise"]["half_width"]
+    least = entries["promise"]["least_shown"]
     keys = dict(zip(COLUMNS[plan.table], zip(*cells(plan), strict=True), strict=True))  # type: ignore[index]
     columns = {
         **keys,
         "count": published / g,
         "low": np.where(published + half < 0, 0, np.maximum(published - half, 0) / g),
         "high": np.maximum(published + half, 0) / g,
-        "shown": [(2 * one + g) // (2 * g) if 2 * half <= one else None for one in published.tolist()],
+        "shown": [(2 * one + g) // (2 * g) if least <= one else None for one in published.tolist()],
     }
     target = folder / "table"
     target.mkdir()

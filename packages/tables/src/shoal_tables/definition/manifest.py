@@ -90,6 +90,8 @@ class Promise(BaseModel):
     sigma: _Positive
     half_width: _Whole
     """Of the intervals, in the secret file's integers."""
+    least_shown: _Whole = 0
+    """``shown`` is null below this, in the same integers: noise alone seldom reaches it in any cell."""
     mechanism: Literal["discrete Gaussian"]
     sampler: _Text
     """The library and version that drew the noise."""

@@ -16,6 +16,7 @@ from shoal_tables.definition.manifest import (
     REPORT_FILE,
     TABLE_FILE,
     ZONES_FILE,
+    Promise,
     TableManifest,
 )
 from shoal_tables.making.rules import Rules
@@ -31,7 +32,7 @@ def require_apart(output: Path, *others: Path) -> None:
             raise OutputError(f"{path} would lie inside {output}, which is published; keep it apart")
 
 
-def table_of(rules: Rules, noisy: Integers, granularity: int, half_width: int) -> pa.Table:
+def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
     """The published columns of every cell.
 
     Parameters
@@ -40,16 +41,17 @@ def table_of(rules: Rules, noisy: Integers, granularity: int, half_width: int) -
         The cells.
     noisy : int64 [cells]
         Counts with noise, in parts of one.
-    granularity, half_width : int
-        Parts of one, and half the width of intervals in these parts.
+    promise : Promise
+        With the parts of one, and the widths in these parts.
 
     Returns
     -------
     pyarrow.Table
         The columns of cells, ``count``, ``low``, ``high`` and ``shown``.
     """
+    granularity, half_width = promise.granularity, promise.half_width
     shown = (2 * noisy + granularity) // (2 * granularity)
-    uncertain = 2 * half_width > noisy
+    uncertain = noisy < promise.least_shown
     return pa.table(
         {
             **_cells(rules),

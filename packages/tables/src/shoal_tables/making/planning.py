@@ -53,7 +53,7 @@ def expected_error(promise: Promise) -> ExpectedError:
         epsilon=promise.epsilon,
         delta=promise.delta,
         half_width=half,
-        least_shown=2 * half,
+        least_shown=promise.least_shown / promise.granularity,
         by_size=tuple(typical / size for size in SIZES),
     )
 

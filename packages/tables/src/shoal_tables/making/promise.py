@@ -11,6 +11,8 @@ MOST_EPSILON: Final = 10.0
 MOST_DELTA: Final = 1e-5
 DELTA: Final = 1e-8
 LEAST_GRANULARITY: Final = 1000
+SPURIOUS: Final = 0.05
+"""The chance that any empty cell of a table is shown."""
 _SUMMED: Final = 100_000
 """Standard deviations up to which the distribution is summed term by term."""
 
@@ -111,6 +113,21 @@ def half_width(sigma: int, coverage: float = COVERAGE) -> int:
     mass = np.exp(-0.5 * (n / sigma) ** 2)
     mass[1:] *= 2
     return int(np.searchsorted(np.cumsum(mass), coverage * mass.sum()))
+
+
+def least_shown(sigma: int, n_cells: int) -> int:
+    """The least h with P(noise >= h) * n_cells <= 0.05: noise alone seldom reaches it in any cell.
+
+    It is at least twice the half width, so that an interval is no wider than its count.
+
+    Examples
+    --------
+    >>> least_shown(1000, 10), least_shown(1000, 1_000_000)
+    (3920, 5328)
+    """
+    from scipy.special import ndtri
+
+    return max(2 * half_width(sigma), int(np.ceil(-ndtri(SPURIOUS / n_cells) * sigma + 0.5)))
 
 
 def granularity_for(common_days: int) -> int:

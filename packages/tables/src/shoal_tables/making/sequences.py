@@ -81,7 +81,7 @@ def _flows(rows: Sequences, rules: Rules) -> Events:
         start, end = np.arange(len(rows.t) - 1), np.arange(1, len(rows.t))
         begin = start
     else:
-        anchor, last = _stays(rows, rules)
+        anchor, last = stays_of(rows, rules)
         start, end, begin = anchor[:-1], anchor[1:], last[:-1]
     origin, destination, hour = rows.zone[start], rows.zone[end], rules.hour_of_minute[rows.minute[begin]]
     trip = (
@@ -99,7 +99,7 @@ def _flows(rows: Sequences, rules: Rules) -> Events:
     )
 
 
-def _stays(rows: Sequences, rules: Rules) -> tuple[Integers, Integers]:
+def stays_of(rows: Sequences, rules: Rules) -> tuple[Integers, Integers]:
     """The anchor and the last sample of each stay, in order."""
     anchor = np.flatnonzero(_are_anchors(rows, rules.trips.radius_m or 0))
     last = np.append(anchor[1:], len(rows.t)) - 1

@@ -47,6 +47,7 @@ from shoal_tables.making.promise import (
     epsilon_of,
     granularity_for,
     half_width,
+    least_shown,
     require_promise,
     rho_of,
     sigma_for,
@@ -152,6 +153,7 @@ class Calibration:
             bound_source=MEASURED if self.privacy.bound is None else CHOSEN,
             sigma=self.sigma,
             half_width=half_width(self.sigma),
+            least_shown=least_shown(self.sigma, self.rules.n_cells),
             mechanism="discrete Gaussian",
             sampler=sampler,
         )
@@ -290,7 +292,7 @@ def tabulate(
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
-        table = table_of(rules, noisy, promise.granularity, promise.half_width)
+        table = table_of(rules, noisy, promise)
         facts = RecordFacts(
             rules=rules,
             promise=promise,

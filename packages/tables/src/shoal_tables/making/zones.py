@@ -10,7 +10,7 @@ import numpy as np
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.io.columns.cell_positions import read_cells
 from shoal.model.intake import Reading
-from shoal.model.projection import WGS84, equal_area_plane, is_plane_in_meters, transform
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import Zones
@@ -140,7 +140,7 @@ def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
     else:
         require_area(area)
         crs = plane or plane_of(area)
-        if not is_plane_in_meters(crs):
+        if is_geographic(crs) or not is_plane_in_meters(crs):
             raise MisuseError(
                 f"--plane {crs} counts no meters eastward and northward; try for example EPSG:3035"
             )

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from scipy import special
 
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
@@ -29,6 +30,7 @@ from shoal_tables.definition.manifest import (
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
 _NUMBERS: Final = ("count", "low", "high", "shown")
 _MOST_COUNTED: Final = 1 << 53
+_SPURIOUS: Final = 0.05
 _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
 
 
@@ -171,7 +173,11 @@ def column_findings(table: pa.Table, published: Integers, manifest: TableManifes
             yield Finding(
                 "interval-differs", f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'"
             )
-    is_certain = 2 * half <= published
+    least = manifest.promise.least_shown
+    spurious = len(published) * float(special.ndtr(-(least - 0.5) / manifest.promise.sigma))
+    if least < 2 * half or spurious > _SPURIOUS * (1 + 1e-6):
+        yield Finding("shown-differs", "'shown' begins at counts that are less certain than the rules allow")
+    is_certain = least <= published
     shown = np.where(is_certain, (2 * published + g) // (2 * g), -1)
     column = np.array(
         [-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64

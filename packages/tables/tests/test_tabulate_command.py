@@ -1,0 +1,112 @@
+"""The command: a first table, its document, the plan, and what it refuses with exit 2."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from command_line import Shoal
+from table_cases import AREA, city
+
+AREA_WORDS = ",".join(map(str, AREA))
+FIRST = ("--kind", "flows", "--grid", "10km", f"--area={AREA_WORDS}", "--period", "2024-01-01,2024-01-03")
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    pq.write_table(city(), tmp_path / "calls.parquet")
+    return tmp_path / "calls.parquet"
+
+
+def test_a_table_is_made_with_a_ledger_and_the_next_is_refused(
+    shoal: Shoal, tmp_path: Path, calls: Path
+) -> None:
+    pytest.importorskip("opendp")
+    words = (
+        "tabulate",
+        calls,
+        *FIRST,
+        "--epsilon",
+        "1",
+        "--ledger",
+        tmp_path / "l.sqlite",
+        "--people",
+        "city",
+    )
+    made = shoal(*words, "--budget", "1.2", "--output", tmp_path / "a", "--secret", tmp_path / "a.parquet")
+    assert made.code == 0
+    assert "at most 73.1 % of guesses" in made.out
+    assert "epsilon 1 of 1.2 is spent" in made.out
+    again = shoal(*words, "--output", tmp_path / "b", "--secret", tmp_path / "b.parquet")
+    assert (again.code, "their budget is 1.2" in again.err) == (2, True)
+    assert not (tmp_path / "b").exists()
+
+
+def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, calls: Path) -> None:
+    made = shoal(
+        "tabulate", calls, *FIRST, "--epsilon", "1", "--research-seed", "3", "--json",
+        "--output", tmp_path / "a", "--secret", tmp_path / "a.parquet",
+    )  # fmt: skip
+    planned = shoal("tabulate", tmp_path / "absent.csv", *FIRST, "--plan", "--json")
+    document, plan = json.loads(made.out), json.loads(planned.out)
+    assert (made.code, planned.code, document["publishable"], plan["folder"]) == (0, 0, False, None)
+    assert [round(promise["epsilon"], 1) for promise in plan["promises"]] == [0.5, 1.0, 2.0, 4.0]
+    assert plan["promises"][1] == document["promises"][0]
+    assert "half of the cells of 50 by" in shoal("tabulate", "absent.csv", *FIRST, "--plan").out
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("--epsilon 0", "--epsilon 0 must be greater than 0"),
+        ("--epsilon 100", "--epsilon 100 must be"),
+        ("--epsilon 1 --delta 0.5", "--delta 0.5 must be"),
+        ("--epsilon 1 --bound -1", "--bound -1 must be"),
+        ("--epsilon 1 --period 2024-01-01", "the first and the last day"),
+        ("--epsilon 1 --period 2024-01-03,2024-01-01", "--period 2024-01-03,2024-01-01 has -1 days"),
+        ("--epsilon 1 --area 1,2", "write for example 2.2,48.8,2.5,49"),
+        ("--epsilon 1 --area 5,5,4,4", "--area 5,5,4,4 is no area"),
+        ("--epsilon 1 --plane EPSG:4326", "--plane EPSG:4326"),
+        ("--epsilon 1 --plane nowhere", "coordinate reference system"),
+        ("--epsilon 1 --h3 7", "--grid and --h3 both make zones"),
+        ("--epsilon 1 --slot 7h", "--slot of 25200 s does not divide a day"),
+        ("--epsilon 1 --hours 6-10,9-12", "--hours 6-10,9-12 must ascend"),
+        ("--epsilon 1 --hours noon", "--hours noon is not understood"),
+        ("--epsilon 1 --hours 6-10 --slot 1h", "--slot and --hours"),
+        ("--epsilon 1 --calendar absent.csv", "--calendar says kinds of days"),
+        ("--epsilon 1 --days kinds --calendar absent.csv", "absent.csv cannot be read"),
+        ("--epsilon 1 --budget 3", "--budget is the budget of a --ledger"),
+        ("--epsilon 1 --ledger l.sqlite", "--ledger and --people belong together"),
+        ("--epsilon 1 --per-day", "--unit person-day"),
+        ("--epsilon 1 --min-active-days 2", "decide by the data who counts"),
+        ("--epsilon 1 --time-zone Mars/Olympus", "is not known"),
+        ("", "--epsilon is needed"),
+    ],
+)
+def test_bad_input_is_refused_with_the_option(
+    shoal: Shoal, tmp_path: Path, calls: Path, change: str, why: str
+) -> None:
+    targets = ("--output", tmp_path / "t", "--secret", tmp_path / "t.parquet", "--research-seed", "1")
+    refused = shoal("tabulate", calls, *FIRST, *targets, *change.split())
+    assert (refused.code, refused.out) == (2, "")
+    assert why in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.parquet"]
+
+
+def test_zones_need_an_area_or_a_file(shoal: Shoal, tmp_path: Path, calls: Path) -> None:
+    words = ("--kind", "flows", "--period", "2024-01-01,2024-01-03", "--plan")
+    assert "zones are public" in shoal("tabulate", calls, *words, "--grid", "2km").err
+    assert "say which zones" in shoal("tabulate", calls, *words).err
+
+
+def test_calendars_that_cannot_be_used_name_the_line(shoal: Shoal, tmp_path: Path, calls: Path) -> None:
+    calendar = tmp_path / "c.csv"
+    for text, why in (
+        ("date,kind\n2024-13-01,holiday\n", "line 2 of"),
+        ("day,kind\n2024-01-01,holiday\n", "lacks a date or a kind"),
+        ("date,kind\n2024-01-01,a\n2024-01-01,b\n", "names 2024-01-01 twice"),
+    ):
+        calendar.write_text(text)
+        refused = shoal("tabulate", calls, *FIRST, "--plan", "--days", "kinds", "--calendar", calendar)
+        assert (refused.code, why in refused.err) == (2, True)
