@@ -248,10 +248,15 @@ def test_the_release_states_that_look_alikes_are_different_people(shoal: Shoal, 
         assert "12 ids in column 'uid' of calls.csv look like 6 people" in asked.err
         assert "--ids-as-they-are" in asked.err
     assert not release.exists()
-    assert shoal(*making, "--ids-as-they-are").code == 0
+    with raw.open("a") as file:
+        file.write("200,never,48.8,2.3\n")
+    assert "1 of 13 people has no usable row" in shoal(*making, "--ids-as-they-are").err
+    assert shoal(*making, "--ids-as-they-are", "--lose-people").code == 0
     manifest = json.loads((release / "manifest.json").read_text())
-    assert manifest["reading"]["ids_as_they_are"] is True
-    assert "ids that look alike count as different people" in (release / "report.html").read_text()
+    assert manifest["reading"]["ids_as_they_are"] and manifest["reading"]["lose_people"]
+    report = (release / "report.html").read_text()
+    assert "ids that look alike count as different people" in report
+    assert "1 of 13 people has no usable row" in report
     checking = ("verify", raw, release, "--linkage", linkage)
     holds = shoal(*checking)
     assert holds.code == 0

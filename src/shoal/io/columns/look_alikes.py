@@ -26,18 +26,20 @@ _GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
 _QUOTED: Final = re.compile(r"""=?b?(["'])(.*)\1|'(.*)""")
 _HEXADECIMAL: Final = re.compile(r"(?:0x|\{)?(?:[0-9a-f]{2}[-:]?){6,16}\}?$|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}$")
 _SEPARATORS: Final = str.maketrans("", "", "-:.{}")
+_UUID: Final = 36  # characters with hyphens
+_USUAL: Final = re.compile(r"[g-z][\w.@/-]*")  # neither hexadecimal nor a number; no blanks and no quotes
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
 
 
 def names_nobody(text: str) -> bool:
     """Whether an id is a text for no value, such as null, N/A or -."""
-    return _NOBODY.fullmatch(text) is not None
+    return (len(text) < _UUID or text[0] == "0") and _NOBODY.fullmatch(text) is not None
 
 
 def has_lost_digits(text: str) -> bool:
     """Whether an id is a number that a program shortened, as spreadsheets do (3.56938E+14), or rounded."""
-    match = _number(text.lower()) if text[-1:].isdigit() or text[-1:] == "." else None
+    match = _number(text.lower()) if "." in text or "," in text or "+" in text else None
     if match is None or not (match[3] is not None or match[4]):
         return False
     digits = len((match[2] + (match[3] or "")).lstrip("0"))
@@ -70,9 +72,17 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
 
 def _appearance(text: str) -> str:
     """The same text for ids that differ only as programs make them differ."""
-    if text.isascii() and text.isalnum():
-        return (text.lstrip("0") or "0") if text.isdigit() else text.lower().removeprefix("0x")
-    text = text.lower().translate(_ASCII_UNSEEN) if text.isascii() else _folded(text)
+    if text.isascii():
+        text = text.lower()
+        if text.isalnum():
+            return (text.lstrip("0") or "0") if text.isdigit() else text.removeprefix("0x")
+        if len(text) == _UUID and text.count("-") == 4:
+            return text.replace("-", "")
+        if _USUAL.fullmatch(text):
+            return text
+        text = text.translate(_ASCII_UNSEEN)
+    else:
+        text = _folded(text)
     if quoted := _QUOTED.fullmatch(text):
         text = quoted[2] or quoted[3] or ""
     if _GROUPS.fullmatch(text):
