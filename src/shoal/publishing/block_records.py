@@ -300,6 +300,8 @@ class TableFacts:
             subjects=people.n_subjects,
             samples=people.n_samples,
             rows_read=people.intake.rows_read,
+            people_read=people.intake.people_read,
+            people_lost=people.intake.people_lost,
             grid=people.grid,
             span=span_of(np.array([first]), np.array([end]), slot_s),
             density=density_in(window, expected, n_boxes),

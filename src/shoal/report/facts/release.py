@@ -63,6 +63,8 @@ class ReleaseFacts:
     subjects: int
     samples: int
     rows_read: int
+    people_read: int
+    people_lost: int
     grid: Grid
     span: Span
     density: Density
@@ -132,6 +134,8 @@ def release_facts(facts: Facts) -> ReleaseFacts:
         subjects=facts.original.n_subjects,
         samples=facts.original.n_samples,
         rows_read=facts.original.intake.rows_read,
+        people_read=facts.original.intake.people_read,
+        people_lost=facts.original.intake.people_lost,
         grid=grid,
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         density=density_map(boxes),
