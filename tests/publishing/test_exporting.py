@@ -129,6 +129,14 @@ def test_swapped_points_are_held_against_their_origins_in_every_format(form: str
     assert "trace-mismatch" in verdict.kinds
 
 
+@pytest.mark.parametrize("target", ["boxes/in", "boxes/a/b", "other/../boxes/in"])
+def test_an_export_does_not_lie_in_its_release(target: str, made: dict[str, Path]) -> None:
+    before = sorted(made["boxes"].iterdir())
+    with pytest.raises(OutputError, match="in the release itself"):
+        export(made["boxes"], made["place"] / target, "csv")
+    assert sorted(made["boxes"].iterdir()) == before
+
+
 def test_the_help_names_every_format() -> None:
     choices = next(option.type for option in publish.params if option.name == "form")
     assert list(choices.choices) == [*EXPORTS, *FORMS]  # type: ignore[attr-defined]  # of a choice

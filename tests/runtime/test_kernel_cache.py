@@ -245,6 +245,19 @@ def test_a_damaged_file_is_compiled_again(kept: Path, tmp_path: Path, damage: by
     assert all(path.read_bytes() != damage for path in kept.iterdir())
 
 
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_bit_that_flipped_on_disk_is_compiled_again(kept: Path, tmp_path: Path, place: float) -> None:
+    """It may stand in machine code, which would end the process by a signal."""
+    assert kernels(tmp_path / "one").outer(1) == 20
+    whole = {path: path.read_bytes() for path in kept.iterdir()}
+    for path, content in whole.items():
+        at = int(len(content) * place)
+        path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+    before = COMPILING.kernels
+    assert kernels(tmp_path / "one").outer(1) == 20
+    assert COMPILING.kernels == before + 2
+
+
 def test_nothing_can_be_kept_and_all_works(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

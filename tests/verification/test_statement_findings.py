@@ -61,10 +61,15 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ({"samples_created": 1}, {}, []),
     (
         {"samples_created": 1},
-        {"cell_m": 1.0, "slot_s": 1.0},
+        {"cell_m": 100.0, "slot_s": 60.0},
         ["it counts created samples, and areas with intervals have none"],
     ),
-    ({}, {"cell_m": 1.0, "slot_s": 1.0}, []),
+    ({}, {"cell_m": 100.0, "slot_s": 60.0}, []),
+    (
+        {},
+        {"cell_m": 100.0, "slot_s": 61.0},
+        ["its reading has another cell or slot than the release"],
+    ),
     ({"subjects_suppressed": 2}, {}, []),
     ({"subjects_suppressed": 2, "subjects_by_reason": {NO_DURATION: 2}}, {}, []),
     (

@@ -34,6 +34,14 @@ HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 # Arrow's allocator returns freed memory to the system at once
 _ALLOCATOR: Final = {"MIMALLOC_PURGE_DELAY": "0"}
 
+_OUT_OF_MEMORY: Final = "out of memory; use fewer people or a machine with more"
+_DISK_FULL: Final = "the disk is full; free some space, and run the same command again"
+_LIMITS: Final = {
+    errno.ENOSPC: _DISK_FULL,  # such as of the file to which the result is sent
+    errno.EDQUOT: _DISK_FULL,
+    errno.ENAMETOOLONG: "a path is longer than this system allows; give a shorter one",
+}
+
 _HELP: Final = """Hide each traveler in the crowd: assess, anonymize and verify movement data.
 
 Start with `shoal demo`, or with your own file:
@@ -101,25 +109,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ClaimError as error:
         code = _complain(error.cli_message, FAILS, as_json=as_json)
     except ShoalError as error:
-        code = _complain(error.cli_message, BAD, as_json=as_json)
-    except MemoryError:
-        code = _complain("out of memory; use fewer people or a machine with more", BAD, as_json=as_json)
+        message = _OUT_OF_MEMORY if _ran_out_of_memory(error) else error.cli_message
+        code = _complain(message, BAD, as_json=as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = HOLDS
     except Exception as error:  # the last resort: the user gets a line, not a traceback
         if os.environ.get("SHOAL_TRACEBACK"):
             traceback.print_exc()
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        code = _complain(
-            "the disk is full; free some space, and run the same command again"
-            if full  # such as of the file to which the result is sent
-            else f"unexpected {type(error).__name__}, a fault of shoal; "
-            "run again with SHOAL_TRACEBACK=1 and report it",
-            BAD,
-            as_json=as_json,
+        fault = (
+            f"unexpected {type(error).__name__}, a fault of shoal; run again with SHOAL_TRACEBACK=1 and "
+            "report it"
         )
+        reason = _LIMITS.get(error.errno or 0, fault) if isinstance(error, OSError) else fault
+        code = _complain(_OUT_OF_MEMORY if _ran_out_of_memory(error) else reason, BAD, as_json=as_json)
     sys.exit(code if isinstance(code, int) else HOLDS)
+
+
+def _ran_out_of_memory(error: BaseException | None) -> bool:
+    """Also behind the message of a reader, for which a lack of memory is one of its library's errors."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _stop(_signal: int, _frame: Any) -> None:

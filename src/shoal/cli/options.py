@@ -456,6 +456,11 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
             raise click.UsageError(
                 f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
             )
+        several = value if isinstance(value, list) and (option.multiple or option.nargs > 1) else [value]
+        if not all(isinstance(one, (str, int, float)) for one in several):
+            raise click.UsageError(
+                f"{path} sets '{key}' to a table, list, date or time; expected one text, number, yes or no"
+            )
         flag_set = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
         settings[option.name] = not value if flag_set else value
     ctx.default_map = {**(ctx.default_map or {}), **settings}

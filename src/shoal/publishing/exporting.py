@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io.sources.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
@@ -50,6 +50,10 @@ class ExportResult:
 def export(release_folder: Path, target: Path, form: str) -> ExportResult:
     """Write a release in another format (a key of EXPORTS), complete or absent."""
     row = _format_row(form)
+    if target.resolve().is_relative_to(release_folder.resolve()):
+        raise OutputError(
+            f"{target} would lie in the release itself, which then holds other files; write elsewhere"
+        )
     with staged_folder(target) as staging:
         if isinstance(row, RowsExport):
             manifest, table = read_exportable_table(release_folder)

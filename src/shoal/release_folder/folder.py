@@ -34,6 +34,10 @@ def raw_reading(folder: Path, **overrides: Any) -> Reading:
     on_grid = (
         {"snap": False} if grid is None else {"snap": True, "cell_m": grid.cell_m, "slot_s": grid.slot_s}
     )
+    if manifest.reading.get("cells") is not None and overrides.get("cells") is None:
+        raise InputError(
+            f"{folder} was made with a table of cells; give it with --cells, for a manifest opens no file"
+        )
     reading = replace(manifest_reading(folder, manifest), ids_as_they_are=True, lose_people=True)
     return replace(reading, working_crs=manifest.crs, **on_grid, **overrides)
 

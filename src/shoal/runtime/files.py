@@ -60,7 +60,7 @@ def read_settings(path: Path | str) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also numbers of thousands of digits
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 

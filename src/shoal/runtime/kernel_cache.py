@@ -46,7 +46,8 @@ _UNUSED_S: Final = 60 * 86_400.0  # after which a file is removed
 _PACKAGE: Final = __name__.partition(".")[0]
 _LOCKS: Final[dict[Path, BinaryIO]] = {}  # locks of kernels that this process compiles
 _PYTHON: Final = f"{sys.implementation.cache_tag}{sys.abiflags}"  # what compiled code holds for
-_FORM: Final = "names of one process, and no intermediate code"  # of stored kernels
+_FORM: Final = "names of one process, no intermediate code, behind a checksum"  # of stored kernels
+_CHECKSUM_BYTES: Final = 32
 _VERSIONS: Final = (numba.__version__, llvmlite.__version__, np.__version__, _PYTHON, sys.platform, _FORM)
 
 _V2: Final = frozenset({"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"})
@@ -236,7 +237,10 @@ def _read(path: Path, context: Any) -> Any:
         content = path.read_bytes()
         with suppress(OSError):  # a wheel may be installed where the user cannot write
             os.utime(path)  # still in use
-        return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: S301  (the user's own file, or the package's)
+        checksum, kernel = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+        if hashlib.sha256(kernel).digest() != checksum:  # damaged machine code would end the process
+            return None
+        return CompileResult._rebuild(context, *pickle.loads(kernel))  # noqa: S301  (the user's own file, or the package's)
     except FileNotFoundError:
         return None
     except Exception:  # it is damaged, or of a class that is gone, and is compiled again
@@ -264,7 +268,7 @@ def _write(path: Path, content: bytes) -> None:
     part = path.with_suffix(f".{os.getpid()}")
     try:
         _remove_unused(path.parent)
-        part.write_bytes(content)
+        part.write_bytes(hashlib.sha256(content).digest() + content)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)

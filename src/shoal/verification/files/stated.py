@@ -88,6 +88,8 @@ def false_statements(
     for name in claim.keys() & manifest.parameters.keys():
         if manifest.parameters[name] != claim[name]:
             yield _false_statement(f"the parameter {name} is not that of the claim")
+    if read_and_counted and manifest.grid is not None:
+        yield from _other_reading(manifest)
     losses = manifest.losses
     if manifest.kind == "boxes" and losses.samples_created:
         yield _false_statement("it counts created samples, and areas with intervals have none")
@@ -98,6 +100,14 @@ def false_statements(
     reasons_of_samples = losses.samples_by_reason
     if reasons_of_samples and sum(reasons_of_samples.values()) != losses.samples_suppressed:
         yield _false_statement("the samples suppressed by reason are not as many as those suppressed")
+
+
+def _other_reading(manifest: Manifest) -> Iterator[Finding]:
+    reading = manifest.reading
+    if (reading.get("cell_m"), reading.get("slot_s")) != (manifest.cell_m, manifest.slot_s):
+        yield _false_statement("its reading has another cell or slot than the release")
+    if reading.get("working_crs") not in (None, manifest.crs):
+        yield _false_statement("its reading has another plane than the release")
 
 
 def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding]:
