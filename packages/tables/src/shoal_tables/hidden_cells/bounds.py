@@ -70,11 +70,15 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
     """
     deadline = time.monotonic() + seconds
     low, high = narrow(system)
-    live = _live_sums(system, low, high)
     is_tight = np.ones(len(low), dtype=bool)
-    for cells, rows in _blocks(system.sums, live):
-        part = sparse.csc_array(system.sums[rows][:, cells])
-        block = _Block(part, system.sum_low[rows], system.sum_high[rows], low[cells], high[cells])
+    free = np.flatnonzero(low < high)
+    settled = system.sums @ np.where(low < high, 0, low)
+    rest = System(
+        low[free], high[free], system.sums[:, free], system.sum_low - settled, system.sum_high - settled
+    )
+    for numbers, rows in _blocks(rest.sums, _live_sums(rest, rest.low, rest.high)):
+        cells, part = free[numbers], sparse.csc_array(rest.sums[rows][:, numbers])
+        block = _Block(part, rest.sum_low[rows], rest.sum_high[rows], low[cells], high[cells])
         block.solve(deadline)
         low[cells], high[cells], is_tight[cells] = block.low, block.high, block.is_tight
     return Bounds(low, high, is_tight)
