@@ -70,7 +70,8 @@ WRITERS: Final[Mapping[str, Callable[[Path], object]]] = {
 
 def _sample(who: Any, when: Any, lat: Any, lon: Any) -> Sample | None:
     try:
-        return str(who).strip(), _seconds(when), _number(lat), _number(lon)
+        east = _number(lon)
+        return str(who).strip(), _seconds(when), _number(lat), east - 360 if 180 < east <= 360 else east
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -80,7 +81,7 @@ def _number(value: Any) -> float:
 
 
 def _seconds(value: Any) -> float:
-    text = re.sub(r"(?<=[-T])(\d)(?=[-:])", r"0\1", str(value).strip())
+    text = re.sub(r"(?<=[-T])(\d)(?=[-:T])", r"0\1", str(value).strip())
     if re.fullmatch(r"[-+0-9.eE]+", text) and not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return float(text)
     moment = datetime.fromisoformat(text.replace(".", "-", 2) if re.match(r"\d{4}\.", text) else text)
