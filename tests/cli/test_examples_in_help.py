@@ -117,12 +117,12 @@ def lay_out(folder: Path) -> None:
 def test_examples_run_one_after_the_other(
     tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Releases first, since some of the others are of them; in a folder where nothing else lies."""
+    """Releases and tables first, as others are of them; in a folder where nothing else lies."""
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     run = [line for line in dict.fromkeys(LINES) if not line.startswith(tuple(PARSED_ALONE))]
-    run.sort(key=lambda line: not line.startswith("shoal anonymize "))
+    run.sort(key=lambda line: not line.startswith(("shoal anonymize ", "shoal tabulate ")))
     assert len(run) > 30
     for line in run:
         typed, _, into = line.partition(" > ")

@@ -41,6 +41,10 @@ def test_a_table_is_made_with_a_ledger_and_the_next_is_refused(
     again = shoal(*words, "--output", tmp_path / "b", "--secret", tmp_path / "b.parquet")
     assert (again.code, "their budget is 1.2" in again.err) == (2, True)
     assert not (tmp_path / "b").exists()
+    assert "epsilon 1 of 1.2 is spent" in shoal("ledger", tmp_path / "l.sqlite").out
+    rows = json.loads(shoal("ledger", tmp_path / "l.sqlite", "--json").out)["deployments"]
+    assert [row["name"][:14] for row in rows] == ["table of flows"]
+    assert shoal("ledger", tmp_path / "absent.sqlite").code == 2
 
 
 def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, calls: Path) -> None:

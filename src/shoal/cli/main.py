@@ -74,7 +74,7 @@ shoal.add_section(
     cli_comparison.granularity,
 )
 shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
-shoal.add_section("Tables of counts and flows", "tabulate")
+shoal.add_section("Tables of counts and flows", "tabulate", "ledger")
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
 shoal.add_section("Exchange with other tools", cli_check.check, cli_publish.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")

@@ -16,6 +16,7 @@ _PACKAGE_OF: Final = {
     "reproduce": "shoal-papers",
     "collect": "shoal-collect",
     "tabulate": "shoal-tables",
+    "ledger": "shoal-tables",
 }
 
 

@@ -188,7 +188,8 @@ class Choices:
     examples=(
         (
             "shoal tabulate calls.parquet --kind flows --grid 2km --area=-5.2,6.8,-4.8,7.2 "
-            "--period 2024-01-01,2024-01-14 --epsilon 1 --output flows --secret counts.parquet",
+            "--period 2024-01-01,2024-01-14 --epsilon 1 --ledger ledger.sqlite --people city --budget 2 "
+            "--output flows --secret counts.parquet",
             "trips of a typical day between squares of 2 km",
         ),
         (
@@ -402,5 +403,35 @@ def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any],
         "budget": None if balance is None else balance.budget,
         "publishable": made.manifest.publishable,
     }
+    print_result(shown.as_json, document, lines)
+    return 0
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("shoal ledger ledger.sqlite --json", "each table as a row for the registry of DP deployments"),
+    ),
+)
+@click.argument("path", metavar="FILE", type=PATH)
+@output_options
+def ledger(path: Path, **options: Any) -> int:
+    """Print what a ledger of tables has spent.
+
+    With --json, each table is a row for the registry of deployments of differential privacy.
+    """
+    from shoal_tables.making.ledger import Ledger, registry_rows
+
+    shown = OutputOptions.take(options)
+    rows, balance = registry_rows(path), Ledger(path, "").balance()
+    lines = [
+        f"epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent (delta {balance.delta:g}, unit "
+        f"{balance.unit})",
+        *(
+            f"{row['deployment_date']}: {row['name']}, epsilon {row['privacy_loss']['epsilon']:.3g}"
+            for row in rows
+        ),
+    ]
+    document = {"unit": balance.unit, "budget": balance.budget, "spent": balance.spent, "deployments": rows}
     print_result(shown.as_json, document, lines)
     return 0

@@ -32,4 +32,39 @@ class TabulateDocument(TypedDict):
     publishable: bool | None
 
 
-DOCUMENTS: Final[dict[str, Any]] = {"tabulate": TabulateDocument}
+@closed
+class LossDocument(TypedDict):
+    """What a table costs one unit."""
+
+    rho: float
+    epsilon: float
+    delta: float
+
+
+@closed
+class DeploymentDocument(TypedDict):
+    """A table as a row of the registry of deployments of differential privacy."""
+
+    name: str
+    deployment_date: str
+    dp_flavor: str
+    privacy_loss: LossDocument
+    privacy_unit: str
+    model: str
+    mechanism: str
+    accounting: str
+    implementation: str
+    best_guess_of_membership: float
+
+
+@closed
+class LedgerDocument(TypedDict):
+    """What a ledger has spent, and its tables."""
+
+    unit: Literal["person", "person-day"]
+    budget: float
+    spent: float
+    deployments: list[DeploymentDocument]
+
+
+DOCUMENTS: Final[dict[str, Any]] = {"tabulate": TabulateDocument, "ledger": LedgerDocument}
