@@ -43,7 +43,7 @@ def question(source: object, **settings: Any) -> str:
 
 
 IDS = [
-    "rider_id", "riderId", "RIDER ID", "icao24", "ICAO24", "mail", "e-mail", "user_id.$uuid", "owner.email",
+    "rider_id", "riderId", "RIDER ID", "mail", "e-mail", "user_id.$uuid", "owner.email",
     "phone_number", "customerid", "vehicleName", "asset_id", "uuid", "guid", "anonymous_id", "plate",
     "fahrer_nr",
     "trip_id", "sensorId", "name", "tid", "user.name", "hash", "flight", "_id.$oid",
