@@ -88,7 +88,7 @@ def false_statements(
     for name in claim.keys() & manifest.parameters.keys():
         if manifest.parameters[name] != claim[name]:
             yield _false_statement(f"the parameter {name} is not that of the claim")
-    if read_and_counted and manifest.grid is not None:
+    if read_and_counted:
         yield from _other_reading(manifest)
     losses = manifest.losses
     if manifest.kind == "boxes" and losses.samples_created:
@@ -104,7 +104,8 @@ def false_statements(
 
 def _other_reading(manifest: Manifest) -> Iterator[Finding]:
     reading = manifest.reading
-    if (reading.get("cell_m"), reading.get("slot_s")) != (manifest.cell_m, manifest.slot_s):
+    on_grid = reading.get("cell_m"), reading.get("slot_s")
+    if manifest.grid is not None and on_grid != (manifest.cell_m, manifest.slot_s):
         yield _false_statement("its reading has another cell or slot than the release")
     if reading.get("working_crs") not in (None, manifest.crs):
         yield _false_statement("its reading has another plane than the release")
