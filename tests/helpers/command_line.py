@@ -31,7 +31,7 @@ class Shoal:
         assert "Traceback" not in shown.err
         name = (
             PLAN
-            if words[0] == "anonymize" and "--plan" in words
+            if "--plan" in words and words[0] != "tabulate"
             else _document_of([str(word) for word in words])
         )
         if "--json" in words and name in documents() and left.value.code != BAD:

@@ -94,7 +94,8 @@ def test_people_by_hour_equal_a_loop(people: Trajectories, zone: str, at_once: i
 
 def test_a_box_is_spread_over_its_zones_and_hours() -> None:
     release, _ = naive_release(random_people(2, 3, grid=Grid(cell_m=1, slot_s=60)), boxes_per_record=1)
-    rows = np.array([[0, 240, 0, 0, 100, 10]] * 500)  # four hours, two zones, one record for each box
+    # four hours, two zones, one record for each box
+    rows = np.array([[0, 240, 0, i, 100, i + 10] for i in range(500)])
     boxes = Boxes(**dict(zip(BOX_COLUMNS, rows.T, strict=True)))
     release = replace(
         release,
@@ -102,7 +103,7 @@ def test_a_box_is_spread_over_its_zones_and_hours() -> None:
         offsets=np.arange(501),
         payload=boxes,
     )
-    zones = Zones(x_m=np.array([0.0, 50, 100]), y_m=np.array([0.0, 10]))
+    zones = Zones(x_m=np.array([0.0, 50, 100]), y_m=np.array([0.0, 1000]))
     people = people_by_hour(release, zones)
     assert people.sum() == pytest.approx(500)
     assert people[:4] == pytest.approx(np.full((4, 2), 500 / 8), rel=0.05)

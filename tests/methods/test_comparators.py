@@ -35,7 +35,7 @@ def columns(samples: Sequence[Sample]) -> tuple[Floats, Floats, Floats]:
 
 def people(*walks: Sequence[Sample]) -> Trajectories:
     """Subjects a, b, c ... with these samples, as given."""
-    rows = [(chr(97 + i), *sample) for i, walk in enumerate(walks) for sample in walk]
+    rows = [(chr(97 + i) if i < 26 else f"p{i}", *sample) for i, walk in enumerate(walks) for sample in walk]
     ids, t, x, y = zip(*rows, strict=True)
     return Trajectories.from_rows(ids, t, x, y)
 

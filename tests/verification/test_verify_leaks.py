@@ -45,8 +45,8 @@ from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 REPORT = (
     f"<!doctype html><html><head>{PUBLIC}<style>:root {{ --ink: #1f77b4 }} .u17 "
     "{ margin: 0.5rem }</style></head><body><h1>Released with glove</h1><p>k = 2, 12 people, each subject, "
-    "2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 degrees.</p><script>var curve = "
-    "[0.1234567890123456, 27000000, 1212451200];</script></body></html>"
+    "2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 degrees.</p><p>curve = "
+    "[0.1234567890123456, 27000000, 1212451200];</p></body></html>"
 )
 
 

@@ -90,6 +90,7 @@ def test_stays_are_those_of_trackintel(seed: int) -> None:
     assert finished.astype(int).tolist() == ended
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # movingpandas with pandas 3
 @pytest.mark.parametrize("seed", range(8))
 def test_stays_are_where_movingpandas_sees_stops(seed: int) -> None:
     mpd = pytest.importorskip("movingpandas")

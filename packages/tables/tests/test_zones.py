@@ -73,7 +73,7 @@ def test_zones_in_another_system_are_the_same_zones(tmp_path: Path) -> None:
         ({"a": shapely.Polygon([(0, 0), (1, 1), (1, 0), (0, 1)])}, "zone 1 of .* is no valid polygon"),
         ({"a": shapely.Point(0, 0)}, "zone 1 of .* is no valid polygon"),
         ({"": box(0, 0, 1, 1)}, "repeats names or leaves them empty"),
-        ({}, "is no file of polygons|has 0 zones"),
+        ({}, "is not a geojson file|has 0 zones"),
     ],
 )
 def test_files_that_are_no_zones_are_refused(tmp_path: Path, shapes: dict[str, Any], why: str) -> None:
@@ -83,7 +83,7 @@ def test_files_that_are_no_zones_are_refused(tmp_path: Path, shapes: dict[str, A
 
 def test_a_text_a_column_and_an_unknown_system_are_refused(tmp_path: Path) -> None:
     (tmp_path / "z.geojson").write_text("no zones")
-    with pytest.raises(InputError, match="is no file of polygons"):
+    with pytest.raises(InputError, match="is not a geojson file"):
         polygon_zones(tmp_path / "z.geojson")
     with pytest.raises(InputError, match="no column 'kreis'"):
         polygon_zones(geojson(tmp_path / "y.geojson", HALVES), "kreis")

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     "shoal check TABLE --kind flows --help.",
 )
 @click.argument("file", metavar="FILE")
+@click.option(  # read by CheckCommand, which leads to another command
+    "--kind",
+    expose_value=False,
+    metavar="NAME",
+    help="FILE is a table of counts: flows, presence, dwell or homes (package shoal-tables); other options "
+    "apply, see --kind flows --help.",
+)
 @click.option("--raw", required=True, metavar="INPUT", help="The raw data that FILE was made from.")
 @click.option(
     "--claim",

@@ -127,7 +127,9 @@ def _people_zones_hours(
     if point is None:
         shares = np.full((3, 1), 0.5)
     else:
-        number = np.arange(len(record)) * _POINTS + point
+        # of the box alone, so that the order of records does not matter
+        number = (boxes.t_start * 73_856_093 ^ boxes.x_min * 19_349_663 ^ boxes.y_min * 83_492_791) & 0xFFFF
+        number = number * _POINTS + point
         shares = (0.5 + _SPREAD[:, None] * number) % 1.0
     x, y, t = (
         low + share * (high - low)

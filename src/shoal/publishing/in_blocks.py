@@ -201,18 +201,16 @@ class CandidateOnDisk:
     @property
     def strongest(self) -> Rate | None:
         """The strongest attack in the report, if any."""
-        return None if self._evidence is None else publishable_rate(self._evidence.assessment)
+        return publishable_rate(self._evidence.assessment)
 
     @property
     def usefulness(self) -> Usefulness | None:
-        """What a sample of the release is good for; None where nothing was measured."""
-        return None if self._evidence is None else self._evidence.usefulness
+        """What a sample of the release is good for; None below ten people."""
+        return self._evidence.usefulness
 
     @cached_property
-    def _evidence(self) -> Evidence | None:
+    def _evidence(self) -> Evidence:
         tries, run = self._job.tries, self._job.run
-        if not tries:
-            return None
         return evidence_of_sample(self._people, self.release, self._crowds, tries=tries, run=run)
 
 

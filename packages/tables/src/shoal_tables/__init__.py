@@ -1,18 +1,27 @@
-"""Tables of counts and flows under differential privacy, which a stranger can check."""
+"""Tables of counts and flows under differential privacy, which a stranger can check.
 
-from shoal_tables.making.ledger import Ledger
-from shoal_tables.making.rules import (
-    Rules,
-    each_day,
-    hours_of,
-    kinds_of_days,
-    read_calendar,
-    slots_of,
-    typical_days,
-    workdays,
-)
-from shoal_tables.making.tabulate import Privacy, Tabulation, tabulate
-from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
+Each public name is loaded when it is first used, so that commands start quickly.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from shoal_tables.making.ledger import Ledger
+    from shoal_tables.making.rules import (
+        Rules,
+        each_day,
+        hours_of,
+        kinds_of_days,
+        read_calendar,
+        slots_of,
+        typical_days,
+        workdays,
+    )
+    from shoal_tables.making.tabulate import Privacy, Tabulation, tabulate
+    from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
+
+_HOMES: Final = ("ledger", "rules", "tabulate", "zones")
 
 __all__ = [
     "Ledger",
@@ -32,3 +41,12 @@ __all__ = [
     "typical_days",
     "workdays",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"shoal_tables.making.{home}")
+            if name in vars(module):
+                return vars(module)[name]
+    raise AttributeError(f"module 'shoal_tables' has no attribute '{name}'")

@@ -13,6 +13,7 @@ from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import sha256_of
+from shoal.runtime.gdal import one_driver
 from shoal_tables.definition.manifest import Zones
 
 OUTSIDE: Final = -1
@@ -250,13 +251,8 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
     import shapely
 
     try:
-        import pyogrio
-    except ImportError as error:
-        raise MissingExtraError(
-            "--zones needs pyogrio; install it with: pip install 'shoal-tables[zones]'"
-        ) from error
-    try:
-        about, _, wkb, columns = pyogrio.raw.read(path)
+        with one_driver(path) as (pyogrio, place):
+            about, _, wkb, columns = pyogrio.raw.read(place)
         shapes = shapely.from_wkb(wkb)
     except (ValueError, RuntimeError, OSError, shapely.GEOSException) as error:
         raise InputError(
