@@ -117,7 +117,8 @@ def test_lines_are_for_people() -> None:
         "plane: +proj=laea +lat_0=48.9 +lon_0=2.4 +datum=WGS84 +units=m +no_defs",
         "rows dropped: 1:",
         "  1 empty id",
-        "note: 1 of 4 rows are dropped; rows without an id may be of other people: name another column with --id",
+        "note: 1 of 4 rows are dropped; rows without an id may be of other people: name another column with "
+        "--id",
         "note: times are numbers, read as seconds since 1970 by their size; --time-unit overrides",
         "map (north up; the outermost hundredth of the samples on each side is left out):",
         *MAP,

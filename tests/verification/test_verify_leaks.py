@@ -269,7 +269,7 @@ def test_short_names_of_machine_and_user_refuse_no_honest_release(
     folder, linkage = written(
         original,
         tmp_path / "release",
-        REPORT + "</root><a href='https://example.org/home/index'>localhost</a>",
+        REPORT + "</root><p>https://example.org/home/index localhost</p>",
     )
     assert verify_folder(original, folder, linkage).findings == ()
 
