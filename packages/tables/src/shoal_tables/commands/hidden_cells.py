@@ -1,7 +1,7 @@
 """``shoal check TABLE --kind ...``: tables made elsewhere."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -71,16 +71,11 @@ _SHOWN: Final = 5
 def check(
     table: Path,
     kind: str,
-    count: str | None,
-    hidden_range: str | None,
     absent: str | None,
-    rounded_to: int,
-    rounded_at_random: bool,
     nested: Path | None,
     earlier: Path | None,
-    minutes: float,
     output: Path | None,
-    **options: object,
+    **options: Any,
 ) -> int:
     """Find the hidden cells of TABLE, which another tool published, that follow from what it shows.
 
@@ -96,12 +91,12 @@ def check(
     found = check_table(
         table,
         kind,
-        rules=Rules(_range(hidden_range), rounded_to, rounded_at_random),
+        rules=Rules(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
         absent=absent,
         nested=nested,
         earlier=earlier,
-        count=count,
-        seconds=60 * minutes,
+        count=options["count"],
+        seconds=60 * options["minutes"],
     )
     if output is not None:
         _write(found, output)
