@@ -188,10 +188,14 @@ def sorted_by(program: Path, kept: Path, *names: str) -> list[str]:
 
 def functions_in(kept: Path) -> set[str]:
     """All that the kernels in a folder define."""
+    kernels = [
+        pickle.loads(file.read_bytes()[kernel_cache._CHECKSUM_BYTES :])
+        for file in (kept / "shoal").glob("*.kernel")
+    ]
     return {
         function.name
-        for file in (kept / "shoal").glob("*.kernel")
-        for function in binding.parse_bitcode(pickle.loads(file.read_bytes())[0][2][1]).functions
+        for kernel in kernels
+        for function in binding.parse_bitcode(kernel[0][2][1]).functions
         if not function.is_declaration
     }
 

