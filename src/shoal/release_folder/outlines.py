@@ -18,11 +18,13 @@ _Path = list[tuple[float, float]]
 def are_cut(places: Floats, at: Integers) -> Flags:
     """Which boxes [m] need a cut. places: longitude and latitude [p, 2], at: of each box's corners [m, 4]."""
     lon = places[:, 0]
-    with np.errstate(invalid="ignore"):  # places that have no degrees are infinite
-        if not len(lon) or not lon.max() - lon.min() > _HALF:
-            return np.zeros(len(at), dtype=np.bool_)
-        of_corners = lon[at]
-        return np.asarray((np.abs(of_corners - np.roll(of_corners, 1, axis=1)) > _HALF).any(axis=1))
+    known = lon[np.isfinite(lon)]  # places that have no degrees are infinite
+    if not len(known) or np.ptp(known) <= _HALF:
+        return np.zeros(len(at), dtype=np.bool_)
+    of_corners = lon[at]
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(of_corners - np.roll(of_corners, 1, axis=1)) > _HALF
+    return np.asarray(apart.any(axis=1) & np.isfinite(of_corners).all(axis=1))
 
 
 def cut_outline(corners: Floats) -> bytes:
