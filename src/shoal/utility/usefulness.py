@@ -102,37 +102,28 @@ def _percent(share: float) -> str:
     return "unknown" if math.isnan(share) else f"{100 * share:,.0f} %"
 
 
+def _use_of_places(name: str, words: str, metric: str, agreement: str) -> Use:
+    return Use(
+        name=name,
+        words=words,
+        metrics=(metric,),
+        score=_skill_of(metric),
+        better="higher",
+        yes=0.5,
+        roughly=0.25,
+        reason=_agreement(metric, agreement),
+    )
+
+
 USES: Final = (
-    Use(
-        name="areas",
-        words="busy areas",
-        metrics=("visits-correlation",),
-        score=_skill_of("visits-correlation"),
-        better="higher",
-        yes=0.5,
-        roughly=0.25,
-        reason=_agreement("visits-correlation", "rank correlation of the zones' visitors"),
+    _use_of_places("areas", "busy areas", "visits-correlation", "rank correlation of the zones' visitors"),
+    _use_of_places(
+        "presence",
+        "people in a place by hour",
+        "presence-similarity",
+        "people by zone and hour that agree",
     ),
-    Use(
-        name="presence",
-        words="people in a place by hour",
-        metrics=("presence-similarity",),
-        score=_skill_of("presence-similarity"),
-        better="higher",
-        yes=0.5,
-        roughly=0.25,
-        reason=_agreement("presence-similarity", "people by zone and hour that agree"),
-    ),
-    Use(
-        name="flows",
-        words="trips from zone to zone",
-        metrics=("od-similarity",),
-        score=_skill_of("od-similarity"),
-        better="higher",
-        yes=0.5,
-        roughly=0.25,
-        reason=_agreement("od-similarity", "trips that agree"),
-    ),
+    _use_of_places("flows", "trips from zone to zone", "od-similarity", "trips that agree"),
     Use(
         name="routes",
         words="routes",
