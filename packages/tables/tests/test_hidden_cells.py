@@ -229,3 +229,8 @@ def test_ranges_are_true_and_marked_when_time_runs_out(tmp_path: Path) -> None:
     assert (hasty.bounds.high >= whole.bounds.high).all()
     true = np.array([counts[int(a[1:]), int(b[1:])] for a, b in whole.cells])
     assert ((whole.bounds.low <= true) & (true <= whole.bounds.high)).all()
+
+
+def test_a_missing_table_is_named_without_the_words_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no file .*nothing\.csv; check the path"):
+        check_table(tmp_path / "nothing.csv", "flows")

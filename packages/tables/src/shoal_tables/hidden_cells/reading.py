@@ -146,6 +146,8 @@ def read_parents(path: Path) -> dict[str, str]:
 
 
 def _open(path: Path) -> Any:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; check the path")
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return parquet.ParquetFile(path).read()
