@@ -226,13 +226,13 @@ def test_a_second_worker_leaves_the_first_alone(tmp_path: Path, monkeypatch: pyt
 
 def test_a_job_outlives_its_server_and_ends_when_it_is_canceled(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
-    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 400_000, "days": 30})
     plan = Plan(commands=(long,))
     code = (
         "import sys; from pathlib import Path; from shoal_desk.jobs import Jobs; "
         "from shoal_desk.commands import Command, Plan; folder = Path(sys.argv[1]); "
         f"plan = Plan(commands=(Command(name='synthesize', words=({str(target)!r},), "
-        "options={'subjects': 20_000, 'days': 30}),)); "
+        "options={'subjects': 400_000, 'days': 30}),)); "
         "Jobs(folder).at(folder / 'job', plan).start()"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)  # the server, which ends at once
@@ -262,7 +262,7 @@ def test_a_job_that_is_canceled_while_it_begins_does_nothing(tmp_path: Path, des
 
 def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     target = tmp_path / "people.parquet"
-    long = Command(name="synthesize", words=(str(target),), options={"subjects": 20_000, "days": 30})
+    long = Command(name="synthesize", words=(str(target),), options={"subjects": 400_000, "days": 30})
     job = Jobs(tmp_path).at(tmp_path / "job", Plan(commands=(long,)))
     job.start()
     wait_for(lambda: has_child(job))
@@ -273,6 +273,24 @@ def test_a_killed_worker_leaves_its_command_under_way(tmp_path: Path) -> None:
     job.cancel()
     wait_for(lambda: state_of(job) == "interrupted")
     assert not target.exists()
+
+
+@pytest.mark.parametrize(("commands", "state"), [(1, "done"), (2, "canceled")])
+def test_a_job_whose_last_command_ended_before_it_was_canceled_is_done(
+    commands: int, state: str, tmp_path: Path, desk_city: Path
+) -> None:
+    class CanceledAfterTheCommand(WorkerHere):
+        def run_command(self, *command: Any) -> int:
+            code = super().run_command(*command)
+            self.stop()
+            return code
+
+    look = Command(name="inspect", words=(str(desk_city),))
+    job = Jobs(tmp_path, lambda _: None).at(tmp_path / "job", Plan(commands=(look,) * commands))
+    job.start()
+    CanceledAfterTheCommand(job.folder).run()
+    assert state_of(job) == state
+    assert job.result() is not None
 
 
 @pytest.mark.parametrize("commands", [1, 2])

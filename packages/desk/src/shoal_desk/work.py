@@ -144,7 +144,8 @@ class Worker:
             if (self._folder / CANCEL_FILE).exists():  # left before this process could be told
                 self._stopped = True
             message = self._one(number, arguments)
-            if self._stopped:
+            last = number + 1 == len(plan["commands"])
+            if self._stopped and not (last and message is None):  # whose last command ended well is done
                 _say(self._folder, "canceled", command=number)
                 return
             if message is not None:
