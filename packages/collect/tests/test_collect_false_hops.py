@@ -1,4 +1,4 @@
-"""False proofs in whole runs: each is refused, and blamed on her who sent it, by strangers as well."""
+"""False proofs in whole runs: each is refused, and blamed on her who sent it."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,7 +11,6 @@ from shoal_collect.crypto.shuffle_proof import ShuffleProof
 from shoal_collect.mix.member import AbortedRun, Member
 from shoal_collect.mix.member_states import Event
 from shoal_collect.mix.messages import Hop
-from shoal_collect.mix.proof import find_proven_culprits
 from shoal_collect.mix.session import Kind, Session
 from shoal_collect.mix.transcript import make_hop
 
@@ -134,11 +133,6 @@ def test_a_false_hop_is_blamed_on_who_sent_it(name: str) -> None:
         assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {place}
         assert outcome.findings.reason == "a bad hop message"
-        convicted = [
-            find_proven_culprits(session, members[me].evidence_against(accused)) for accused in range(3)
-        ]
-        assert convicted[place] == {place}
-        assert frozenset().union(*convicted) == {place}
 
 
 class Accepts(Member):
@@ -163,6 +157,3 @@ def test_two_of_four_who_play_together_bring_the_blame_on_nobody_else() -> None:
         assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {1}
         assert outcome.findings.reason == "a bad hop message"
-    shown = [find_proven_culprits(session, members[3].evidence_against(accused)) for accused in range(4)]
-    assert shown[1] == {1}
-    assert frozenset().union(*shown) <= {1, 2}

@@ -9,7 +9,6 @@ from mix_runs import Network, _Mixer, build, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.mix.member import AbortedRun, Member
 from shoal_collect.mix.messages import Vote, decode_list, encode_list
-from shoal_collect.mix.proof import find_proven_culprits
 from shoal_collect.mix.session import Kind, Session
 
 
@@ -54,10 +53,6 @@ def test_who_puts_in_what_becomes_one_is_named_and_not_the_mixer(
         assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits == {1}
         assert outcome.findings.reason == "put in what she cannot account for"
-        for accused in range(3):
-            convicted = find_proven_culprits(run, members[me].evidence_against(accused))
-            assert convicted <= {1}
-        assert find_proven_culprits(run, members[me].evidence_against(1)) == {1}
 
 
 class AccusesTheMixer(Member):
@@ -77,9 +72,6 @@ def test_two_of_four_who_play_together_do_not_frame_the_mixer() -> None:
         assert isinstance(outcome, AbortedRun)
         assert outcome.findings.culprits
         assert outcome.findings.culprits <= {1, 3}
-    shown = [find_proven_culprits(run, members[2].evidence_against(accused)) for accused in range(4)]
-    assert shown[1] == {1}
-    assert frozenset().union(*shown) <= {1, 3}
 
 
 class OneForTheNext(_Mixer):

@@ -14,15 +14,16 @@ from mix_runs import (
     build,
     opened,
     records_of,
+    seed,
     session_of,
 )
+from shoal_collect.crypto.elgamal import combined_key
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.blame import read_testimonies
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.messages import Vote
-from shoal_collect.mix.proof import choose_evidence, find_proven_culprits
+from shoal_collect.mix.messages import Vote, encode_list
 from shoal_collect.mix.session import Kind, Session, open_frame, sign
+from shoal_collect.mix.transcript import make_input
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
@@ -55,10 +56,25 @@ def check_caught(session: Session, kind: type[Member], place: int, schedule: int
     assert all(not {(Kind.OPEN, me), (Kind.BLAME, me)} <= slots.keys() for slots in shown for me in honest), (
         "gave both keys"
     )
-    if session.n == 3:  # and to somebody who was not there, by what any of them has
-        shower = members[(place + 1 + schedule % 2) % 3]
-        given = read_testimonies(session, shower._slots)[1]
-        assert find_proven_culprits(session, choose_evidence(shower._received, given, place)) == {place}
+
+
+class Twin(Member):
+    """Puts in the same envelopes as her accomplice, which makes honest members stop the run."""
+
+    def _make_input(self) -> bytes:
+        super()._make_input()
+        size = self.session.sealed_bytes
+        self._sealed = tuple((seed("twins", i) * 9)[:size] for i in range(self.session.n_records))
+        y = combined_key(self.session.group, [key.share for key in self._keys])
+        return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
+
+
+def test_two_who_agreed_on_an_envelope_cannot_make_the_others_look_like_stoppers() -> None:
+    outcomes = Network(build(session_of(4, 2), {0: Twin, 2: Twin}), 3).run()
+    for me in (1, 3):
+        outcome = outcomes[me]
+        assert isinstance(outcome, AbortedRun)
+        assert outcome.findings.culprits == {0, 2}, outcome.findings
 
 
 @pytest.mark.parametrize("kind", PROVEN, ids=lambda kind: kind.__name__)

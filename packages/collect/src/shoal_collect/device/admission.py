@@ -4,8 +4,8 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlsplit
 
 from shoal.errors import InputError
@@ -15,9 +15,9 @@ from shoal_collect.device.http_client import (
     silence_in_words,
 )
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.admission import MOST_CLEARANCES, Entry, TokenRequest
+from shoal_collect.roles.admission import Entry, TokenRequest
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.requests import Call, Reply, read_json
+from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import RegistrarTerms
 
 _DOWN: Final = (OSError, http.client.HTTPException)
@@ -73,9 +73,9 @@ def request_entry(
     """
     request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
 
-    def send(call: Call, signing_seed: bytes = request.account_seed) -> Reply:
+    def send(call: Call) -> Reply:
         return _patiently(
-            server, lambda: server.send(call, device, time.time(), signing_seed), patience_s, tell
+            server, lambda: server.send(call, device, time.time(), request.account_seed), patience_s, tell
         )
 
     def require_body(reply: Reply) -> bytes:
@@ -98,10 +98,7 @@ def request_entry(
         if invitation is not None:
             require_body(send(Call("POST", "/v1/persons", invitation.encode(), to="registrar")))
         key_reply = require_body(send(request.ask_for_key()))
-        periods = _periods_of(require_body(send(request.ask_what_to_clear())))
-        earlier = (request.of_period(number) for number in periods)
-        cleared = b"".join(_get_clearance(lambda *call: require_body(send(*call)), past) for past in earlier)
-        return request.entry(key_reply, token(request.ask_for_token(key_reply, cleared)))
+        return request.entry(key_reply, token(request.ask_for_token(key_reply)))
     except PeerError as error:
         raise InputError(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
@@ -124,38 +121,6 @@ def _patiently(
                 raise InputError(
                     f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
                 ) from error
-
-
-def _periods_of(content: bytes) -> list[Any]:
-    document = read_json(content)
-    periods = document.get("periods") if isinstance(document, dict) else None
-    if not isinstance(periods, list) or len(periods) > MOST_CLEARANCES:
-        raise PeerError("bad-frame", "a list of earlier tokens that is none")
-    return periods
-
-
-def _get_clearance(ask: Callable[..., bytes], request: TokenRequest) -> bytes:
-    key_reply = ask(request.ask_for_key())
-    entry = request.entry(key_reply, ask(request.ask_for_token(key_reply)))
-    key_reply = ask(request.ask_for_clearing_key())
-    return request.clearance(
-        key_reply, ask(request.ask_for_clearance(key_reply, entry.token), entry.signing_seed)
-    )
-
-
-def report(server: RemoteServer, device: Device, accusations: Sequence[bytes], signing_seed: bytes) -> int:
-    """Bring proofs of blame to the registrar; return how many it took.
-
-    A silent registrar must not keep a member from the end of the round.
-    """
-    n_taken = 0
-    for body in accusations:
-        try:
-            call = Call("POST", "/v1/accusations", body, to="registrar")
-            n_taken += server.send(call, device, time.time(), signing_seed).refusal is None
-        except (*_DOWN, PeerError):
-            continue
-    return n_taken
 
 
 def _after_login(

@@ -6,7 +6,7 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.admission import report, request_entry
+from shoal_collect.device.admission import request_entry
 from shoal_collect.device.connection import Connection
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer, run_round
@@ -93,12 +93,6 @@ def finish(
     )
     if own_round.ending is None:
         raise AssertionError("the round has ended")
-    registrar = own_round.terms.registrar
-    if registrar is not None and own_round.accusations:
-        server = RemoteServer(registrar.url, connection.ca, bytes.fromhex(registrar.key))
-        n_taken = report(server, connection.state.device, own_round.accusations, own_round.entry.signing_seed)
-        server.close()
-        say(f"proofs of blame that the registrar took: {n_taken} of {len(own_round.accusations)}")
     return own_round.ending, end(folder, connection.state, own_round.ending)
 
 

@@ -15,11 +15,10 @@ from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.blame import Findings, audit, read_testimonies
+from shoal_collect.mix.blame import Findings, audit
 from shoal_collect.mix.member_states import AWAITED, TABLE, Action, Event, State
 from shoal_collect.mix.message_log import MessageLog
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, encode_list
-from shoal_collect.mix.proof import choose_evidence
 from shoal_collect.mix.session import Kind, Session, SignedMessage, open_frame, sign
 from shoal_collect.mix.transcript import (
     commitment,
@@ -145,11 +144,6 @@ class Member:
     def deadline_s(self) -> float:
         """``tick`` has no effect before."""
         return self._deadline_s
-
-    def evidence_against(self, culprit: int) -> list[bytes]:
-        """Messages that may prove a fault to an outsider."""
-        _, testimonies = read_testimonies(self.session, self._slots)
-        return choose_evidence(self._received, testimonies, culprit)
 
     # the content of messages; a cheater in the tests overrides these
 

@@ -6,7 +6,7 @@ each, stated under its lasting key.
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from shoal_collect.crypto.blind_signatures import (
     MODULUS_BYTES,
@@ -24,15 +24,12 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.requests import Call
-from shoal_collect.roles.terms import LAST_DAY, RegistrarTerms
+from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
 
 TOKEN_BYTES: Final = PREFIX_BYTES + MODULUS_BYTES
-CLEARANCE_BYTES: Final = 4 + TOKEN_BYTES
-EXCLUDED_DAYS: Final = 30  # so long after its period a token without clearance keeps its owner out
-MOST_CLEARANCES: Final = 31  # as many periods as an exclusion can span, and the present one
 KEY_STATEMENT_BYTES: Final = MODULUS_BYTES + SIGNATURE_BYTES
-TOKEN_KEY, CLEARANCE_KEY = b"token key", b"clearance key"  # purposes of a registrar's keys of a period
+TOKEN_KEY: Final = b"token key"  # what a registrar's key of a period is for
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,6 @@ class Purpose:
         """To which statements and secrets are bound."""
         return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
 
-    @classmethod
-    def read(cls, text: bytes) -> "Purpose":
-        """Read ``text``."""
-        return cls(text[:-6], int.from_bytes(text[-6:-4]), int.from_bytes(text[-4:]))
-
     @property
     def first_day(self) -> int:
         """Since 1970."""
@@ -62,15 +54,6 @@ class Purpose:
     def end_day(self) -> int:
         """Of the next period, since 1970."""
         return self.first_day + self.days
-
-    @property
-    def parts(self) -> tuple[bytes, int, int]:
-        """Collector's key, length and number."""
-        return self.collector_key, self.days, self.period
-
-    def is_recent(self, now_s: float) -> bool:
-        """Whether a token of this period must still be cleared."""
-        return now_s // DAY_S < self.end_day + EXCLUDED_DAYS
 
 
 def period_at(now_s: float, days: int) -> int:
@@ -83,17 +66,12 @@ def purpose_of(collector_key: bytes, registrar: RegistrarTerms) -> Purpose:
     return Purpose(collector_key, registrar.days, registrar.period)
 
 
-def read_stated_key(
-    registrar_key: bytes, purpose: Purpose, statement: bytes, what: bytes = TOKEN_KEY
-) -> VerifyKey:
-    """The key of one purpose; raise PeerError unless the registrar signed it.
-
-    ``what``: TOKEN_KEY or CLEARANCE_KEY.
-    """
+def read_stated_key(registrar_key: bytes, purpose: Purpose, statement: bytes) -> VerifyKey:
+    """The key of one purpose; raise PeerError unless the registrar signed it."""
     if len(statement) != KEY_STATEMENT_BYTES:
         raise PeerError("bad-length", f"a registrar's key of {len(statement)} bytes")
     modulus, signed = statement[:MODULUS_BYTES], statement[MODULUS_BYTES:]
-    require_signature(registrar_key, what, purpose.text + modulus, signed)
+    require_signature(registrar_key, TOKEN_KEY, purpose.text + modulus, signed)
     return read_key(modulus)
 
 
@@ -134,39 +112,24 @@ class TokenRequest:
         registrar: RegistrarTerms,
         account_key: bytes | None = None,
     ) -> None:
-        self._device_key, self._registrar, self._account_key = device_key, registrar, account_key
         self._registrar_key = bytes.fromhex(registrar.key)
         self.purpose = purpose_of(collector_key, registrar)
         self.account_seed = account_seed(device_key, account_key or self._registrar_key)
         text = self._registrar_key + self.purpose.text
         secrets = Chance(_derive(device_key, b"shoal entry", text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
-        self._clearing_seed = _derive(device_key, b"shoal clear", text)
         self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
-
-    def of_period(self, period: Any) -> "TokenRequest":
-        """The request for another period."""
-        if not isinstance(period, int) or not 0 <= period <= LAST_DAY:
-            raise PeerError("out-of-range", "a period that cannot be")
-        registrar = self._registrar.model_copy(update={"period": period})
-        return TokenRequest(self._device_key, self.purpose.collector_key, registrar, self._account_key)
-
-    def ask_what_to_clear(self) -> Call:
-        """Ask which earlier tokens must be cleared."""
-        path = f"{self.purpose.collector_key.hex()}/{self.purpose.days}"
-        return Call("GET", f"/v1/clearances/{path}", to="registrar")
 
     def ask_for_key(self) -> Call:
         """Ask for the key of this period."""
         return Call("GET", f"/v1/keys/{self._path}", to="registrar")
 
-    def ask_for_token(self, statement: bytes, clearances: bytes = b"") -> Call:
-        """Send the blinded identity, and clearances.
+    def ask_for_token(self, statement: bytes) -> Call:
+        """Send the blinded identity.
 
         Raises PeerError for a key without the registrar's statement, or under which blinding hides nothing.
         """
-        body = self._blinded(statement)[2] + clearances
-        return Call("POST", f"/v1/tokens/{self._path}", body, to="registrar")
+        return Call("POST", f"/v1/tokens/{self._path}", self._blinded(statement)[2], to="registrar")
 
     def entry(self, statement: bytes, signed: bytes) -> Entry:
         """Unblind the answer; raise PeerError unless it is a token."""
@@ -174,51 +137,15 @@ class TokenRequest:
         token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
         return Entry(self._signing_seed, token, statement[:KEY_STATEMENT_BYTES])
 
-    def ask_for_clearing_key(self) -> Call:
-        """Ask for the key that clears this period."""
-        return Call("GET", f"/v1/clearance-keys/{self._path}", to="registrar")
-
-    def ask_for_clearance(self, statement: bytes, token: bytes) -> Call:
-        """Send the blinded account with its token, signed by the admitted key."""
-        body = token + self._blinded(statement, clearing=True)[2]
-        return Call("POST", f"/v1/clearances/{self._path}", body, to="registrar")
-
-    def clearance(self, statement: bytes, signed: bytes) -> bytes:
-        """Unblind the clearance, for the next request."""
-        key, prepared, _, inverse = self._blinded(statement, clearing=True)
-        return (
-            self.purpose.period.to_bytes(4)
-            + prepared[:PREFIX_BYTES]
-            + finalize(key, prepared, signed, inverse)
-        )
-
-    def _blinded(self, statement: bytes, *, clearing: bool = False) -> tuple[VerifyKey, bytes, bytes, int]:
+    def _blinded(self, statement: bytes) -> tuple[VerifyKey, bytes, bytes, int]:
         if len(statement) != KEY_STATEMENT_BYTES + PROOF_BYTES:
             raise PeerError("bad-length", f"a registrar's key with its proof in {len(statement)} bytes")
-        what = CLEARANCE_KEY if clearing else TOKEN_KEY
-        key = read_stated_key(self._registrar_key, self.purpose, statement[:KEY_STATEMENT_BYTES], what)
+        key = read_stated_key(self._registrar_key, self.purpose, statement[:KEY_STATEMENT_BYTES])
         require_key_proof(key, statement[KEY_STATEMENT_BYTES:])
-        if clearing:
-            subject = cleared_text(verify_key(self.account_seed), self.purpose)
-        else:
-            subject = _subject(verify_key(self._signing_seed))
-        chance = Chance(self._clearing_seed if clearing else self._chance_seed)
-        prepared = prepare(subject, chance)
+        chance = Chance(self._chance_seed)
+        prepared = prepare(_subject(verify_key(self._signing_seed)), chance)
         blinded = blind(key, prepared, chance)
         return key, prepared, blinded.text, int(blinded.inverse)
-
-
-def cleared_text(account: bytes, purpose: Purpose) -> bytes:
-    """The text of a clearance: no proof of blame stands against this token."""
-    return b"shoal clearance" + account + purpose.text
-
-
-def split_clearances(body: bytes) -> list[tuple[int, bytes, bytes]]:
-    """Period, random prefix and signature of each clearance."""
-    if len(body) % CLEARANCE_BYTES or len(body) > MOST_CLEARANCES * CLEARANCE_BYTES:
-        raise PeerError("bad-length", f"clearances in {len(body)} bytes")
-    rows = (body[at : at + CLEARANCE_BYTES] for at in range(0, len(body), CLEARANCE_BYTES))
-    return [(int.from_bytes(row[:4]), row[4 : 4 + PREFIX_BYTES], row[4 + PREFIX_BYTES :]) for row in rows]
 
 
 def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:

@@ -8,9 +8,9 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
-from shoal_collect.matching.records import Query, decode_query, encode_query
+from shoal_collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.roles.accusation import QUESTIONS_TAG, RELEASES_TAG, Accusation, mix_run
+from shoal_collect.mix.session import Session
 from shoal_collect.roles.collector import ANSWER_BYTES, Answer, read_answer
 from shoal_collect.roles.group_session_states import TABLE, Action, Event, State
 from shoal_collect.roles.lottery import MemberGroup
@@ -20,12 +20,12 @@ from shoal_collect.roles.wire import bundles, questions_digest, unpack
 
 # the first byte of a letter says what it belongs to
 _TAGS: Final[Mapping[State, int]] = {
-    State.QUESTIONS: QUESTIONS_TAG,
+    State.QUESTIONS: 0,
     State.VOUCHING: 1,
     State.ASKING: 2,
     State.CHASING: 2,
     State.LIED_TO: 2,
-    State.RELEASES: RELEASES_TAG,
+    State.RELEASES: 3,
     State.MIXED: 4,
 }
 _EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
@@ -59,7 +59,6 @@ class GroupSession:
         self.after = 0
         self.records: tuple[bytes, ...] = ()
         self.answers: dict[bytes, bytes] = {}
-        self.accusations: list[bytes] = []  # of members against whom there is proof, for the registrar
         self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
         self._early: list[bytes] = []
         self._slices: tuple[bytes, ...] = ()  # the digest of each member's slice
@@ -170,8 +169,7 @@ class GroupSession:
                 self._step(Event.OPENED, output)
 
     def _start(self, records: list[bytes]) -> Member:
-        group, self._mix_tag = self.group, _TAGS[self.stage]
-        session = mix_run(group.channel, group.identities, group.terms, self._mix_tag)
+        session = _mix_run(self.group, _TAGS[self.stage])
         seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
         mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
         # nothing that is kept leads back to an inner key that has to be erased
@@ -202,32 +200,10 @@ class GroupSession:
 
     def _abort(self, aborted: AbortedRun) -> None:
         blame = aborted.findings
-        self._accuse(blame.culprits)
         raise PeerError(
             "too-late" if blame.silent and not blame.culprits else "bad-answer",
             f"the group stopped its run: {blame}",
         )
-
-    def _accuse(self, culprits: frozenset[int]) -> None:
-        group, drawn = self.group, self.group.drawn
-        if group.terms.registrar is None or drawn is None:
-            return
-        for culprit in sorted(culprits - {group.me}):
-            frames = self._mix.evidence_against(culprit)
-            self.accusations.append(
-                Accusation(
-                    self._keys[0],
-                    drawn.round_name,
-                    drawn.seed,
-                    group.terms.model_dump_json().encode(),
-                    self._mix_tag,
-                    group.identities,
-                    culprit,
-                    drawn.entries[culprit],
-                    drawn.token_key,
-                    tuple(frames),
-                ).encode()
-            )
 
     # questions and answers
 
@@ -358,6 +334,14 @@ class GroupSession:
 
     def _report(self) -> None:
         raise PeerError("bad-answer", _LIE)
+
+
+def _mix_run(group: MemberGroup, tag: int) -> Session:
+    """The mix run for the group's questions or its releases."""
+    name = hashlib.blake2b(group.channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
+    terms, rules = group.terms, group.terms.rules
+    n_records = terms.n_questions if tag == _TAGS[State.QUESTIONS] else terms.n_pieces
+    return Session(name, group.identities, n_records, RECORD_BYTES, rules.group, rules.proven_shuffle)
 
 
 def _addressee(place: int) -> str:

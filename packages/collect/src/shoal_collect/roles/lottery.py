@@ -93,24 +93,11 @@ _PHASES: Final[Mapping[str, Event]] = {
 
 
 @dataclass(frozen=True)
-class LotteryResult:
-    """A group's origin, as proof for the registrar.
-
-    ``entries``: signature of the terms, and token. ``token_key``: the registrar's statement.
-    """
-
-    round_name: bytes
-    seed: bytes
-    entries: tuple[bytes, ...]
-    token_key: bytes
-
-
-@dataclass(frozen=True)
 class MemberGroup:
     """A member's group, with the place ``me``.
 
     ``channel``: under which members write. ``n_roster``, ``n_tokens``: people on the roster, and different
-    tokens: 0 without a registrar. ``drawn``: the origin.
+    tokens: 0 without a registrar.
     """
 
     channel: bytes
@@ -119,7 +106,6 @@ class MemberGroup:
     terms: Terms
     n_roster: int = 0
     n_tokens: int = 0
-    drawn: LotteryResult | None = None
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
@@ -314,9 +300,7 @@ class LotteryPart:
         channel = channel_name(view.terms.join_text(view.name), lottery.seed, mine)
         n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
         n_tokens = n if self._terms.registrar is not None else 0
-        entries = tuple(view.roster[member] for member in mine)
-        drawn = LotteryResult(view.name, lottery.seed, entries, view.token_key)
-        self._drawn_group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens, drawn)
+        self._drawn_group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
         return Event.DRAWN
 
     def _enter_group(self, _: View) -> list[Call]:

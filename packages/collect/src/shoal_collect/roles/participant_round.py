@@ -162,11 +162,6 @@ class ParticipantRound:
         return self._lottery.group
 
     @property
-    def accusations(self) -> list[bytes]:
-        """Proofs of blame, if a guilty member stopped the round."""
-        return [] if self._session is None else self._session.accusations
-
-    @property
     def waiting_calls(self) -> list[Call]:
         """The unsent requests."""
         return self._outbox if self._session is None else self._session.outbox

@@ -2,22 +2,18 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request, Response
 
 from shoal_collect.crypto.blind_signatures import MODULUS_BYTES
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.admission import CLEARANCE_BYTES, MOST_CLEARANCES
 from shoal_collect.roles.registrar import Registrar
-from shoal_collect.roles.wire import BODY_BYTES
 from shoal_collect.server.http import Server, add_health, new_application, read_name
 from shoal_collect.server.http_login import LoginDesk, add_logins
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.register import RegisterBook
-
-_TOKEN_BODY_BYTES: Final = MODULUS_BYTES + MOST_CLEARANCES * CLEARANCE_BYTES
 
 
 def registrar_application(
@@ -64,27 +60,6 @@ def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]
     @app.post("/v1/tokens/{collector}/{days}/{period}")
     async def sign(request: Request, collector: str, days: int, period: int) -> Response:
         about = read_name(collector), days, period
-        async with server.read_large(request, lambda _: _TOKEN_BODY_BYTES) as (sender, body):
+        async with server.read_large(request, lambda _: MODULUS_BYTES) as (sender, body):
             signed = await server.pools.quick(registrar.sign, sender, *about, body, clock())
         return server.reply(request, signed)
-
-    @app.get("/v1/clearances/{collector}/{days}")
-    def to_clear(request: Request, collector: str, days: int, sent: Small) -> Response:
-        periods = registrar.to_clear(sent[0], read_name(collector), days, clock())
-        return server.reply(request, {"periods": periods})
-
-    @app.get("/v1/clearance-keys/{collector}/{days}/{period}")
-    def clearing_key_of(request: Request, collector: str, days: int, period: int) -> Response:
-        content = registrar.clearing_key_of(read_name(collector), days, period, clock())
-        return server.reply(request, content)
-
-    @app.post("/v1/clearances/{collector}/{days}/{period}")
-    def clear(request: Request, collector: str, days: int, period: int, sent: Small) -> Response:
-        signed = registrar.clear(sent[0], read_name(collector), days, period, sent[1], clock())
-        return server.reply(request, signed)
-
-    @app.post("/v1/accusations")
-    async def accuse(request: Request) -> Response:
-        async with server.read_large(request, lambda _: BODY_BYTES) as (_, body):
-            first = await server.pools.counting(registrar.accuse, body, clock())
-        return server.reply(request, {"first": first})

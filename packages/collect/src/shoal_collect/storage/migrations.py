@@ -200,8 +200,9 @@ CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, o
 """
 )
 
+_NO_EXCLUSION: Final = Step("DROP TABLE blamed; DROP TABLE clearance")
 # a registrar may run inside the authority
-AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION, Step(_HEARTBEAT))
+AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION, Step(_HEARTBEAT), _NO_EXCLUSION)
 MIGRATIONS: Final = (
     _RELEASES,
     _ROUNDS,
