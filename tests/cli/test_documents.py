@@ -19,7 +19,7 @@ def test_every_command_with_json_has_a_document() -> None:
     with_json = set(_with_json(shoal))
     assert len(with_json) > 20
     of_folders = {f"{command}-tables" for command in ("check", "verify", "attack", "measure")}
-    assert with_json == set(documents()) - {PLAN, MANIFEST, "successors"} - of_folders
+    assert with_json == set(documents()) - {PLAN, MANIFEST} - of_folders
 
 
 def _with_json(group: click.Group) -> Iterator[str]:

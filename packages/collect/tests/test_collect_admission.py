@@ -581,16 +581,16 @@ def test_a_device_keeps_to_the_registrar_that_it_was_shown(office: Office, tmp_p
     """A collector that wants to be everybody else would leave the registrar out, or name one of its own."""
     folder = StateFolder(tmp_path)
     kept = DeviceState(Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32)))
-    _require_same_registrar(folder, kept, TERMS, {}, START_S)
+    _require_same_registrar(folder, kept, TERMS)
     assert kept.device.registrar_key is None, "one that comes later is welcome"
-    _require_same_registrar(folder, kept, terms_of(office), {}, START_S)
+    _require_same_registrar(folder, kept, terms_of(office))
     later = folder.load()
     assert later is not None
     assert later.device.registrar_key == office.registrar.public_key
-    _require_same_registrar(folder, later, terms_of(office), {}, START_S)
+    _require_same_registrar(folder, later, terms_of(office))
     for terms in (TERMS, terms_of(another_office())):
         with pytest.raises(InputError, match="no longer names the registrar"):
-            _require_same_registrar(folder, later, terms, {}, START_S)
+            _require_same_registrar(folder, later, terms)
 
 
 @given(body=st.binary(max_size=1000), length=st.sampled_from([0, 64, 96, 416, 448, 928, 3520]))

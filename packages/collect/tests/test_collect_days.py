@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 
 from command_line import Shoal
 from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
@@ -21,7 +20,6 @@ from shoal_collect.matching.records import Release, decode_points, encode_points
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
 from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.succession import Successor, sign_successor
 from shoal_collect.roles.terms import OtherCollector
 from shoal_collect.server.following import DayFollower
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
@@ -342,46 +340,6 @@ def test_a_collector_restored_from_before_its_witness_is_found_by_the_state() ->
         endings = town.run()
         assert kinds(endings) == {"failed"}, endings
         assert town.n_records == 2, "nothing is stored"
-
-
-def test_a_witness_goes_on_with_a_collector_whose_key_has_a_successor() -> None:
-    """While it runs, and when it starts with the old key; without a successor it believes nobody."""
-    old, new = seed("server"), seed("server", 1)
-    step = sign_successor(old, "collector", identity_of(new).hex(), int(START_S) - 60, 30)
-    with Database() as database, Database() as own, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal_collect.device.http_client.time.time", lambda: START_S)
-        volunteers(PhiStore(database), 3, TODAY - 4)
-
-        def application(key: bytes, *said: Successor) -> FastAPI:
-            return collector_application(
-                database,
-                key,
-                WATCHED,
-                CollectorSettings(PLACES, round_size=3, join_s=60, quota=5, successors=said),
-                lambda n: seed("draw")[:n],
-                clock=lambda: START_S,
-                quiet=True,
-            )
-
-        with running(application(old)) as url:
-            server = RemoteServer(url)
-            ask = make_asker(server, identity_of(old), seed("witness", 0))
-            assert [one["n"] for one in ask("/v1/days?after=-1")] == [3]
-            server.close()
-        with running(application(new, step)) as url:
-            vars(server).update(vars(RemoteServer(url)))  # the address stays; here it is another port
-            DayFollower(own, ask).follow_until(TODAY)
-            assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
-            late = make_asker(server, identity_of(old), seed("witness", 0))
-            assert [one["n"] for one in late("/v1/days?after=-1")] == [3]
-            with pytest.raises(PeerError, match="not-entitled"):
-                ask("/v1/days/7")
-            server.close()
-        with running(application(new)) as url:
-            vars(server).update(vars(RemoteServer(url)))
-            with pytest.raises(PeerError, match="the one before has not signed"):
-                make_asker(server, identity_of(old), seed("witness", 0))("/v1/days?after=-1")
-            server.close()
 
 
 def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

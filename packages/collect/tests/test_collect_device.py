@@ -57,6 +57,12 @@ def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: 
         lambda n: seed("draw")[:n],
     )
     assert abs(there.day - time.time() / DAY_S) < 2
+    known = dict(facts)
+    for name in ("server_key", "authority_key", "signing_key"):
+        facts.update({**known, name: identity_of(seed("another")).hex()})
+        with pytest.raises(InputError, match="shows another key"):
+            connect(StateFolder(tmp_path), "http://a", "http://b", None, "me", lambda n: bytes(n))
+    facts.update(known)
     facts["time_s"] = float("nan")
     with pytest.raises(InputError, match="clock"):
         connect(

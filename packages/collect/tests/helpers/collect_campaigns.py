@@ -42,9 +42,7 @@ from shoal_collect.mix.session import Kind, open_frame
 from shoal_collect.roles.authority import Authority, claim, receipt
 from shoal_collect.roles.collector import Collector, read_answer
 from shoal_collect.roles.participant import Participant
-from shoal_collect.roles.requests import read_json
 from shoal_collect.roles.rules import Rules
-from shoal_collect.roles.succession import follow_succession, read_successors, sign_successor
 from shoal_collect.roles.wire import bundles, unbundle
 from shoal_collect.simulation.in_process import Network, Outcome, run_collection
 from shoal_collect.storage.phi import PhiStore
@@ -330,7 +328,6 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
     given = receipt(collector.signing_seed, "ab" * 16, bytes(crypto_sign_seed_keypair(owner)[0]))
     letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text", chance)
     reader = Correspondence(seed(1), session.identities, 1, seed("identity", 1))
-    old, new = (bytes(crypto_sign_seed_keypair(seed(name))[0]) for name in ("old", "new"))
     return {
         "frame": (lambda data: open_frame(session, data), frames[Kind.VOTE]),
         "element": (SMALL.from_bytes, SMALL.to_bytes(SMALL.g)),
@@ -354,12 +351,6 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         "letter": (reader.open, letter),
         "letters of a request": (unbundle, bundles([letter, letter])[0]),
         "profile": (parse_profile, PROFILE),
-        "successor": (
-            lambda data: follow_succession(
-                "collector", old, new, read_successors([read_json(data)]), (), 1.0
-            ),
-            sign_successor(seed("old"), "collector", new.hex(), 0, 1).model_dump_json().encode(),
-        ),
     }
 
 

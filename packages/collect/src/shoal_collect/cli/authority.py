@@ -7,9 +7,7 @@ import click
 
 from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
-from shoal.errors import InputError
 from shoal_collect.cli.collected import require_there
-from shoal_collect.cli.keys import read_files, showing_successors
 from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
 
 
@@ -60,7 +58,6 @@ from shoal_collect.cli.listening import SERVING, listening, require_listening, s
     default=1,
     help="With --admit: a person gets one token in so many days.",
 )
-@showing_successors
 @listening(8441)
 def authority(**options: Any) -> int:
     """Run an authority: who owns which identifier, each proven by the key of its release.
@@ -102,13 +99,6 @@ def authority(**options: Any) -> int:
         if options["admit"]:
             register = RegisterBook(database)
             admitting = Registrar(register, seed, keys, options["token_days"], book.signing_seed)
-        signing_key, successors = book.facts["signing_key"], read_files(options["successors"])
-        if successors and signing_key not in {successor_key.new for successor_key in successors}:
-            raise InputError(
-                f"the files given with --successors do not lead to the key in {options['key']}; name the new "
-                "key file with --key"
-            )
-        quiet = options["quiet"]
-        app = authority_application(book, quiet=quiet, registrar=admitting, successors=successors)
-        serve_app(app, options, "authority", signing_key)
+        app = authority_application(book, quiet=options["quiet"], registrar=admitting)
+        serve_app(app, options, "authority", book.facts["signing_key"])
     return 0

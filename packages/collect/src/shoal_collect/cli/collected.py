@@ -1,7 +1,6 @@
 """The commands on a collection's data."""
 
 import secrets
-import time
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,7 +139,6 @@ def mine(**options: Any) -> int:
     with needs_extra("shoal-collect"):
         from shoal_collect.device.disk import StateFolder
         from shoal_collect.device.http_client import RemoteServer
-        from shoal_collect.device.keys import follow_collector
 
     if options["fetch"] and options["delete"]:
         raise click.UsageError("choose --fetch or --delete")
@@ -160,10 +158,6 @@ def mine(**options: Any) -> int:
             document, lines = _list_releases(device_state.device)
         else:
             server = RemoteServer(options["server_url"], options["ca"])
-            facts = server.about()
-            server.close()
-            if follow_collector(device_state.device, facts, time.time()):
-                folder.save(device_state)
             document, lines = (_fetch_release if options["fetch"] else _withdraw_release)(
                 server, folder, device_state, identifier
             )

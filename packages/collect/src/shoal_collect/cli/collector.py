@@ -12,7 +12,6 @@ import click
 from shoal.cli.options import DURATION, LENGTH, PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
-from shoal_collect.cli.keys import read_files, showing_successors
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 
 if TYPE_CHECKING:
@@ -182,7 +181,6 @@ def stating(command: Command) -> Command:
     "--authority", default="", metavar="URL", help="The authority's address, for the page for people."
 )
 @stating
-@showing_successors
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -212,7 +210,6 @@ def server(**options: Any) -> int:
                 join_s=options["join_s"],
                 quota=options["quota"],
                 authority=options["authority"] and RemoteServer(options["authority"]).url,
-                successors=read_files(options["successors"]),
             ),
             os.urandom,
             quiet=options["quiet"],

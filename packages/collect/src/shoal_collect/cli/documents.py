@@ -6,9 +6,7 @@ from typing import Any, Final, Literal
 from typing_extensions import TypedDict
 
 from shoal.cli.document_kinds import closed, growing
-from shoal_collect.roles.succession import Successors
 
-SUCCESSORS: Final = "successors"
 Circle = list[int]
 
 
@@ -188,6 +186,5 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "collect-mine": OwnReleasesDocument | FetchedDocument | DeletedDocument,
     "collect-state-export": MovedOutDocument,
     "collect-state-import": MovedInDocument,
-    SUCCESSORS: Successors,
 }
 """The documents by the words of the command, joined by hyphens."""

@@ -6,7 +6,7 @@ from shoal_collect.cli.collect import collect
 from shoal_collect.cli.collected import export, mine, state
 from shoal_collect.cli.collector import server
 from shoal_collect.cli.join import join
-from shoal_collect.cli.keys import key, successor
+from shoal_collect.cli.keys import key
 from shoal_collect.cli.plan import plan
 from shoal_collect.cli.registrar import registrar
 from shoal_collect.cli.witness import witness
@@ -19,7 +19,6 @@ for _command in (
     authority,
     registrar,
     key,
-    successor,
     join,
     participant_app,
     export,

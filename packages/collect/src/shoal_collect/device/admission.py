@@ -71,7 +71,7 @@ def request_entry(
     LoginNeededError
         If it admits by a login, and ``tell`` is None; after the login the same call goes on.
     """
-    request = TokenRequest(device.device_key, device.server_key, registrar, device.account_key)
+    request = TokenRequest(device.device_key, device.server_key, registrar)
 
     def send(call: Call) -> Reply:
         return _patiently(

@@ -1,4 +1,4 @@
-"""Both servers' identities, trusted on first contact, then followed."""
+"""Both servers' identities, trusted on first contact."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto.envelope import require_point
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.device.keys import follow_authority, follow_collector, follow_registrar, remember
 from shoal_collect.device.past import Sent
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import MAX_USER_BYTES
@@ -107,42 +106,21 @@ def connect(
     state = folder.load()
     if state is None:
         state = DeviceState(Device(user, draw_bytes(32), draw_bytes(32), key, *keys))
-        remember(state.device, facts)
         folder.save(state)
-    _follow(folder, state, facts, authority_facts, now_s, say)
+    _require_same_keys(state.device, key, *keys)
     if state.device.user != user:
         raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if state.own_round is None:
         _require_claimable(state.device, authority_url, authority_facts)
         _keep_witnesses(folder, state, terms)
-        _require_same_registrar(folder, state, terms, facts, now_s)
+        _require_same_registrar(folder, state, terms)
     return Connection(state, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, state.device))
 
 
-def _follow(
-    folder: StateFolder,
-    state: DeviceState,
-    facts: Any,
-    authority_facts: Any,
-    now_s: float,
-    say: Callable[[str], None],
-) -> None:
-    """A round that began under other keys is given up."""
-    new = [
-        name
-        for name, is_new in (
-            ("collector", follow_collector(state.device, facts, now_s)),
-            ("authority", follow_authority(state.device, authority_facts, now_s)),
-        )
-        if is_new
-    ]
-    if not new:
-        return
-    say(f"a new key of the {' and the '.join(new)}, signed by the one before, is accepted")
-    if state.own_round is not None:
-        state.own_round = None
-        say("the round that was begun under the old key is given up; what it released counts as yours")
-    folder.save(state)
+def _require_same_keys(device: Device, server: bytes, sealing: bytes, signing: bytes) -> None:
+    known = device.server_key, device.authority_key, device.authority_signing_key
+    if known != (server, sealing, signing):
+        raise InputError("a server shows another key than when you first took part; ask its operator")
 
 
 def _require_name(user: str) -> None:
@@ -182,21 +160,11 @@ def _keep_witnesses(folder: StateFolder, state: DeviceState, terms: Terms) -> No
         folder.save(state)
 
 
-def _require_same_registrar(
-    folder: StateFolder, state: DeviceState, terms: Terms, facts: Any, now_s: float
-) -> None:
+def _require_same_registrar(folder: StateFolder, state: DeviceState, terms: Terms) -> None:
     """Without the registrar one person could pose as all others."""
-    named = None if terms.registrar is None else terms.registrar.key
-    if named is None and state.device.registrar_key is not None:
+    named = None if terms.registrar is None else bytes.fromhex(terms.registrar.key)
+    if state.device.registrar_key not in (None, named):
         raise InputError("the collector no longer names the registrar that it named before; ask its operator")
-    if named is None or state.device.registrar_key == bytes.fromhex(named):
-        return
-    try:
-        follow_registrar(state.device, named, facts, now_s)
-    except InputError as error:
-        raise InputError(
-            "the collector no longer names the registrar that it named before, nor a successor of its key; "
-            "ask its operator"
-        ) from error
-    state.device.registrar_key = bytes.fromhex(named)
-    folder.save(state)
+    if state.device.registrar_key != named:
+        state.device.registrar_key = named
+        folder.save(state)

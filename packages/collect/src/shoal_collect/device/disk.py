@@ -20,7 +20,7 @@ from shoal_collect.roles.participant_round import Device, Ending, ParticipantRou
 
 STATE_FILE: Final = "state.json"
 _FORMAT: Final = "shoal device state"
-_VERSION: Final = 3  # grows when what lasts between rounds changes so that an older shoal would misread it
+_VERSION: Final = 4  # grows when what lasts between rounds changes so that an older shoal would misread it
 
 
 class OldStateError(InputError):

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from shoal.errors import InputError, MisuseError
 from shoal.units import counted, show_s
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.keys import follow_collector
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
@@ -222,30 +221,17 @@ def silence_in_words(where: str, error: Exception) -> str:
 def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
     """A function that requests an address and parses its JSON, as a witness does.
 
-    It follows a signed succession. UnavailableError when the server is down, PeerError for a refusal or
-    another party.
+    UnavailableError when the server is down or another party answers, PeerError for a refusal.
     """
     itself = Device("", signing_seed, bytes(32), key, bytes(32), bytes(32))
 
-    def tried(target: str) -> Reply | None:
-        try:
-            reply = server.send(Call("GET", target), itself, time.time())
-        except PeerError:
-            return None
-        return reply if reply.body else None  # without: a refusal that the known key has not signed
-
     def ask(target: str) -> Any:
         try:
-            reply = tried(target)
-            if reply is None:
-                follow_collector(itself, server.about(), time.time())
-                reply = tried(target)
+            reply = server.send(Call("GET", target), itself, time.time())
         except _DOWN as error:
             raise UnavailableError(silence_in_words(server.url, error)) from error
-        except InputError as error:
-            raise PeerError("bad-signature", str(error)) from error
-        if reply is None:
-            raise UnavailableError(f"{server.url} does not answer as the collector")
+        except PeerError as error:
+            raise UnavailableError(f"{server.url} does not answer as the collector") from error
         if (passing := _passing_in_words(reply)) is not None:
             raise UnavailableError(f"{server.url} {passing}")
         if reply.refusal is not None:

@@ -17,7 +17,6 @@ from shoal.runtime.staging import staged_file
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.succession import first_key
 
 Sent = Sequence[tuple[tuple[Cylinder, ...], int]]
 _VERSION: Final = 1
@@ -56,8 +55,7 @@ class Past:
         return sent_by_state.get(name, []), others
 
     def _file(self, device: Device) -> Path:
-        key = first_key("collector", device.server_key, device.followed)
-        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=key)
+        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=device.server_key)
         return self._folder / f"{person.hexdigest()}.json"
 
     def _read(self, device: Device) -> dict[str, list[Any]]:

@@ -110,11 +110,10 @@ class TokenRequest:
         device_key: bytes,
         collector_key: bytes,
         registrar: RegistrarTerms,
-        account_key: bytes | None = None,
     ) -> None:
         self._registrar_key = bytes.fromhex(registrar.key)
         self.purpose = purpose_of(collector_key, registrar)
-        self.account_seed = account_seed(device_key, account_key or self._registrar_key)
+        self.account_seed = account_seed(device_key, self._registrar_key)
         text = self._registrar_key + self.purpose.text
         secrets = Chance(_derive(device_key, b"shoal entry", text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()

@@ -33,7 +33,6 @@ from shoal_collect.roles.participant_round_states import TABLE, Action, Event, S
 from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
 from shoal_collect.roles.rules import require_room
 from shoal_collect.roles.stored_releases import StoredRelease
-from shoal_collect.roles.succession import Successor
 from shoal_collect.roles.terms import OtherCollector, Terms
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
 
@@ -65,8 +64,7 @@ class Device:
 
     ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each. Servers'
     keys: as first seen. ``sent``: earlier releases with days since 1970. ``owned``: secrets to fetch and
-    withdraw. ``followed``: statements by which servers' keys were replaced. ``account_key``: the
-    registrar's key at the time of admission.
+    withdraw.
     """
 
     user: str
@@ -79,8 +77,6 @@ class Device:
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     registrar_key: bytes | None = None
     owned: list[StoredRelease] = field(default_factory=list)
-    followed: list[Successor] = field(default_factory=list)
-    account_key: bytes | None = None
 
     @property
     def identity(self) -> bytes:

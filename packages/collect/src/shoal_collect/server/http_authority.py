@@ -1,7 +1,7 @@
 """The authority's application: sealed claims, never a trajectory."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,7 +12,6 @@ from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.registrar import Registrar
-from shoal_collect.roles.succession import Successor
 from shoal_collect.server.bodies import announced_digest, read_body, require_digest
 from shoal_collect.server.http import add_health, new_application, signed_reply
 from shoal_collect.server.http_registrar import add_registrar
@@ -83,7 +82,6 @@ def authority_application(
     quiet: bool = False,
     clock: Callable[[], float] = time.time,
     registrar: Registrar | None = None,
-    successors: Sequence[Successor] = (),
 ) -> FastAPI:
     """Serve the authority; ownership cannot be queried.
 
@@ -97,7 +95,6 @@ def authority_application(
     @app.get("/v1/about")
     def about(request: Request) -> Response:
         facts = {**book.facts, "collectors": book.collectors, "time_s": clock()}
-        facts["successors"] = [successor.model_dump() for successor in successors]
         return signed_reply(request, facts, book.signing_seed)
 
     @app.post("/v1/claims")

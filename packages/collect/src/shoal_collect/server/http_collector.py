@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -15,7 +15,6 @@ from shoal_collect.roles.authority import IDENTIFIER_BYTES
 from shoal_collect.roles.collector import ANSWER_BYTES
 from shoal_collect.roles.requests import body_digest
 from shoal_collect.roles.stored_releases import withdrawal_text
-from shoal_collect.roles.succession import Successor, find_succession
 from shoal_collect.roles.terms import PublicPlaces, Terms
 from shoal_collect.roles.wire import DAY_S, snapshot_day
 from shoal_collect.server.http import (
@@ -64,8 +63,6 @@ class CollectorSettings:
         How many questions a member may ask in a day.
     authority
         The authority's address, for the page for people; may be empty.
-    successors
-        Statements of the keys' succession, shown to devices.
     """
 
     places: PublicPlaces
@@ -74,7 +71,6 @@ class CollectorSettings:
     join_s: float
     quota: int
     authority: str = ""
-    successors: Sequence[Successor] = ()
 
 
 def collector_application(
@@ -120,7 +116,7 @@ def collector_application(
         news=News(database, rounds, pools, clock),
     )
 
-    _require_owner(database, server.key, settings.successors)
+    _require_owner(database, server.key)
     server.mailbox.expire(clock())
     releases = StoredReleases(database)
     cleanup = DailyCleanup(database, releases, terms)
@@ -150,7 +146,6 @@ def collector_application(
             "terms": rounds.terms_at(now_s).model_dump(),
             "places": settings.places.until(now_s).model_dump(),
             "quota": settings.quota,
-            "successors": [successor.model_dump() for successor in settings.successors],
         }
         return server.reply(request, facts)
 
@@ -167,21 +162,18 @@ def collector_application(
     return app
 
 
-def _require_owner(database: Database, key: bytes, successors: Sequence[Successor]) -> None:
-    """Under another key stored releases could not be claimed; a successor's database is its alone."""
+def _require_owner(database: Database, key: bytes) -> None:
+    """Under another key stored releases could not be claimed."""
     with database.transaction():
         database.change(
             "INSERT INTO collector_key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM collector_key)", (key,)
         )
         owner = bytes(database.rows("SELECT key FROM collector_key")[0][0])
-        try:
-            if find_succession("collector", owner, key, successors):
-                database.change("UPDATE collector_key SET key = ?", (key,))
-        except PeerError as error:
-            raise InputError(
-                f"the database belongs to the collector with the key {owner.hex()}; restore its key file, "
-                "name another database, or its successor's statement with --successors"
-            ) from error
+    if owner != key:
+        raise InputError(
+            f"the database belongs to the collector with the key {owner.hex()}; restore its key file, or "
+            "name another database"
+        )
 
 
 def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
