@@ -61,7 +61,7 @@ def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: 
     for name in ("server_key", "authority_key", "signing_key"):
         facts.update({**known, name: identity_of(seed("another")).hex()})
         with pytest.raises(InputError, match="shows another key"):
-            connect(StateFolder(tmp_path), "http://a", "http://b", None, "me", lambda n: bytes(n))
+            connect(StateFolder(tmp_path), "http://a", "http://b", None, "me", bytes)
     facts.update(known)
     facts["time_s"] = float("nan")
     with pytest.raises(InputError, match="clock"):
