@@ -2,14 +2,11 @@
 
 import io
 import socket
-import ssl
 import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import nullcontext
-from http.client import HTTPSConnection
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,12 +16,10 @@ from command_line import Shoal
 from desk_visits import FORM, PORT, Page, call
 from shoal.errors import InputError, MisuseError
 from shoal.local_pages.guard import Keys, Site
-from shoal.local_pages.serving import open_server
 from shoal_collect.app import app as pages
 from shoal_collect.app.app import ENDINGS, participant_application
-from shoal_collect.app.house import Door, certificate, house_address, shown_digest
 from shoal_collect.app.person import Addresses, Person, plain
-from shoal_collect.app.serving import PageSocket, serve_participant
+from shoal_collect.app.serving import serve_participant
 from shoal_collect.app.uploads import files_in, on_disk
 from shoal_collect.device.disk import StateFolder
 
@@ -58,15 +53,9 @@ def multipart(*files: tuple[str, bytes]) -> tuple[str, bytes]:
 class Guest:
     """Somebody with the app's cookie, or without."""
 
-    def __init__(self, folder: Path, *, house: bool = False) -> None:
-        self.keys, self.codes = Keys.fresh(), list[str]()
-        self.person = Person(StateFolder(folder), NOWHERE)
-        self.site = Site(
-            name="app", cookie="shoal-app", scheme="https" if house else "http", host="127.0.0.1"
-        )
-        guard = participant_application(self.person, self.keys, self.site, by_path=not house)
-        self.app: Any = Door(guard, self.site, self.codes.append) if house else guard
-        self.origin = f"{self.site.scheme}://127.0.0.1:{PORT}"
+    def __init__(self, folder: Path) -> None:
+        self.keys, self.person = Keys.fresh(), Person(StateFolder(folder), NOWHERE)
+        self.app: Any = participant_application(self.person, self.keys, Site(name="app", cookie="shoal-app"))
         self.headers = {
             "Host": f"127.0.0.1:{PORT}",
             "Cookie": f"shoal-app={self.keys.cookie}",
@@ -77,7 +66,7 @@ class Guest:
         return call(self.app, "GET", f"/{self.keys.prefix}/{path}", {**self.headers, **changed})
 
     def post(self, path: str, body: bytes, kind: str = FORM, **changed: str) -> Page:
-        sent = {**self.headers, "Origin": self.origin, "Content-Type": kind, **changed}
+        sent = {**self.headers, "Origin": OWN, "Content-Type": kind, **changed}
         return call(self.app, "POST", f"/{self.keys.prefix}/{path}", sent, body)
 
     def form(self, page: str, do: str, **fields: str) -> Page:
@@ -87,19 +76,10 @@ class Guest:
         kind, body = multipart(*files)
         return self.post("trip/file", body, kind)
 
-    def pair(self, code: str, origin: str | None = None, **changed: str) -> Page:
-        sent = {"Host": f"127.0.0.1:{PORT}", "Origin": origin or self.origin, "Content-Type": FORM, **changed}
-        return call(self.app, "POST", "/pair", sent, urlencode({"code": code}).encode())
-
 
 @pytest.fixture
 def guest(tmp_path: Path) -> Guest:
     return Guest(tmp_path / "state")
-
-
-@pytest.fixture
-def phone(tmp_path: Path) -> Guest:
-    return Guest(tmp_path / "state", house=True)
 
 
 REFUSED: dict[str, tuple[str, str, dict[str, str]]] = {
@@ -116,9 +96,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("house", [False, True], ids=["here", "house"])
-def test_everybody_else_is_refused(case: str, house: bool, tmp_path: Path) -> None:
-    guest = Guest(tmp_path / "state", house=house)
+def test_everybody_else_is_refused(case: str, guest: Guest) -> None:
     method, path, changed = REFUSED[case]
     answer = call(guest.app, method, f"/{guest.keys.prefix}/{path}", {**guest.headers, **changed})
     assert answer.status == 403
@@ -126,109 +104,13 @@ def test_everybody_else_is_refused(case: str, house: bool, tmp_path: Path) -> No
     assert guest.keys.cookie not in answer.html
 
 
-def test_the_token_lets_in_on_this_machine_alone(guest: Guest, phone: Guest) -> None:
-    for one, status in ((guest, 200), (phone, 403)):
-        entered = call(
-            one.app,
-            "GET",
-            f"/{one.keys.prefix}/enter",
-            {"Host": f"127.0.0.1:{PORT}"},
-            query=f"token={one.keys.token}",
-        )
+def test_the_token_lets_in(guest: Guest) -> None:
+    for token, status in ((guest.keys.token, 200), ("0" * 32, 403)):
+        address = f"/{guest.keys.prefix}/enter"
+        entered = call(guest.app, "GET", address, {"Host": f"127.0.0.1:{PORT}"}, query=f"token={token}")
         assert entered.status == status
     assert guest.get("trip").status == 200
     assert "default-src 'none'" in guest.get("trip").headers["content-security-policy"]
-
-
-def test_a_code_pairs_one_device(phone: Guest) -> None:
-    asked = call(phone.app, "GET", "/", {"Host": f"127.0.0.1:{PORT}"})
-    assert (asked.status, "Pair this device" in asked.html) == (200, True)
-    assert phone.codes[0].replace(" ", "") not in asked.html
-    assert phone.pair("0000").status == 403
-    entered = phone.pair(phone.codes[0])
-    assert entered.headers["set-cookie"] == (
-        f"shoal-app={phone.keys.cookie}; Path=/{phone.keys.prefix}/; HttpOnly; SameSite=Strict; Secure"
-    )
-    assert len(phone.codes) == 2
-    assert phone.pair(phone.codes[0]).status == 403, "a code is good once"
-    assert phone.pair(phone.codes[1], origin="https://elsewhere.example").status == 403
-    assert phone.pair(phone.codes[1], Host="app.example").status == 403
-    assert phone.pair("1" * 1000).status == 403
-    for _ in range(2):
-        assert "not the code" in phone.pair("x").html
-    assert "Too many wrong codes" in phone.pair(phone.codes[1]).html, "shut, even for the right one"
-
-
-def test_a_device_of_another_network_is_refused(phone: Guest) -> None:
-    import asyncio
-
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
-    head = [(b"host", f"127.0.0.1:{PORT}".encode())]
-    server = ("127.0.0.1", PORT)
-    scope: Any = {"type": "http", "method": "GET", "path": "/", "headers": head, "server": server}
-    for client in (("8.8.8.8", 9), ("", 0), None):
-        asyncio.run(phone.app({**scope, "client": client}, receive, send))
-    assert [one["status"] for one in sent if "status" in one] == [403, 403, 403]
-
-
-def test_a_phone_names_no_file_of_the_machine(phone: Guest, tmp_path: Path) -> None:
-    (tmp_path / "secret.gpx").write_bytes(gpx())
-    assert phone.form("trip", "path", path=str(tmp_path / "secret.gpx")).status == 404
-    assert phone.person.people == []
-    assert "f-path" not in phone.get("trip").html
-
-
-@pytest.mark.parametrize(
-    "address", ["8.8.8.8", "0.0.0.0", "::1", "my-machine", "192.168.1.5:80", "224.0.0.1"]
-)
-def test_an_address_that_is_no_house_is_refused(address: str) -> None:
-    with pytest.raises(MisuseError, match=r"address"):
-        house_address(address)
-
-
-def test_tls_of_the_house() -> None:
-    """A client that trusts this very certificate, and no other, gets the pairing page."""
-
-    class Nobody:
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-            raise AssertionError("nobody is let in")
-
-    assert house_address("192.168.1.5") == "192.168.1.5"
-    with certificate("127.0.0.1") as (cert, key, digest):
-        site = Site(name="app", scheme="https", host="127.0.0.1")
-        door: Any = Door(Nobody(), site, lambda _: None)  # type: ignore[arg-type]  # only the door is asked
-        server, listening, url = open_server(door, "127.0.0.1", 0, cert, key)
-        trusting = ssl.create_default_context(cafile=cert)
-        private = stat.S_IMODE(cert.parent.stat().st_mode)
-    assert (private, cert.exists(), url.startswith("https://127.0.0.1:")) == (0o700, False, True)
-    server.config.lifespan = "off"
-    thread = Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        port = listening.getsockname()[1]
-        line = HTTPSConnection("127.0.0.1", port, context=trusting, timeout=20)
-        line.request("GET", "/")
-        reply = line.getresponse()
-        assert (reply.status, b"Pair this device" in reply.read()) == (200, True)
-        seen = line.sock.getpeercert(binary_form=True)
-        assert isinstance(seen, bytes)
-        assert shown_digest(seen) == digest
-        line.close()
-        with pytest.raises(ssl.SSLCertVerificationError):
-            HTTPSConnection("127.0.0.1", port, context=ssl.create_default_context(), timeout=20).request(
-                "GET", "/"
-            )
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
 
 
 def zipped(**files: bytes) -> bytes:
@@ -336,8 +218,8 @@ def test_what_a_killed_app_was_reading_is_gone_at_the_next_start(tmp_path: Path)
         pytest.raises(InputError, match="nothing can listen"),
     ):
         serve_participant(
-            tmp_path, NOWHERE, lambda *_: None, lambda _: None,
-            PageSocket(None, taken.getsockname()[1], open_browser=False), user="me", profile_file=None,
+            tmp_path, NOWHERE, lambda _: None, taken.getsockname()[1],
+            open_browser=False, user="me", profile_file=None,
         )  # fmt: skip
     assert not list(tmp_path.glob("reading-*"))
 
@@ -399,7 +281,6 @@ def test_the_command_refuses_in_words(shoal: Shoal, tmp_path: Path) -> None:
     state = ("--state", tmp_path / "state")
     (tmp_path / "bad.toml").write_text("k = 99\n")
     for words, said in (
-        ((*base, *state, "--house", "8.8.8.8"), "no address of a house"),
         ((*base, *state, "--profile", tmp_path / "none.toml"), "cannot read"),
         ((*base, *state, "--profile", tmp_path / "bad.toml"), "k: "),
         ((*base[:2], "--server", "nowhere", *base[4:], *state), "not an address of a server"),
@@ -431,9 +312,8 @@ def test_a_trip_is_thinned_on_a_map_that_has_its_scale(tmp_path: Path) -> None:
         profile_of({"k": 1})
 
 
-@pytest.mark.parametrize("house", [False, True], ids=["here", "house"])
 def test_the_command_says_where_it_is_and_leaves_no_secret(
-    house: bool, shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, seen = tmp_path / "state", dict[str, Any]()
 
@@ -441,30 +321,18 @@ def test_the_command_says_where_it_is_and_leaves_no_secret(
         """A server that looks around and ends."""
 
         def run(self, sockets: Any) -> None:
-            seen["certificate"] = [one.exists() for one in seen["files"] if one is not None]
             seen["state"] = {one.name: one.stat().st_mode & 0o077 for one in state.iterdir()}
 
-    def bind(app: Any, host: str, port: int, *files: Path | None) -> Any:
-        seen["files"], seen["app"], seen["host"] = files, app, host
-        assert [one.exists() for one in files if one is not None] == [True, True] * house
-        return Stopped(), nullcontext(), f"{'https' if house else 'http'}://{host}:{port}"
+    def bind(app: Any, host: str, port: int) -> Any:
+        return Stopped(), nullcontext(), f"http://{host}:{port}"
 
     monkeypatch.setattr("shoal_collect.app.serving.open_server", bind)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     urls = ("--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")
-    more = ("--house", "192.168.7.9") if house else ()
-    ended = shoal("collect", "app", *urls, "--state", state, "--port", "8451", *more)
+    ended = shoal("collect", "app", *urls, "--state", state, "--port", "8451")
     assert ended.code == 0
-    assert seen["certificate"] == [False, False] * house
     assert {one.name for one in state.iterdir()} == {"lock"}
-    if house:
-        assert ended.out == "app at https://192.168.7.9:8451/\n"
-        assert "code for one device: " in ended.err
-        assert "SHA-256" in ended.err
-        assert (opened, seen["host"]) == ([], "192.168.7.9")
-    else:
-        assert ended.out.startswith("app at http://127.0.0.1:8451/")
-        assert opened == [(state / "open.html").as_uri()]
-        assert seen["state"]["open.html"] == 0
-        assert "code" not in ended.err
+    assert ended.out.startswith("app at http://127.0.0.1:8451/")
+    assert opened == [(state / "open.html").as_uri()]
+    assert seen["state"]["open.html"] == 0

@@ -86,7 +86,7 @@ def open_app(folder: Path, town: Town) -> Iterator[tuple[Person, str]]:
     """The app of somebody, and the address to enter by."""
     keys = Keys.fresh()
     person = Person(StateFolder(folder), Addresses(town.collector, town.authority, poll_s=0.05, patience_s=5))
-    app: Any = participant_application(person, keys, Site(cookie="shoal-app"), by_path=True)
+    app: Any = participant_application(person, keys, Site(cookie="shoal-app"))
     with running(app) as url:
         assert url.startswith(f"http://{HOST}:")
         yield person, f"{url}/{keys.prefix}/enter?token={keys.token}"
@@ -256,7 +256,7 @@ def test_who_has_to_log_in_is_shown_where(
         raise LoginNeededError("https://login.example/?a=1&b=<2>", "012345", 0.0)
 
     person, keys = begun(tmp_path / "state", town), Keys.fresh()
-    app = participant_application(person, keys, Site(cookie="shoal-app"), by_path=True)
+    app = participant_application(person, keys, Site(cookie="shoal-app"))
     monkeypatch.setattr(participation, "begin", needs_login)
     sent = {"Host": f"{HOST}:{PORT}", "Origin": f"http://{HOST}:{PORT}", "Cookie": f"shoal-app={keys.cookie}"}
     body = f"do=agree&agreed=yes&seen={person.seen()}".encode()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -12,7 +13,6 @@ from shoal.errors import InputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, absolute_path, form_messages, form_of, redirect
 from shoal.local_pages.guard import Guard, Keys, Site
 from shoal_collect.app.drawing import trip_maps
-from shoal_collect.app.house import style
 from shoal_collect.app.pages import templates
 from shoal_collect.app.person import Person, plain
 from shoal_collect.app.uploads import MOST_BYTES, files_in
@@ -37,18 +37,16 @@ ENDINGS: Final = {
     "failed": "This round did not end well.",
     "left": "You left the round. Nothing of your trip was released.",
 }
+_STATIC: Final = {"desk.css": "text/css", "desk.js": "text/javascript"}
 _KINDS: Final = ("home", "work")
 _RADII: Final = ("100m", "250m", "500m", "1km", "2km")
 _GAPS: Final = ("15min", "30min", "1h", "2h", "6h")
 
 
-def participant_application(person: Person, keys: Keys, site: Site, *, by_path: bool) -> Guard:
-    """The application inside its guard.
-
-    ``by_path`` allows to name files of this machine; not for other devices.
-    """
+def participant_application(person: Person, keys: Keys, site: Site) -> Guard:
+    """The application inside its guard."""
     app = FastAPI(title="shoal collect app", docs_url=None, redoc_url=None, openapi_url=None)
-    pages = _Pages(person, by_path=by_path)
+    pages = _Pages(person)
 
     @app.exception_handler(HTTPException)
     async def absent(request: Request, error: HTTPException) -> Response:
@@ -70,16 +68,12 @@ def participant_application(person: Person, keys: Keys, site: Site, *, by_path: 
     def start(request: Request) -> Response:
         return redirect(request, "round" if person.running or person.waiting() else "trip")
 
-    @app.get("/static/desk.css")
-    def css() -> Response:
-        return Response(style(), media_type="text/css")
-
-    @app.get("/static/desk.js")
-    def script() -> Response:
-        from importlib.resources import files
-
-        text = files("shoal.local_pages").joinpath("static", "desk.js").read_text(encoding="utf-8")
-        return Response(text, media_type="text/javascript")
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in _STATIC:
+            raise HTTPException(404)
+        text = files("shoal.local_pages").joinpath("static", name).read_text(encoding="utf-8")
+        return Response(text, media_type=_STATIC[name])
 
     @app.get("/round/progress")
     def progress() -> Response:
@@ -103,7 +97,7 @@ def participant_application(person: Person, keys: Keys, site: Site, *, by_path: 
         form = await form_of(request)
         return await run_in_threadpool(pages.take, request, page, form)
 
-    return Guard(app, keys, site, by_token=site.scheme == "http")
+    return Guard(app, keys, site)
 
 
 async def _body(request: Request) -> bytes:
@@ -119,8 +113,8 @@ async def _body(request: Request) -> bytes:
 
 
 class _Pages:
-    def __init__(self, person: Person, *, by_path: bool) -> None:
-        self._person, self._by_path = person, by_path
+    def __init__(self, person: Person) -> None:
+        self._person = person
 
     def show(self, request: Request, page: str, complaint: str = "", **more: Any) -> Response:
         if page not in PAGES:
@@ -179,7 +173,7 @@ class _Pages:
     def _done(self, request: Request, page: str, form: Form) -> Response:
         person, do = self._person, form.one("do")
         following = page
-        if (page, do) == ("trip", "path") and self._by_path:
+        if (page, do) == ("trip", "path"):
             person.take_path(absolute_path(form.one("path")))
         elif (page, do) == ("trip", "person"):
             person.choose(form.one("subject"))
@@ -214,7 +208,6 @@ class _Pages:
     def _trip(self) -> dict[str, Any]:
         person = self._person
         return {
-            "by_path": self._by_path,
             "people": person.people,
             "subject": person.subject,
             "trips": person.trips(),
