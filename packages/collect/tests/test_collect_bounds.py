@@ -62,7 +62,7 @@ def test_every_reason_is_told_at_once() -> None:
 def test_a_trip_is_thinned_until_all_its_pairs_can_be_asked_about() -> None:
     assert most_points(profile(), Terms()) == 6  # 15 pairs
     assert most_points(profile(k=0), Terms()) == 28
-    partly = profile().model_copy(update={"trimming": "hitting-set"})
+    partly = profile().model_copy(update={"trimming": "strict"})
     assert most_points(partly, Terms()) == 28
 
 

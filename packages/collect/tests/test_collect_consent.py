@@ -30,7 +30,7 @@ EVERYTHING = Terms(
     least_roster=16,
 )
 STARTING = Terms(bootstrap_until=20_819)
-TRIMMINGS: tuple[Trimming, ...] = ("verified-pairs", "hitting-set", "strict", "verified-only")
+TRIMMINGS: tuple[Trimming, ...] = ("verified-pairs", "strict")
 
 
 def consent(terms: Terms, trimming: Trimming, k: int = 3) -> list[str]:

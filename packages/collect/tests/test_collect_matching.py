@@ -42,7 +42,7 @@ from shoal_collect.matching.subtrajectories import (
     fake_trajectory,
     most_points_in_pairs,
 )
-from shoal_collect.matching.trimming import Trimming, required_phi, smallest_hitting_set, trim
+from shoal_collect.matching.trimming import Trimming, required_phi, trim
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
 cylinders = st.builds(
@@ -220,29 +220,10 @@ def test_extraction_is_uniform_and_never_lists_everything() -> None:
 def test_the_examples_of_trimming() -> None:
     """Sec. 3.4: of A1, A2, A3 with A2 -> A3 rare, A1 -> A2 stays; Algorithm 2 would leave A1 alone."""
     phi: dict[tuple[int, ...], int] = {(0, 1): 3, (1, 2): 1, (0, 2): 5}
-    assert trim(3, phi, 3, "hitting-set") == (0, 2)
     assert trim(3, phi, 3, "strict") == ()  # A1 alone holds nothing that was checked
-    assert trim(3, phi, 3, "verified-only") == (0, 1)
     assert trim(3, phi, 3) == trim(3, phi, 3, "verified-pairs") == (0, 1)
     assert trim(3, phi, 0) == (0, 1, 2)
     assert (required_phi(2), required_phi(2, "self-included")) == (2, 1)
-
-
-subsets = st.lists(st.frozensets(st.integers(0, 6), min_size=1, max_size=4), max_size=8)
-
-
-@given(subsets)
-def test_the_hitting_set_is_a_smallest_one(sets: list[frozenset[int]]) -> None:
-    found = smallest_hitting_set(sets)
-    assert all(found & one for one in sets)
-    smallest = next(
-        size
-        for size in range(8)
-        for c in itertools.combinations(range(7), size)
-        if all(set(c) & one for one in sets)
-    )
-    assert len(found) == smallest
-    assert all(smallest_hitting_set(sets, budget=1) & one for one in sets)
 
 
 @given(

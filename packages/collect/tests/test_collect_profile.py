@@ -25,7 +25,7 @@ from shoal_collect.roles.terms import Terms
 
 GOOD = """
 k = 3
-trimming = "verified-only"
+trimming = "strict"
 
 [blur]
 radius = "500m"
@@ -80,7 +80,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
     profile = profile_of(GOOD, tmp_path)
     assert (profile.k, profile.trimming, profile.blur.radius, profile.blur.gap) == (
         3,
-        "verified-only",
+        "strict",
         500,
         30,
     )
@@ -99,8 +99,8 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (("k = 3", 'k = "many"'), "k: "),
         (("k = 3", "k = 3\nkk = 4"), "kk: is not a setting of a profile"),
         (
-            ('"verified-only"', '"gentle"'),
-            "trimming: input should be 'verified-pairs', 'verified-only', 'hitting-set' or 'strict'",
+            ('"strict"', '"gentle"'),
+            "trimming: input should be 'verified-pairs' or 'strict'",
         ),
         (
             ('radius = "500m"', "radius = 500"),
@@ -312,9 +312,8 @@ def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path
 
 
 def test_one_other_is_a_person_and_two_are_people() -> None:
-    for trimming in ("hitting-set", "strict", "verified-only"):
-        assert "1 other person shared" in describe_promise(1, trimming)
-        assert "2 other people shared" in describe_promise(2, trimming)
+    assert "1 other person shared" in describe_promise(1, "strict")
+    assert "2 other people shared" in describe_promise(2, "strict")
 
 
 def test_consent_says_who_is_responsible_and_what_is_not_said() -> None:

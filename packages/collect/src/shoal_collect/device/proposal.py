@@ -187,10 +187,10 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
 def most_points(profile: Profile, terms: Terms) -> int:
     """How many points fit a release, with all pairs answerable.
 
-    Without a crowd (k = 0) nothing is asked; ``hitting-set`` and ``strict`` ask about a part.
+    Without a crowd (k = 0) nothing is asked; ``strict`` asks about a part.
     """
     capacity = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
-    if profile.k == 0 or profile.trimming not in ("verified-pairs", "verified-only"):
+    if profile.k == 0 or profile.trimming == "strict":
         return capacity
     return min(capacity, most_points_in_pairs(terms.n_real))
 

@@ -1,13 +1,12 @@
 """The points that a person keeps (Romero-Tris and Megías 2018, Sec. 3.3.6)."""
 
-import heapq
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
 from shoal.errors import MisuseError
 from shoal_collect.matching.subtrajectories import Places
 
-Trimming = Literal["verified-pairs", "verified-only", "hitting-set", "strict"]
+Trimming = Literal["verified-pairs", "strict"]
 DEFAULT: Final[Trimming] = "verified-pairs"
 Reading = Literal["others", "self-included"]
 _STEPS: Final = 20_000  # of a search, which then takes the best that it found
@@ -24,25 +23,16 @@ def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = D
     """The points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
 
     ``phi``: by places; below ``least`` is rare. ``how``: "verified-pairs": the most points such that each
-    pair is in a common checked sub-trajectory and no rare one stays whole. "verified-only": the longest
-    common checked one stays: all is promised. "hitting-set": the smallest removal that leaves no rare one
-    whole (the example of Sec. 3.4). "strict": all points of each rare one go (Algorithm 2). The last two
-    promise nothing about unchecked sub-trajectories.
+    pair is in a common checked sub-trajectory and no rare one stays whole; so ``least`` others hold for each
+    pair, not for the whole. "strict": all points of each rare one go (Algorithm 2); nothing is promised about
+    unchecked sub-trajectories.
     """
     if least == 0:
         return tuple(range(n_points))
     rare = [frozenset(places) for places, count in phi.items() if count < least]
     if how == "verified-pairs":
         return _largest_verified(phi, least, rare)
-    if how == "verified-only":
-        # a rare part of a common one would be a contradiction; then neither is trusted
-        common = [
-            places
-            for places, count in phi.items()
-            if count >= least and not any(rare_set <= set(places) for rare_set in rare)
-        ]
-        return min(common, key=lambda places: (-len(places), places), default=())
-    gone = frozenset[int]().union(*rare) if how == "strict" else smallest_hitting_set(rare)
+    gone = frozenset[int]().union(*rare)
     rest = tuple(place for place in range(n_points) if place not in gone)
     return rest if any(set(places) <= set(rest) for places in phi) else ()
 
@@ -71,36 +61,3 @@ def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[fr
         if not any(rare_set <= set(further) for rare_set in rare):
             waiting.append((further, [place for place in later if place in near[first]]))
     return best if len(best) > 1 else ()
-
-
-def smallest_hitting_set(sets: Collection[frozenset[int]], budget: int = _STEPS) -> frozenset[int]:
-    """A smallest set that meets each; after ``budget`` steps, a greedy one."""
-    minimal = [members for members in set(sets) if not any(other < members for other in set(sets))]
-    if not minimal:
-        return frozenset()
-    greedy = _greedy(minimal)
-    waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
-    seen: set[tuple[int, ...]] = set()
-    for _ in range(budget):
-        if not waiting or waiting[0][0] >= len(greedy):
-            return greedy
-        size, chosen = heapq.heappop(waiting)
-        unmet = next((members for members in minimal if members.isdisjoint(chosen)), None)
-        if unmet is None:
-            return frozenset(chosen)
-        for place in sorted(unmet):
-            further = tuple(sorted((*chosen, place)))
-            if further not in seen:
-                seen.add(further)
-                heapq.heappush(waiting, (size + 1, further))
-    return greedy
-
-
-def _greedy(sets: Collection[frozenset[int]]) -> frozenset[int]:
-    remaining, chosen = list(sets), set[int]()
-    while remaining:
-        places = sorted({place for members in remaining for place in members})
-        best = max(places, key=lambda place: sum(place in members for members in remaining))
-        chosen.add(best)
-        remaining = [members for members in remaining if best not in members]
-    return frozenset(chosen)

@@ -43,13 +43,8 @@ OPEN: Final = (
 _PROMISES: Final[dict[Trimming, str]] = {
     "verified-pairs": "At least {others} shared every two points that you release, the day before. They also "
     "shared every part of it that was asked about. Nobody needs to share all of it.",
-    "hitting-set": "Warning: not all that you release was checked. At least {others} shared every part that "
-    "was asked about, the day before. Nothing is known of the other parts. It may be that nobody else shares "
-    "them.",
     "strict": "Some of your parts are asked about. If fewer than {others} shared one, all its points are "
     "taken out. Warning: nothing is known of the other parts. It may be that nobody else shares them.",
-    "verified-only": "You release one part that was asked about. It is the longest one that at least "
-    "{others} shared the day before.",
 }
 
 
