@@ -283,7 +283,7 @@ def test_the_page_says_what_is_shared_and_what_stays_open(tmp_path: Path) -> Non
     }
     assert "<b>sister" not in html
     assert all(sentence in html for sentence in OPEN)
-    assert "at least 3 other people" in html
+    assert "fewer than 3 other people" in html
     assert "default-src 'none'; style-src" in unescape(html)
     assert "<script" not in html
     lonely = apply(profile, [point for point in weeks() if 540 <= point.t_min % 1440 < 1000])
