@@ -1,6 +1,7 @@
 """A desk without a socket and without processes: requests as a browser sends them, jobs in this process."""
 
 import asyncio
+import os
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +11,15 @@ from html import unescape
 from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO
+from unittest.mock import patch
 from urllib.parse import urlencode
 
+from shoal import messages
 from shoal.cli.main import main
 from shoal.local_pages.guard import COOKIE, Application, Keys
 from shoal_desk.app import desk_application
 from shoal_desk.desk import Desk
-from shoal_desk.work import Worker
+from shoal_desk.work import Worker, messages_file
 
 PORT = 8450
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -26,9 +29,10 @@ FORM = "application/x-www-form-urlencoded"
 class WorkerHere(Worker):
     """Runs commands in this process: the same functions, without seconds of starting."""
 
-    def carry_out(self, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
+    def run_command(self, number: int, arguments: list[str], out: BinaryIO, err: BinaryIO) -> int:
         said, complained = StringIO(), StringIO()
-        with redirect_stdout(said), redirect_stderr(complained):
+        sentences = {messages.ENVIRONMENT: str(messages_file(self._folder, number))}
+        with redirect_stdout(said), redirect_stderr(complained), patch.dict(os.environ, sentences):
             try:
                 main([*arguments, "--json"])
             except SystemExit as left:
