@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from shoal.messages import say
+from shoal.messages import Message, say
 from shoal.runtime.json_values import null_for_nan
 from shoal.units import measured_m, measured_s
 from shoal.utility.facts import Facts, Value
@@ -28,6 +28,7 @@ NOT_USEFUL: Final = say(
     "protect days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller "
     "k, or publish counts",
 )
+_FEW: Final = say("usefulness.few", "too few people to say")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Use:
     better: Literal["higher", "lower"]
     yes: float
     roughly: float
-    reason: Callable[[Values], str]
+    reason: Callable[[Values], Message]
 
 
 def _skill_of(name: str) -> Callable[[Values], float]:
@@ -74,15 +75,6 @@ def _skill_of(name: str) -> Callable[[Values], float]:
     return skill
 
 
-def _agreement(name: str, words: str) -> Callable[[Values], str]:
-    def reason(values: Values) -> str:
-        value, baseline = values[name].value, values[name].baseline
-        guess = "" if baseline is None or math.isnan(baseline) else f"; a guess: {_percent(baseline)}"
-        return f"{words} {_percent(value)}{guess}"
-
-    return reason
-
-
 def _movement_errors(values: Values) -> tuple[float, float, float]:
     """Relative errors of radius and trip lengths, and the share of samples in a wrong hour."""
     radius, length = (_relative(values[name]) for name in ("gyration-error", "trip-length-error"))
@@ -93,16 +85,22 @@ def _relative(error: Value) -> float:
     return error.value / error.raw if error.raw else math.nan
 
 
-def _errors_in_words(values: Values) -> str:
+def _errors_in_words(values: Values) -> Message:
     radius, length, hours = map(_percent, _movement_errors(values))
-    return f"off by: radius of movement {radius}, lengths of moves {length}, hours of the day {hours}"
+    return say(
+        "usefulness.models",
+        "off by: radius of movement {radius}, lengths of moves {length}, hours of the day {hours}",
+        radius=radius,
+        length=length,
+        hours=hours,
+    )
 
 
-def _percent(share: float) -> str:
-    return "unknown" if math.isnan(share) else f"{100 * share:,.0f} %"
+def _percent(share: float | None) -> str:
+    return "–" if share is None or math.isnan(share) else f"{100 * share:,.0f} %"
 
 
-def _use_of_places(name: str, words: str, metric: str, agreement: str) -> Use:
+def _use_of_places(name: str, words: str, metric: str, agreement: Callable[[str, str], Message]) -> Use:
     return Use(
         name=name,
         words=words,
@@ -111,19 +109,41 @@ def _use_of_places(name: str, words: str, metric: str, agreement: str) -> Use:
         better="higher",
         yes=0.5,
         roughly=0.25,
-        reason=_agreement(metric, agreement),
+        reason=lambda values: agreement(_percent(values[metric].value), _percent(values[metric].baseline)),
     )
 
 
 USES: Final = (
-    _use_of_places("areas", "busy areas", "visits-correlation", "rank correlation of the zones' visitors"),
+    _use_of_places(
+        "areas",
+        "busy areas",
+        "visits-correlation",
+        lambda value, guess: say(
+            "usefulness.areas",
+            "rank correlation of the zones' visitors {value}; a guess: {guess}",
+            value=value,
+            guess=guess,
+        ),
+    ),
     _use_of_places(
         "presence",
         "people in a place by hour",
         "presence-similarity",
-        "people by zone and hour that agree",
+        lambda value, guess: say(
+            "usefulness.presence",
+            "people by zone and hour that agree {value}; a guess: {guess}",
+            value=value,
+            guess=guess,
+        ),
     ),
-    _use_of_places("flows", "trips from zone to zone", "od-similarity", "trips that agree"),
+    _use_of_places(
+        "flows",
+        "trips from zone to zone",
+        "od-similarity",
+        lambda value, guess: say(
+            "usefulness.flows", "trips that agree {value}; a guess: {guess}", value=value, guess=guess
+        ),
+    ),
     Use(
         name="routes",
         words="routes",
@@ -132,7 +152,11 @@ USES: Final = (
         better="higher",
         yes=0.8,
         roughly=0.5,
-        reason=_agreement("within-1km-30min", "samples known to 1 km and 30 min"),
+        reason=lambda values: say(
+            "usefulness.routes",
+            "samples known to 1 km and 30 min {value}",
+            value=_percent(values["within-1km-30min"].value),
+        ),
     ),
     Use(
         name="models",
@@ -154,7 +178,7 @@ class UseVerdict:
     use: Use
     score: float
     answer: Answer
-    reason: str
+    reason: Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,13 +221,15 @@ class Usefulness:
         return "; ".join(parts) or "nothing could be measured"
 
     @property
-    def precision(self) -> str:
+    def precision(self) -> Message:
         """The typical precision in one sentence."""
         if math.isnan(self.median_space_m):
-            return "no raw sample is covered"
-        return (
-            f"half of the samples are known to {measured_m(self.median_space_m)} and "
-            f"{measured_s(self.median_time_s)} or better"
+            return say("usefulness.nothing", "no raw sample is covered")
+        return say(
+            "usefulness.precision",
+            "half of the samples are known to {space} and {time} or better",
+            space=measured_m(self.median_space_m),
+            time=measured_s(self.median_time_s),
         )
 
     def lines(self) -> list[str]:
@@ -278,7 +304,7 @@ def _raw_tells(value: Value) -> bool:
 
 def _judge(use: Use, values: Values) -> UseVerdict:
     if not set(use.metrics) <= set(values):
-        return UseVerdict(use=use, score=math.nan, answer="unknown", reason="too few people to say")
+        return UseVerdict(use=use, score=math.nan, answer="unknown", reason=_FEW)
     score = use.score(values)
     sign = 1 if use.better == "higher" else -1
     answer: Answer = "no"

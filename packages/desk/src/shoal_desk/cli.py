@@ -139,6 +139,7 @@ def record(
         f"record: {output}",
         *([] if content.pdf is None else [f"PDF: {content.pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
+        *([] if signed.usefulness is None else [*signed.usefulness.cautions, signed.usefulness.lines()[0]]),
         strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",

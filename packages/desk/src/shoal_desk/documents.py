@@ -5,6 +5,7 @@ from typing import Any, Final
 from typing_extensions import TypedDict
 
 from shoal.cli.document_kinds import closed
+from shoal.cli.release_documents import UsefulnessDocument
 
 
 @closed
@@ -14,6 +15,7 @@ class SignedDocument(TypedDict):
     record: str
     pdf: str | None
     holds: bool
+    usefulness: UsefulnessDocument | None
     strongest: str | None
     strongest_rate: float | None
     data_file_sha256: str | None

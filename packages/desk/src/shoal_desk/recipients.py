@@ -31,22 +31,30 @@ _OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """A kind of recipient, and adversaries' knowledge."""
+    """A kind of recipient, adversaries' knowledge, and how often a record may be named, a row of BANDS."""
 
     name: str
     knowledge: tuple[str, ...]
+    threshold: str
 
 
 _ROWS: Final = (
-    Recipient(name="public", knowledge=(*_OUTSIDE, *_OF_MEMBERS)),
+    Recipient(name="public", knowledge=(*_OUTSIDE, *_OF_MEMBERS), threshold="public"),
     Recipient(
         name="research",
         knowledge=("points:4", "top:2", "home-work", "attribution:2", "downcoding", "triples:4", "nearest:4"),
+        threshold="partner",
     ),
     Recipient(
-        name="processor", knowledge=("points:4", "top:2", "period", "downcoding", "triples:4", "nearest:4")
+        name="processor",
+        knowledge=("points:4", "top:2", "period", "downcoding", "triples:4", "nearest:4"),
+        threshold="contract",
     ),
-    Recipient(name="inside", knowledge=("points:10", "period", "attribution:2", "track:4", *_OF_MEMBERS)),
+    Recipient(
+        name="inside",
+        knowledge=("points:10", "period", "attribution:2", "track:4", *_OF_MEMBERS),
+        threshold="contract",
+    ),
 )
 RECIPIENTS: Final[Mapping[str, Recipient]] = {row.name: row for row in _ROWS}
 

@@ -20,6 +20,7 @@ from shoal.attacks.knowledge import parse_knowledge
 from shoal.errors import InputError, OutputError
 from shoal.messages import messages_in, restore_messages
 from shoal.model.claims import GENERAL_LIMITS
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -33,6 +34,8 @@ from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
+from shoal.utility import Facts
+from shoal.utility.usefulness import Usefulness, usefulness_of
 from shoal_desk.maps import density_map
 from shoal_desk.pages import render
 from shoal_desk.pdf import pdf_of, require_printing
@@ -57,15 +60,16 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SignedRecord:
-    """A record's place, and what it names.
+    """A record's place, both verdicts, and what it names.
 
-    strongest: as in `shoal attack --json`. data_file_sha256: None unless the data is one file. data_sha256:
+    usefulness: None where the claim does not hold. strongest: as in `shoal attack --json`. data_file_sha256: None unless the data is one file. data_sha256:
     of the samples as read.
     """
 
     record: Path
     pdf: Path | None
     holds: bool
+    usefulness: Usefulness | None
     strongest: Mapping[str, Any] | None
     data_file_sha256: str | None
     data_sha256: str
@@ -78,6 +82,7 @@ class SignedRecord:
             **vars(self),
             "record": str(self.record),
             "pdf": None if self.pdf is None else str(self.pdf),
+            "usefulness": self.usefulness and self.usefulness.to_json(),
             "strongest": None if attack is None else attack["name"],
             "strongest_rate": None if attack is None else attack["rate"],
         }
@@ -144,7 +149,9 @@ def sign_off(
     released = sha256_of_release(folder)
     attacks = read_attacks(attacks_file, released)
     original = read_raw_of(raw, folder, run, **overrides)
-    verdict = verify_folder(original, folder, read_linkage(linkage_file), run=run)
+    release, linkage = read_release(folder), read_linkage(linkage_file)
+    verdict = verify_folder(original, folder, linkage, run=run)
+    useful = usefulness_of(Facts(original, release, linkage, run=run)) if verdict.holds else None
     file = Path(raw)
     digests = {
         "data_file": sha256_of(file) if file.is_file() else None,
@@ -157,7 +164,9 @@ def sign_off(
         folder=folder,
         data=file.name if file.exists() else None,
         original=original,
+        release=release,
         verdict=verdict,
+        usefulness=useful,
         attacks=attacks,
         digests=digests,
         options=options,
@@ -171,6 +180,7 @@ def sign_off(
         record=output,
         pdf=pdf,
         holds=verdict.holds,
+        usefulness=useful,
         strongest=rates[0] if rates else None,
         data_file_sha256=digests["data_file"],
         data_sha256=digest_of_data(original),
@@ -192,14 +202,16 @@ def record_page(
     folder: Path,
     data: str | None,
     original: Trajectories,
+    release: Release,
     verdict: Verdict,
+    usefulness: Usefulness | None,
     attacks: Mapping[str, Any],
     digests: Mapping[str, str | None],
     options: RecordOptions,
 ) -> str:
     """One file without scripts. data: the raw file's name."""
     manifest: Manifest = read_manifest(folder)
-    release, words = read_release(folder), Words(options.language)
+    words = Words(options.language)
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
     return render(
@@ -220,6 +232,7 @@ def record_page(
         people=original.n_subjects,
         samples=original.n_samples,
         verdict=verdict,
+        usefulness=usefulness,
         rates=rates,
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]

@@ -8,6 +8,7 @@ from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
 from shoal.comparison.result import gain_of
 from shoal.model.claims import PayloadKind
+from shoal_desk.recipients import RECIPIENTS, on_payload
 
 AttackRate = Mapping[str, Any]  # one entry of `shoal attack --json`
 
@@ -41,39 +42,56 @@ def band_of(rate: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RecipientRisk:
-    """A recipient's strongest adversary, if any."""
+    """What adversaries of a recipient win.
+
+    Parameters
+    ----------
+    name
+        The recipient.
+    adversaries, played
+        The number of its adversaries, and of those that were played.
+    of_other_kind
+        Adversaries of the other kind of release, boxes or points; the rest found no one to attack.
+    strongest, raw
+        The strongest attack, and its rate on raw data; None without one.
+    naming
+        The strongest attack that names a person's record, if any.
+    """
 
     name: str
     adversaries: int
     played: int
+    of_other_kind: int
     strongest: AttackRate | None
     raw: float | None
+    naming: AttackRate | None
+
+    @property
+    def is_above(self) -> bool:
+        """Whether records are named more often than the threshold of the recipient allows."""
+        most = next(most for most, band in BANDS if band == RECIPIENTS[self.name].threshold)
+        return self.naming is not None and self.naming["rate"] > most
 
 
 def risks_of(
     recipients: Mapping[str, Sequence[str]], attacks: Sequence[AttackRate], kind: PayloadKind
 ) -> list[RecipientRisk]:
     """By the knowledge of adversaries."""
+    raw_rates = {(one["name"], one["asked"]): one["rate"] for one in attacks if one["target"] == "raw"}
     rows = []
     for name, texts in recipients.items():
         rates = [attack for attack in strongest_first(attacks, kind) if attack["asked"] in texts]
         strongest = rates[0] if rates else None
-        raw = None
-        if strongest is not None:
-            same = [
-                attack["rate"]
-                for attack in attacks
-                if attack["target"] == "raw"
-                and (attack["name"], attack["asked"]) == (strongest["name"], strongest["asked"])
-            ]
-            raw = same[0] if same else None
+        naming = (one for one in rates if question_of(one) == "link" and is_to_the_point(one["name"], kind))
         rows.append(
             RecipientRisk(
                 name=name,
                 adversaries=len(texts),
                 played=len({attack["asked"] for attack in rates}),
+                of_other_kind=len(texts) - len(on_payload(texts, kind)),
                 strongest=strongest,
-                raw=raw,
+                raw=None if strongest is None else raw_rates.get((strongest["name"], strongest["asked"])),
+                naming=max(naming, key=lambda attack: float(attack["rate"]), default=None),
             )
         )
     return rows
