@@ -328,7 +328,7 @@ def test_what_holds_and_is_no_anonymity_is_not_green_and_the_page_lists_its_part
     assert claim.no_anonymity in text
     contents = re.findall(r'<li><a href="#([a-z]+)">', text.partition('aria-label="Contents"')[2])
     assert contents[0] == "purpose"
-    assert contents[-1] == "sign"
+    assert contents[-1] == "map"
     assert [part for part in contents if f'<section id="{part}"' not in text] == []
 
 

@@ -410,14 +410,15 @@ def test_the_private_page_adds_counts_and_nothing_unmarked(published: tuple[Traj
     )
 
 
-def test_it_never_says_anonymous_and_has_a_place_to_sign(published: tuple[Trajectories, Path]) -> None:
+def test_it_never_says_anonymous_and_has_no_place_to_sign(published: tuple[Trajectories, Path]) -> None:
     _, folder = published
     page = Marks((folder / "release/report.html").read_text())
     assert "anonymous" not in (page.text + page.title).lower()
     assert all(
         word in page.text
-        for word in ("signature", "place and date", "singled out", "not stated", "Two universities")
+        for word in ("shoal record", "singled out", "not stated", "Two universities")
     )
+    assert "place and date" not in page.text
 
 
 def test_a_report_without_a_statement_or_attacks_says_so(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the last steps show is what the commands printed; the record names what is signed."""
 
 import json
+import re
 import shlex
 import stat
 import subprocess
@@ -105,8 +106,19 @@ def test_a_result_that_was_cut_is_said(released: Visitor, work: Work) -> None:
 
 def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
     rates = work.result(work.release, 2)["attacks"]
-    (one,) = risks_of({"public": ("points:4", "downcoding", "insider")}, rates, "boxes")
-    assert (one.played, one.adversaries) == (2, 3)
+    (one,) = risks_of({"public": ("points:4", "downcoding", "insider", "triples:4")}, rates, "boxes")
+    assert (one.played, one.adversaries, one.of_other_kind) == (2, 4, 1)
+
+
+def test_a_threshold_on_naming_judges_naming_alone() -> None:
+    common = {"target": "release", "knowledge": "", "baseline": 0.01}
+    corners = {"name": "downcoding-place", "asked": "downcoding", "rate": 0.9, **common}
+    named = {"name": "linkage", "asked": "points:4", "rate": 0.1, **common}
+    recipients = {"public": ("points:4", "downcoding"), "research": ("points:4", "downcoding")}
+    public, research = risks_of(recipients, [corners, named], "boxes")
+    assert public.strongest == corners
+    assert (public.naming, public.is_above, research.is_above) == (named, True, False)
+    assert not risks_of(recipients, [corners], "boxes")[0].is_above
 
 
 def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:
@@ -163,7 +175,12 @@ def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_c
         "ISO/IEC 20889:2018",
     ):
         assert text in html
-    assert html.index('id="strongest"') < html.index('id="what"')
+    first_screen = html[: html.index('id="what"')]
+    assert 'id="verdict"' in first_screen
+    assert "The release is good for none of these uses." in first_screen  # so the promise does not stand alone
+    assert first_screen.count("<strong>no</strong>") == 5
+    text = re.sub(r"(?s)<head>.*?</head>|<svg.*?</svg>|<[^>]+>", " ", html)
+    assert len(re.findall(r"\S*[^\W\d_]\S*", text)) < 1_700
     assert "<script" not in html
     assert len(html) < 1_000_000
     names = {uid for uid in original.ids if uid in html}
@@ -181,7 +198,9 @@ def test_the_record_is_a_command_like_every_other(
     french = [*arguments[:-1], str(tmp_path / "registre.html"), "--language", "fr"]
     done = shoal(*french, "--json")
     assert done.code == 0
-    assert json.loads(done.out)["holds"] is True
+    document = json.loads(done.out)
+    assert document["holds"] is True
+    assert document["usefulness"]["uses"]["routes"]["answer"] == "no"
     assert (
         "À signer" in (tmp_path / "registre.html").read_text()
         or "à signer" in (tmp_path / "registre.html").read_text()

@@ -234,6 +234,7 @@ def record_page(
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
+        tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]
             for rate in strongest_first(attacks["attacks"], release.kind, "raw")
