@@ -415,8 +415,7 @@ def test_it_never_says_anonymous_and_has_no_place_to_sign(published: tuple[Traje
     page = Marks((folder / "release/report.html").read_text())
     assert "anonymous" not in (page.text + page.title).lower()
     assert all(
-        word in page.text
-        for word in ("shoal record", "singled out", "not stated", "Two universities")
+        word in page.text for word in ("shoal record", "singled out", "not stated", "Two universities")
     )
     assert "place and date" not in page.text
 

@@ -177,7 +177,9 @@ def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_c
         assert text in html
     first_screen = html[: html.index('id="what"')]
     assert 'id="verdict"' in first_screen
-    assert "The release is good for none of these uses." in first_screen  # so the promise does not stand alone
+    assert (
+        "The release is good for none of these uses." in first_screen
+    )  # so the promise does not stand alone
     assert first_screen.count("<strong>no</strong>") == 5
     text = re.sub(r"(?s)<head>.*?</head>|<svg.*?</svg>|<[^>]+>", " ", html)
     assert len(re.findall(r"\S*[^\W\d_]\S*", text)) < 1_700
