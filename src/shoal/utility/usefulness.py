@@ -97,7 +97,7 @@ def _errors_in_words(values: Values) -> Message:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None or math.isnan(share) else f"{100 * share:,.0f} %"
+    return "?" if share is None or math.isnan(share) else f"{100 * share:,.0f} %"
 
 
 def _use_of_places(name: str, words: str, metric: str, agreement: Callable[[str, str], Message]) -> Use:
