@@ -62,8 +62,8 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
 class SignedRecord:
     """A record's place, both verdicts, and what it names.
 
-    usefulness: None where the claim does not hold. strongest: as in `shoal attack --json`. data_file_sha256: None unless the data is one file. data_sha256:
-    of the samples as read.
+    usefulness: None where the claim does not hold. strongest: as in `shoal attack --json`. data_file_sha256:
+    None unless the data is one file. data_sha256: of the samples as read.
     """
 
     record: Path
