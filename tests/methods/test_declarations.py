@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import pytest
 
 import shoal
 from shoal.cli import main as cli
-from shoal.cli.methods import MethodCommand, take_method_reading, take_settings
+from shoal.cli.methods import MethodCommand, take_settings
+from shoal.cli.options import take_reading
 from shoal.comparison.study import read_study
 from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
@@ -28,7 +29,6 @@ from shoal.methods.parameters import (
     require_declared,
 )
 from shoal.model.claims import KAnonymity
-from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.report.words.settings import method_name, settings_of, techniques_of
@@ -163,11 +163,9 @@ def test_the_command_line_has_an_option_for_every_parameter(name: str, field: st
 
 
 def taken(method: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of the reading, but that points are read as given, and those of the method."""
-    reading, default = asdict(take_method_reading(method, given)), asdict(Reading())
-    assert reading.pop("snap") is (METHODS[method].about.publishes == "boxes")
-    set_here = {name: value for name, value in reading.items() if value != default[name]}
-    return set_here, take_settings(method, given)
+    """The settings of the reading and those of the method."""
+    settings = take_settings(method, given)
+    return take_reading(given), settings
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,12 @@ import click
 from shoal.cli.options import (
     DURATION,
     LENGTH,
+    OF_READING,
     READING_FIELDS,
     Quantity,
-    take_reading,
 )
 from shoal.cli.sections import Command, Option
 from shoal.errors import MisuseError
-from shoal.model.intake import Reading
 from shoal.units import parse_share
 
 if TYPE_CHECKING:
@@ -80,38 +79,13 @@ class _MethodOption(Option):
         return row[0], self._meanings[chosen] + limits
 
 
-def take_method_reading(method: str, options: dict[str, Any]) -> Reading:
-    """Take the reading's options; methods of points read them as given.
-
-    Of two options of one name, the reading's is ``--reading-NAME``.
-    """
-    from shoal.methods import method_named
-    from shoal.methods.parameters import declared_parameters
-
-    reading = take_reading(options, but=declared_parameters(method_named(method)))
-    for name in READING_FIELDS:
-        value = options.pop(f"reading_{name}", None)
-        if value is None:
-            continue
-        if name in reading:
-            option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
-            raise click.UsageError(
-                f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
-            )
-        reading[name] = value
-    if method_named(method).about.publishes == "points":
-        if "cell_m" in reading or "slot_s" in reading:
-            raise click.UsageError(
-                f"{method} publishes points as they are given; leave out --cell and --slot"
-            )
-        reading["snap"] = False
-    return Reading(**reading)
-
-
 def take_settings(
     method: str, options: dict[str, Any], streets: Any = None, *, as_published: bool = False
 ) -> dict[str, Any]:
-    """The method's settings from the remaining options; as published, also its paper's."""
+    """Take the method's settings, as published also its paper's; refuse options that do not fit the method.
+
+    The reading's options are left for ``take_reading``: --reading-NAME where the method itself has --NAME.
+    """
     from shoal.methods import method_named
     from shoal.methods.parameters import declared_parameters
 
@@ -120,16 +94,28 @@ def take_settings(
     name_of = {
         _key(name, parameter): name for name, parameter in parameters.items() if not parameter.street_graph
     }
+    given = {key: value for key, value in options.items() if value is not None}
     settings: dict[str, Any] = {}
-    for key, value in options.items():
-        if value is None:
-            continue
-        if key not in name_of:
+    for key, value in given.items():
+        name = key.removeprefix(OF_READING)
+        if key in name_of:
+            words = parameters[name_of[key]].spelled
+            settings[name_of[key]] = value if words is None else words[value]
+        elif name not in READING_FIELDS:
             raise click.UsageError(
                 f"{method} knows no --{key.replace('_', '-')}; leave it out or choose another --method"
             )
-        words = parameters[name_of[key]].spelled
-        settings[name_of[key]] = value if words is None else words[value]
+        elif name != key and name in given and name not in name_of:
+            option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
+            raise click.UsageError(
+                f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
+            )
+    for key in name_of:
+        options.pop(key, None)
+    if kind.about.publishes == "points" and not {"cell_m", "slot_s"}.isdisjoint(
+        key.removeprefix(OF_READING) for key in given.keys() - name_of.keys()
+    ):
+        raise click.UsageError(f"{method} publishes points as they are given; leave out --cell and --slot")
     if streets is not None:
         settings |= {name: streets for name, parameter in parameters.items() if parameter.street_graph}
     if as_published:
@@ -214,7 +200,7 @@ def _reading_option(reading: click.Parameter, methods: Mapping[str, "Parameter"]
     plain, default = (reading.help or "").split(" [", 1)
     reading.help = f"{plain} [{default} {_merged_meanings(_meanings(methods))}"
     return _MethodOption(
-        [f"--reading-{option}", f"reading_{key}"],
+        [f"--reading-{option}", f"{OF_READING}{key}"],
         type=reading.type,
         metavar=reading.metavar,
         meanings=dict.fromkeys(methods, f"{plain} Other methods know it as --{option}. [{default}"),

@@ -1,7 +1,7 @@
 """Shared options, types of their values, and the settings file."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -22,6 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _QUERY: Final = "shoal.query"
 _READABLE: Final = re.compile(r"(?:s3|gs|gcs|abfss?|postgres(?:ql)?)://", re.IGNORECASE)  # checked by a test
 _STORE: Final = re.compile(r"(?:s3|gc?s|abfss?)://")  # checked by a test
+OF_READING: Final = "reading_"  # before the name of a reading's option where a method has one of that name
 READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
@@ -405,14 +406,16 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
-def take_reading(options: dict[str, Any], *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Take the reading's options, except ``but``."""
-    values = {name: options.pop(name) for name in list(options) if name in READING_FIELDS and name not in but}
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None and (value is not False or name == "snap")
-    }
+def take_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the reading's options, by the names of its fields."""
+    reading: dict[str, Any] = {}
+    for key in list(options):
+        name = key.removeprefix(OF_READING)
+        if name in READING_FIELDS:
+            value = options.pop(key)
+            if value is not None and (value is not False or name == "snap"):
+                reading[name] = value
+    return reading
 
 
 def refuse_unused(why: str, *names: str) -> None:

@@ -4,14 +4,14 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.into_store import Place
-from shoal.cli.methods import MethodCommand, make_method, take_method_reading, take_settings
+from shoal.cli.methods import MethodCommand, make_method, take_settings
 from shoal.cli.options import (
     NEW_RELEASE,
     PATH,
@@ -23,6 +23,7 @@ from shoal.cli.options import (
     input_options,
     output_options,
     take_ground,
+    take_reading,
 )
 from shoal.cli.outcomes import print_publication
 from shoal.cli.planned import (
@@ -172,9 +173,11 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     from shoal.scale.engines import engine_of
 
     place, ground = Place.of(output), take_ground(options)
-    reading = take_method_reading(method, options)
     settings = take_settings(method, options, ground.streets, as_published=chosen.as_published)
     anonymizer = make_method(method, settings)
+    reading = Reading(**take_reading(options))
+    if anonymizer.about.publishes == "points":
+        reading = replace(reading, snap=False)
     seed, record = chosen.research_seed, chosen.record
     rng = Randomness.from_system() if seed is None else Randomness.for_research(seed)
     publish_options = PublishOptions(
