@@ -20,7 +20,7 @@ first = np.ones(25 << 17)  # 25 MiB: once it is freed, glibc's own threshold is 
 del first
 before = resident_mib()
 arrays = [np.ones(20 << 17) for _ in range(5)]
-small = [bytes(1000) for _ in range(100)]  # above them, still alive
+small = [bytes(1000) for _ in range(3_000)]  # above them, still alive
 del arrays[:]
 print(resident_mib() - before)
 """
@@ -42,7 +42,7 @@ small = []
 
 def work():
     arrays = [np.ones(6 << 17) for _ in range(8)]  # 6 MiB each
-    small.extend(bytes(1000) for _ in range(100))  # above them, still alive
+    small.extend(bytes(1000) for _ in range(3_000))  # above them, still alive
 
 one = threading.Thread(target=work)
 one.start()
