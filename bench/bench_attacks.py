@@ -38,7 +38,7 @@ def index_all(evaluation: Evaluation[Any]) -> None:
 
 def seconds_of(prepared: PreparedAttack, asked: Sequence[str]) -> dict[str, list[float]]:
     """CPU seconds of indexes and adversaries on each target; what the data does not allow is left out."""
-    evaluations = prepared.evaluations.on_boxes
+    evaluations = list(prepared.evaluations.one_by_one(boxes=True))
     found: dict[str, list[float]] = {"indexes": []}
     for evaluation in evaluations:
         began = time.process_time()

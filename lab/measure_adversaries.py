@@ -156,7 +156,7 @@ def two_windows(
         scope=AttackScope(targets=["release"]),
         run=None,
     )
-    (evaluation,) = prepared.evaluations.on_boxes
+    (evaluation,) = prepared.evaluations.one_by_one(boxes=True)
     slot_s = people.snapped_grid().slot_s
     tau, apart = slots_touched(tau_s, slot_s), round(apart_s / slot_s)
     tried, begins = [], []

@@ -46,7 +46,7 @@ def link_answers(folder: Path, known: Sequence[Points]) -> Iterator[tuple[str, l
     people = _people(release, known)
     for row in ATTACKS.values():
         if enters(row) and row.suits(release):
-            asked = parse_knowledge(row.texts(row.default, release)[-1])
+            asked = parse_knowledge(row.texts(row.default, release.claim)[-1])
             for rule, chances in _chances(asked.adversary, asked.values, release, people).items():
                 yield f"{row.name}, {rule}", _named(release, chances)
 
@@ -73,7 +73,7 @@ def _chances(
         run=Run(threads=1),
         records=0 * everybody,
     )
-    (evaluation,) = evaluations.of(row)
+    (evaluation,) = evaluations.one_by_one(boxes=row.takes_boxes)
     class_of = evaluation.target.class_of
     found: dict[str, Floats] = {}
     for one in np.unique(class_of).tolist():

@@ -170,7 +170,7 @@ def asked_of(release: Release) -> list[tuple[Adversary, str]]:
         (row, text)
         for row in ATTACKS.values()
         if row.suits(release)
-        for text in row.texts(tuple(dict.fromkeys((*row.default, *row.record))), release)
+        for text in row.texts(tuple(dict.fromkeys((*row.default, *row.record))), release.claim)
     ]
 
 
@@ -178,7 +178,7 @@ def wins(drawn: attacking.PreparedAttack, text: str) -> tuple[Rate, ...]:
     """Every rate of an adversary on the release; none where this data does not allow it."""
     asked = parse_knowledge(text)
     try:
-        (evaluation,) = drawn.evaluations.of(asked.adversary)
+        (evaluation,) = drawn.evaluations.one_by_one(boxes=asked.adversary.takes_boxes)
         return tuple(asked.rates_on(evaluation, drawn.draws()))
     except ShoalError:
         return ()

@@ -21,7 +21,7 @@ from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.likelihoods import CUES, WEIGHTS, weigh_blurred, weigh_exact
-from shoal.attacks.places import attack_top, top_cells, top_cells_of_records, weigh_visits
+from shoal.attacks.places import attack_top, top_cells, weigh_visits
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import DrawnWindows, follow, weigh
 from shoal.errors import MisuseError
@@ -170,7 +170,7 @@ def wide(times: int) -> Trajectories:
 def test_places_are_weighed_as_by_brute_force(people: Trajectories, most: int, seed: int) -> None:
     target = target_of(people, seed)
     records, evaluation = records_of(target), strangers(people, target, seed)
-    places = [top_cells(evaluation, victim, most) for victim in range(people.n_subjects)]
+    places = top_cells(people, most)
     found = weigh_visits(evaluation, target, evaluation.records, places, None)
     spread = len({(x, y) for _, x, y in (s for v in range(people.n_subjects) for s in samples_of(people, v))})
     assert len(places) == people.n_subjects > 0
@@ -239,7 +239,7 @@ def test_top_cells_of_all_are_those_of_each(seed: int, most: int) -> None:
         x=draw.integers(-2, 2, offsets[-1]),
         y=draw.integers(-2, 2, offsets[-1]),
     )
-    of_all = top_cells_of_records(BoxTarget.of_trajectories(people), most)
+    of_all = top_cells(people, most)
     assert len(of_all) == people.n_subjects
     for person, found in enumerate(of_all):
         visits = Counter(zip(*(column.tolist() for column in people.samples_of(person)[1:]), strict=True))

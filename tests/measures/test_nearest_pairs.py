@@ -436,14 +436,6 @@ def test_merges_with_everybody_in_the_index(monkeypatch: pytest.MonkeyPatch) -> 
         assert_same_merges(make(), 5)
 
 
-def test_merges_with_all_crowds_searched_for_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merged_crowds, "_BLOCK", 1)
-    for make in (*HOSTILE, walkers):
-        assert_same_merges(make(), 5)
-    for layout in ("city", "nation"):
-        assert_same_merges(shoal.read(shoal.synthesize(200, 3, 5, layout=layout)), 5)
-
-
 @pytest.mark.kernels
 @given(populations(), st.integers(1, 6), st.sampled_from([30.0, 700.0, 2400.0, EVERYTHING]))
 def test_nearest_others_are_those_of_the_matrix(original: Trajectories, count: int, threshold: float) -> None:

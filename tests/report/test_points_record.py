@@ -88,7 +88,7 @@ def published(
     rows.sort(
         key=lambda row: (row.takes_boxes, row.uses == "own record")
     )  # of equal rates, the first is first
-    return original, folder, tuple(text for row in rows for text in row.texts(row.record, release))
+    return original, folder, tuple(text for row in rows for text in row.texts(row.record, release.claim))
 
 
 def rates_again(

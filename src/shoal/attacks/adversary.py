@@ -122,9 +122,8 @@ class Adversary:
             return self.takes_boxes and self.claims is None
         return release.kind in self.payloads and (self.claims is None or type(release.claim) in self.claims)
 
-    def texts(self, settings: tuple[str, ...], release: Release | None = None) -> tuple[str, ...]:
+    def texts(self, settings: tuple[str, ...], claim: Claim | None = None) -> tuple[str, ...]:
         """These settings as after ``--knowledge``."""
-        claim = None if release is None else release.claim
         filled = [setting.format(claim=claim) for setting in settings]
         return tuple(f"{self.name}:{setting}" if setting else self.name for setting in filled)
 

@@ -14,7 +14,7 @@ from shoal.attacks.target import PointTarget
 from shoal.errors import MisuseError
 from shoal.kernels.kalman import join_with_filter
 from shoal.kernels.tracking import find_most_similar, form_clusters, join_points, make_outlines
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, components
 from shoal.runtime.run import Run
 
 
@@ -33,15 +33,13 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
     right = (named[records] >= 0) & (together[named[records]] == together[records])
     sizes = np.bincount(together)[together[records]]
     return [
-        Rate.of(
+        evaluation.rate_of(
             right,
             name="cluster-pairs",
             knowledge="the release alone",
             attacker="Someone who takes a record and names the one that is most like it in length, times and "
             "places, as one that it was mixed with.",
-            target=evaluation.label,
             baseline=float((sizes - 1).mean()) / max(target.n_records - 1, 1),
-            clusters=evaluation.clusters,
         )
     ]
 
@@ -49,23 +47,17 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
 def clusters_of(evaluation: Evaluation[PointTarget]) -> Integers:
     """int64 [r]: equal for records that share people's points, even indirectly."""
     target, inside = evaluation.target, evaluation.context.inside
-    cluster = np.arange(target.n_records)
     if inside is None:
-        return cluster
+        return np.arange(target.n_records)
     people = inside.people
     owner_of = np.full(int(target.by_triple.codes.max()) + 1, -1, dtype=np.int64)
     numbers = target.by_triple.codes_of(people.t, people.x, people.y)
     owners = np.repeat(np.arange(people.n_subjects), people.lengths)
     owner_of[numbers[numbers >= 0]] = owners[numbers >= 0]
     owner = owner_of[target.by_triple.codes]
-    pairs = np.unique(np.column_stack([owner, target.record_of_point])[owner >= 0], axis=0)
-    while True:  # the least number of each person's records, until nothing changes
-        least = np.full(people.n_subjects, target.n_records)
-        np.minimum.at(least, pairs[:, 0], cluster[pairs[:, 1]])
-        before = cluster.copy()
-        np.minimum.at(cluster, pairs[:, 1], least[pairs[:, 0]])
-        if np.array_equal(before, cluster):
-            return cluster
+    people_of = target.n_records + owner[owner >= 0]  # nodes behind those of the records
+    both = target.n_records + people.n_subjects
+    return components(both, people_of, target.record_of_point[owner >= 0])[: target.n_records]
 
 
 _SHARES: Final = 24  # of a record's points, at which records are compared

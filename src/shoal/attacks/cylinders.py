@@ -52,20 +52,13 @@ def in_parts(
     evaluation: Evaluation[Any], points: KnownPoints, work: Callable[[slice, KnownPoints], None]
 ) -> None:
     """Call ``work`` with some victims at a time, on all threads."""
-    n = len(points.own_record)
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _VICTIMS, n))
-        work(
-            mine,
-            points._replace(
-                offsets=points.offsets[begin : mine.stop + 1], own_record=points.own_record[mine]
-            ),
-        )
+    def part(mine: slice) -> None:
+        offsets = points.offsets[mine.start : mine.stop + 1]
+        work(mine, points._replace(offsets=offsets, own_record=points.own_record[mine]))
 
     label = f"measuring distances ({evaluation.label})"
-    for _ in evaluation.run.map(part, range(0, n, _VICTIMS), label=label):
-        pass
+    evaluation.run.each_part(part, len(points.own_record), _VICTIMS, label=label)
 
 
 def link_to_moved_records(
@@ -100,12 +93,10 @@ def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
         middles, undone = middles_of(target, delta_m), np.empty((len(target.t), 2))
         certainty = np.empty(len(target.t))
 
-        def part(begin: int) -> None:
-            end = min(begin + _RECORDS, target.n_records)
-            undo_moves(lines, middles, delta_m / 2, _SLACK_M, begin, end, undone, certainty)
+        def part(mine: slice) -> None:
+            undo_moves(lines, middles, delta_m / 2, _SLACK_M, mine.start, mine.stop, undone, certainty)
 
-        for _ in run.map(part, range(0, target.n_records, _RECORDS), label="undoing moves"):
-            pass
+        run.each_part(part, target.n_records, _RECORDS, label="undoing moves")
         target.undone[delta_m] = _prefer_more_certain(undone, certainty, middles, target.others[delta_m])
     return target.undone[delta_m]
 

@@ -39,14 +39,12 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         "downcoding-place": (cell, f"{does} in which cell one of its people was.", lucky_cell),
     }
     return [
-        Rate.of(
+        evaluation.rate_of(
             won,
             name=name,
             knowledge="the release alone",
             attacker=attacker,
-            target=evaluation.label,
             baseline=float(chance.mean()),
-            clusters=evaluation.clusters,
         )
         for name, (won, attacker, chance) in attackers.items()
     ]

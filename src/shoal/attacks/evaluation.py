@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.attacks.adversary import Adversary
-from shoal.attacks.rate import TargetName
+from shoal.attacks.rate import Rate, Rule, TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim, KDeltaAnonymity
@@ -139,6 +138,18 @@ class Evaluation(Generic[Target]):
         """The greatest chance to name a record: 1 / k where k are equal."""
         return 1 / int(np.bincount(self.target.class_of).min())
 
+    def rate_of(self, outcomes: npt.ArrayLike, **facts: Any) -> Rate:
+        """``Rate.of`` on this target: of all victims, and compared with guessing, unless ``facts`` differ."""
+        return Rate.of(outcomes, **self._usual_facts | facts)
+
+    def best_rate(self, rules: Sequence[Rule], **facts: Any) -> Rate:
+        """``Rate.best_of`` on this target, as ``rate_of``."""
+        return Rate.best_of(rules, **self._usual_facts | facts)
+
+    @property
+    def _usual_facts(self) -> dict[str, Any]:
+        return {"target": self.label, "baseline": self.guess_rate, "clusters": self.clusters}
+
     def draw_rows(self, victim: int, count: int, rng: np.random.Generator) -> Integers:
         """``count`` different random rows of a victim, all where there are fewer."""
         length = int(self.people.lengths[victim])
@@ -168,23 +179,9 @@ class Evaluations:
     outside: Victims | None = None  # people without one
     earlier: Earlier | None = None  # an earlier release and its linkage
 
-    def of(self, adversary: Adversary) -> Sequence[Evaluation[Any]]:
-        """The evaluations as an adversary takes them."""
-        return self.on_boxes if adversary.takes_boxes else self.on_points
-
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
-        """The same, built on demand; one that is dropped frees its memory."""
+        """As boxes or as points, built on demand; one that is dropped frees its memory."""
         return self._on_boxes() if boxes else self._on_points()
-
-    @cached_property
-    def on_boxes(self) -> list[Evaluation[BoxTarget]]:
-        """In slots and cells, of 100 m and 60 s for points."""
-        return list(self._on_boxes())
-
-    @cached_property
-    def on_points(self) -> list[Evaluation[PointTarget]]:
-        """As given; raises MisuseError for boxes."""
-        return list(self._on_points())
 
     def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:
         as_read = self.original

@@ -105,7 +105,7 @@ def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, results: Answ
     names_one = f"{who}, names the record that shows most of them"
 
     def best_of(name: str, chances: Floats, does: str, baseline: float) -> Rate:
-        return Rate.best_of(
+        return evaluation.best_rate(
             [
                 Rule(
                     name="shortest", does=f"{names_one}, of several the shortest{does}", chances=chances[:, 0]
@@ -114,21 +114,16 @@ def _rates(evaluation: Evaluation[PointTarget], what: str, p: int, results: Answ
             ],
             name=f"{what}s-{name}",
             knowledge=knowledge,
-            target=evaluation.label,
             baseline=baseline,
-            clusters=evaluation.clusters,
         )
 
     return [
-        Rate.of(
+        evaluation.rate_of(
             results.alone,
             name=f"{what}s-unicity",
             knowledge=knowledge,
             attacker=f"Someone who {who} and wins when the person's record shows more of them than any other "
             "record does.",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
         ),
         best_of("linkage", results.linked, "", evaluation.guess_rate),
         best_of(
@@ -182,15 +177,12 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     points_known = f"{p} {{}}point{'s' * (p > 1)}"
     knows = f"knows {points_known.format('random ')} of a person exactly and names the record that"
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             [
                 Rule(name=name, does=f"{knows} {does}", chances=won)
                 for (name, does), won in zip(rules, np.hstack([chances, inward]).T, strict=True)
             ],
             name="nearest-linkage",
             knowledge=points_known.format("true "),
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
         )
     ]

@@ -55,14 +55,13 @@ def attack_home_work(
             ("moves undone", f"the cell where it was most between {hours} once its moves are undone"),
         )
         rates.append(
-            Rate.best_of(
+            evaluation.best_rate(
                 [
                     Rule(name=name, does=f"{knows} {place} {does}", chances=won)
                     for (name, does), won in zip(words, np.hstack(chances).T, strict=False)
                 ],
                 name=place,
                 knowledge="which record it is",
-                target=evaluation.label,
                 baseline=max(Counter(zip(x[tried].tolist(), y[tried].tolist(), strict=True)).values())
                 / len(tried),
                 clusters=evaluation.clusters[tried],
@@ -99,14 +98,12 @@ def _true_cells(
     data, n = evaluation.people, len(evaluation.victims)
     has_cell, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _PART, n))
+    def part(mine: slice) -> None:
         subjects = evaluation.victims[mine].tolist()
         rows = [np.column_stack(Boxes.of_samples(*data.samples_of(one)).columns()) for one in subjects]
         find_homes(_spread(rows, data.snapped_grid().slot_s, place, clock), has_cell[mine], x[mine], y[mine])
 
-    for _ in evaluation.run.map(part, range(0, n, _PART)):
-        pass
+    evaluation.run.each_part(part, n, _PART)
     return has_cell, x, y
 
 
@@ -119,20 +116,15 @@ def _chances(
     y: Integers,
 ) -> Floats:
     target, chances = evaluation.target, np.empty((len(tried), 3))
-    records, every, classes = (
-        target.classes.records,
-        target.classes.sizes,
-        target.class_of[evaluation.records[tried]],
-    )
+    records, every = target.classes.records, target.classes.sizes
+    classes = target.class_of[evaluation.records[tried]]
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _PART, len(tried)))
+    def part(mine: slice) -> None:
         rows = [
             records.boxes[records.offsets[one] : records.offsets[one + 1]] for one in classes[mine].tolist()
         ]
         spread, sizes = _spread(rows, target.grid.slot_s, place, clock), every[classes[mine]]
         fill_place_chances(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
 
-    for _ in evaluation.run.map(part, range(0, len(tried), _PART)):
-        pass
+    evaluation.run.each_part(part, len(tried), _PART)
     return chances

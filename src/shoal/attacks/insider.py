@@ -162,7 +162,7 @@ def attack_insider(
         ),
     }
     rates = [
-        Rate.best_of(
+        evaluation.best_rate(
             [
                 Rule(
                     name=rule,
@@ -174,9 +174,7 @@ def attack_insider(
             ],
             name=name,
             knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
-            target=evaluation.label,
             baseline=float(scores.shares[0, :, row + (1 if row == _SAMPLES else 2)].mean()),
-            clusters=evaluation.clusters,
         )
         for name, (row, says) in measures.items()
     ]

@@ -76,8 +76,9 @@ def forms_in_words() -> str:
 def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
     """The default knowledge (None = raw data), attacks on points alone first."""
     rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
+    claim = None if release is None else release.claim
     return tuple(
-        text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, release)
+        text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, claim)
     )
 
 
@@ -85,7 +86,7 @@ def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
     """The knowledge of a report: a selection, or from 1,000 tries on also all defaults."""
     rows = [row for row in ATTACKS.values() if row.suits(release)]
     rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
-    asked = tuple(text for row in rows for text in row.texts(row.record, release))
+    asked = tuple(text for row in rows for text in row.texts(row.record, release.claim))
     return tuple(dict.fromkeys([*default_knowledge(release), *asked])) if tries >= THOROUGH_FROM else asked
 
 
@@ -138,13 +139,7 @@ def is_to_the_point(name: str, kind: PayloadKind) -> bool:
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:
     """The report's adversaries that test this claim alone."""
     rows = [row for row in ATTACKS.values() if row.claims is not None and type(claim) in row.claims]
-    return tuple(
-        parse_knowledge(text)
-        for row in rows
-        for text in (
-            ":".join([row.name, *filter(None, [setting.format(claim=claim)])]) for setting in row.record
-        )
-    )
+    return tuple(parse_knowledge(text) for row in rows for text in row.texts(row.record, claim))
 
 
 def _all_forms() -> list[str]:

@@ -120,14 +120,13 @@ def _in_parts(
         named=np.zeros((n, rules), dtype=np.int64),
     )
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _PART, n))
+    def part(mine: slice) -> None:
         work(
-            KnownSamples(offsets[begin : mine.stop + 1], samples, own_classes[mine], picks_or_first[mine]),
+            KnownSamples(
+                offsets[mine.start : mine.stop + 1], samples, own_classes[mine], picks_or_first[mine]
+            ),
             LinkResults._make(column[mine] for column in weighed),
         )
 
-    label = f"weighing what is known ({evaluation.label})"
-    for _ in evaluation.run.map(part, range(0, n, _PART), label=label):
-        pass
+    evaluation.run.each_part(part, n, _PART, label=f"weighing what is known ({evaluation.label})")
     return weighed

@@ -53,12 +53,11 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
     moved, as_given = cylinders_of(evaluation.as_given), evaluation.as_given
     if moved is None or as_given is None or as_given.context.outside is None:
         return [
-            Rate.of(
+            evaluation.rate_of(
                 right,
                 name="membership",
                 knowledge=points,
                 attacker=f"Someone who {knows}. {half}",
-                target=evaluation.label,
                 baseline=0.5,
                 clusters=np.arange(2 * size),
             )
@@ -77,11 +76,10 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
         )
     ]
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             rules,
             name="membership",
             knowledge=points,
-            target=evaluation.label,
             baseline=0.5,
             clusters=np.arange(2 * size),
             parts=PARTS,

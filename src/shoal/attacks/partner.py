@@ -55,14 +55,12 @@ def attack_partner(
         "and says where and when the person was"
     )
     return [
-        Rate.of(
+        evaluation.rate_of(
             won,
             name=name,
             knowledge=f"what {who} of those that were mixed with a person know{'s' * (members == 1)}",
             attacker=f"{does}: {share}.",
-            target=evaluation.label,
             baseline=float(chance.mean()),
-            clusters=evaluation.clusters,
         )
         for name, won, chance, share in (
             ("partner-exact", exact, lucky[0], "the share of what is said that is right"),

@@ -23,12 +23,11 @@ from shoal.kernels.place_likelihood import (
     top_places,
 )
 from shoal.kernels.undone_moves import sum_origin_evidence
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
-_MOST_MARKS: Final = 1 << 26
-_CELLS_AT_ONCE: Final = 1 << 18
 _PART: Final = 100
 _A_SHARE: Final = 1e4  # how much more a share of a record's points says than none
 _RULES: Final = (
@@ -50,7 +49,7 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
     of their shares), and the exact anonymity set: records whose boxes hold all of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
-    places = [top_cells(evaluation, victim, most) for victim in evaluation.victims.tolist()]
+    places = top_cells(evaluation.people.keep(evaluation.victims), most)
     knowledge = f"{most} most visited place{'s' * (most > 1)}"
     knows = f"knows the {knowledge} of a person, without times, and names"
     if evaluation.label == "raw":
@@ -70,23 +69,17 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
             )
             named.append(Rule(name="moved inward", does=does, chances=_moved_inward(evaluation, places)))
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             named,
             name="top-locations",
             knowledge=knowledge,
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
             max_chance=evaluation.max_chance,
         ),
-        Rate.of(
+        evaluation.rate_of(
             fitting,
             name="top-anonymity-set",
             knowledge=knowledge,
             attacker=f"Someone who {knows} one of the records that can have them all, at random.",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
             max_chance=evaluation.max_chance,
         ),
     ]
@@ -135,12 +128,10 @@ def attack_period(
     if undone is not None:
         rules += _rules(knows, weigh_target(undone), _UNDONE)
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             rules,
             name="period-linkage",
             knowledge="an earlier period of the same people",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
             clusters=evaluation.clusters[both],
             max_chance=evaluation.max_chance,
         )
@@ -149,15 +140,7 @@ def attack_period(
 
 def _count_cells(x: Integers, y: Integers) -> int:
     west, south = int(x.min()), int(y.min())
-    width = int(y.max()) - south + 1
-    n = (int(x.max()) - west + 1) * width
-    if n > _MOST_MARKS:
-        return int(pc.count_distinct(pa.array((x - west) * width + (y - south))).as_py())
-    marks = np.zeros(n, dtype=np.bool_)
-    for first in range(0, len(x), _CELLS_AT_ONCE):
-        some = slice(first, first + _CELLS_AT_ONCE)
-        marks[(x[some] - west) * width + (y[some] - south)] = True
-    return int(np.count_nonzero(marks))
+    return int(pc.count_distinct(pa.array((x - west) * (int(y.max()) - south + 1) + (y - south))).as_py())
 
 
 def _rules(knows: str, weighed: PlaceResults, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
@@ -206,22 +189,22 @@ def weigh_visits(
     none = np.zeros(n, dtype=np.int64)
     weighed = PlaceResults(none, none.copy(), np.zeros((n, N_SCORES)))
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _PART, n))
+    def part(mine: slice) -> None:
         link_places(
-            VisitedPlaces(offsets[begin : mine.stop + 1], cells, weights, target.class_of[own_records[mine]]),
+            VisitedPlaces(
+                offsets[mine.start : mine.stop + 1], cells, weights, target.class_of[own_records[mine]]
+            ),
             shelf,
             gains,
             PlaceResults._make(column[mine] for column in weighed),
         )
 
-    for _ in evaluation.run.map(part, range(0, n, _PART), label=f"comparing places ({evaluation.label})"):
-        pass
+    evaluation.run.each_part(part, n, _PART, label=f"comparing places ({evaluation.label})")
     return weighed
 
 
 def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], most: int) -> list[float]:
-    of_record = [cells.tobytes() for cells in top_cells_of_records(evaluation.target, most)]
+    of_record = [cells.tobytes() for cells in top_cells(evaluation.people, most)]
     sizes = Counter(of_record)
     victim_cells = [cells.tobytes() for cells in places]
     return [
@@ -230,26 +213,13 @@ def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], m
     ]
 
 
-def top_cells(evaluation: Evaluation[BoxTarget], victim: int, most: int) -> Integers:
-    """int64 [<= N, 2]: a person's most visited cells, ascending."""
-    _, x, y = evaluation.people.samples_of(victim)
-    return _first_places(np.column_stack([x, y]), most)
-
-
-def top_cells_of_records(target: BoxTarget, most: int) -> list[Integers]:
-    """The same of every record of single cells."""
-    n = target.n_records
+def top_cells(people: Trajectories, most: int) -> list[Integers]:
+    """int64 [<= N, 2] of each person in cells: the most visited ones, ascending."""
+    n = people.n_subjects
     cells, counts = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
-    top_places(target.offsets, target.boxes[:, 2], target.boxes[:, 3], most, cells, counts)
+    x, y = (np.array(column, dtype=np.int64) for column in (people.x, people.y))
+    top_places(np.array(people.offsets), x, y, most, cells, counts)
     return [record_cells[:count] for record_cells, count in zip(cells, counts.tolist(), strict=True)]
-
-
-def _first_places(cells: Integers, most: int) -> Integers:
-    return _ascending(_counted(cells)[0][:most])
-
-
-def _ascending(cells: Integers) -> Integers:
-    return np.ascontiguousarray(cells[np.lexsort((cells[:, 1], cells[:, 0]))])
 
 
 def _counted(cells: Integers) -> tuple[Integers, Floats]:

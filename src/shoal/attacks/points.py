@@ -40,24 +40,18 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
         ]
     alone = (weighed.candidates == 1) & (weighed.own_fits == 1)
     return [
-        Rate.of(
+        evaluation.rate_of(
             alone,
             name="unicity",
             knowledge=_knowledge(p),
             attacker=f"Someone who {knows} and wins when the person's record alone covers "
             f"{'them' if p > 1 else 'it'}.",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
             max_chance=evaluation.max_chance,
         ),
-        Rate.best_of(
+        evaluation.best_rate(
             rules,
             name="linkage",
             knowledge=_knowledge(p),
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
             max_chance=evaluation.max_chance,
         ),
     ]
@@ -113,13 +107,11 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
         for (name, reads), chances in zip(_READ, won[:, len(WEIGHTS) :].T, strict=False)
     ]
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             rules,
             name="attribution",
             knowledge=_knowledge(p),
-            target=evaluation.label,
             baseline=float(np.mean(lucky)),
-            clusters=evaluation.clusters,
         )
     ]
 
@@ -163,13 +155,10 @@ def attack_noisy(
         )
         rules.append(Rule(name="moved inward", does=does, chances=moved[0]))
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             rules,
             name="noisy-linkage",
             knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
-            clusters=evaluation.clusters,
             max_chance=evaluation.max_chance,
             parts=2 if moved is None else PARTS,
         )

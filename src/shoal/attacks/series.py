@@ -78,14 +78,13 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
         "series-class": ("those, equal among each other,", by_class, float(sizes[right].mean())),
     }
     return [
-        Rate.best_of(
+        evaluation.best_rate(
             [
                 Rule(name=name, does=f"{does} {whose} of the other {words}", chances=chances)
                 for (name, words), chances in zip(rules, won, strict=True)
             ],
             name=rate,
             knowledge="an earlier release",
-            target=evaluation.label,
             baseline=choices / earlier.n_records,
             clusters=evaluation.clusters[tried],
         )

@@ -197,13 +197,11 @@ class BoxTarget:
     @cached_property
     def book(self) -> RecordClasses:
         """Every different record once, for kernels."""
-        records = self.classes.records
-        return RecordClasses(
-            offsets=read_only(records.offsets),
-            boxes=records.boxes,
-            sizes=self.classes.sizes,
-            by_time=records.by_time,
-        )
+        return self.classes.records.book_of(self.classes.sizes)
+
+    def book_of(self, sizes: Integers) -> RecordClasses:
+        """These records for kernels. sizes: int64 [r], the number of equal records that each stands for."""
+        return RecordClasses(read_only(self.offsets), self.boxes, sizes, self.by_time)
 
     def drop_time_index(self) -> None:
         """Forget the index, as large as the records."""

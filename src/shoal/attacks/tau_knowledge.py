@@ -15,7 +15,7 @@ from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.likelihood import LinkResults, count_holders
-from shoal.kernels.tau_candidates import FollowedVictims, Records, SampleAnswers, link_followed_victims
+from shoal.kernels.tau_candidates import FollowedVictims, SampleAnswers, link_followed_victims
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.units import show_s, slots_touched
@@ -78,30 +78,25 @@ def attack_tau(
         ),
     ]
     return [
-        Rate.of(
+        evaluation.rate_of(
             (weighed.candidates == 1) & (weighed.own_fits == 1),
             name="unicity",
             knowledge=knowledge,
             attacker=f"Someone who {knows}, and wins when the person's record alone fits them.",
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
             clusters=clusters,
             max_chance=evaluation.max_chance,
         ),
-        Rate.best_of(
+        evaluation.best_rate(
             linkage,
             name="linkage",
             knowledge=knowledge,
-            target=evaluation.label,
-            baseline=evaluation.guess_rate,
             clusters=clusters,
             max_chance=evaluation.max_chance,
         ),
-        Rate.best_of(
+        evaluation.best_rate(
             attribution,
             name="attribution",
             knowledge=knowledge,
-            target=evaluation.label,
             baseline=float(counts.mean()) / target.n_records,
             clusters=clusters,
         ),
@@ -116,11 +111,10 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple
     weighed = LinkResults(none, none.copy(), np.zeros((n, rules)), none_named)
     holds_asked = SampleAnswers(none.copy(), none_named.copy())
 
-    def part(begin: int) -> None:
-        mine = slice(begin, min(begin + _PART, n))
+    def part(mine: slice) -> None:
         link_followed_victims(
             followed._replace(
-                window_offsets=followed.window_offsets[begin : mine.stop + 1],
+                window_offsets=followed.window_offsets[mine.start : mine.stop + 1],
                 asked=followed.asked[mine],
                 own_class=followed.own_class[mine],
             ),
@@ -130,8 +124,7 @@ def weigh(evaluation: Evaluation[BoxTarget], followed: FollowedVictims) -> tuple
             SampleAnswers._make(column[mine] for column in holds_asked),
         )
 
-    for _ in evaluation.run.map(part, range(0, n, _PART), label=f"following people ({evaluation.label})"):
-        pass
+    evaluation.run.each_part(part, n, _PART, label=f"following people ({evaluation.label})")
     return weighed, holds_asked
 
 
@@ -155,19 +148,6 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: DrawnWindows, tau: int) -> 
         samples=np.column_stack([column[seen] for column in columns]),
         asked=np.column_stack([column[drawn.asked] for column in columns]),
         own_class=evaluation.target.class_of[evaluation.records[drawn.tried]],
-    )
-
-
-def records_of(target: BoxTarget) -> Records:
-    """The records for this attack's kernels."""
-    index = target.by_time
-    return Records(
-        offsets=target.offsets.copy(),  # so that the loops are compiled once, for what may be written to
-        boxes=target.boxes,
-        class_offsets=index.class_offsets,
-        starts=index.starts,
-        by_time=index.boxes,
-        record=index.record,
     )
 
 

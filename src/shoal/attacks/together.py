@@ -12,9 +12,8 @@ import numpy as np
 
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
-from shoal.attacks.tau_knowledge import records_of
 from shoal.errors import InputError
-from shoal.kernels.tau_candidates import count_holding, tau_candidates
+from shoal.kernels.tau_candidates import record_holds, tau_candidates
 from shoal.model.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
@@ -157,7 +156,8 @@ def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) ->
     """From the moment on."""
     original, release, _ = linked
     target = BoxTarget.of_release(release)
-    indexed, slot_s = records_of(target), release.snapped_grid().slot_s
+    book = target.book_of(np.ones(target.n_records, dtype=np.int64))
+    slot_s = release.snapped_grid().slot_s
     tau = slots_touched(tau_s, slot_s)
     subject_at = {uid: place for place, uid in enumerate(original.ids)}
     names = np.empty(release.n_records, dtype=object)
@@ -170,12 +170,11 @@ def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) ->
         start = int(np.floor(moment_s / slot_s))
         samples = np.column_stack(original.samples_of(subject_at[person]))
         during = samples[(samples[:, 0] >= start) & (samples[:, 0] < start + tau)]
-        own_record = np.array([records[person]])
-        seen = during[[count_holding(indexed, own_record, *sample) == 1 for sample in during.tolist()]]
+        seen = during[[record_holds(book, records[person], sample) for sample in during]]
         if not len(seen):
             return None
         candidates = np.empty(release.n_records, dtype=np.int64)
-        count = tau_candidates(indexed, np.ascontiguousarray(seen), start, start + tau, candidates)
+        count = tau_candidates(book, np.ascontiguousarray(seen), start, start + tau, candidates)
         return frozenset(names[candidates[:count]])
 
     return who

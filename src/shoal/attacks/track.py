@@ -110,14 +110,12 @@ def _rates(
         ),
     }
     return [
-        Rate.of(
+        evaluation.rate_of(
             won,
             name=name,
             knowledge=f"{points}, and how bodies move",
             attacker=attacker,
-            target=evaluation.label,
             baseline=float(lucky.mean()),
-            clusters=evaluation.clusters,
         )
         for name, (won, attacker, lucky) in measures.items()
     ]

@@ -94,9 +94,9 @@ def take_settings(
     name_of = {
         _key(name, parameter): name for name, parameter in parameters.items() if not parameter.street_graph
     }
-    given = {key: value for key, value in options.items() if value is not None}
+    named = {key: value for key, value in options.items() if value is not None}
     settings: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in named.items():
         name = key.removeprefix(OF_READING)
         if key in name_of:
             words = parameters[name_of[key]].spelled
@@ -105,7 +105,7 @@ def take_settings(
             raise click.UsageError(
                 f"{method} knows no --{key.replace('_', '-')}; leave it out or choose another --method"
             )
-        elif name != key and name in given and name not in name_of:
+        elif name != key and name in named and name not in name_of:
             option = name.removesuffix("_s").removesuffix("_m").replace("_", "-")
             raise click.UsageError(
                 f"--{option} and --reading-{option} say the same with {method}; leave one of them out"
@@ -113,7 +113,7 @@ def take_settings(
     for key in name_of:
         options.pop(key, None)
     if kind.about.publishes == "points" and not {"cell_m", "slot_s"}.isdisjoint(
-        key.removeprefix(OF_READING) for key in given.keys() - name_of.keys()
+        key.removeprefix(OF_READING) for key in named.keys() - name_of.keys()
     ):
         raise click.UsageError(f"{method} publishes points as they are given; leave out --cell and --slot")
     if streets is not None:

@@ -21,17 +21,6 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
 
-class Records(NamedTuple):
-    """Boxes of records, and an index over time."""
-
-    offsets: Integers  # record i owns boxes offsets[i] to offsets[i + 1]
-    boxes: Integers  # [b, 6] as BOX_COLUMNS, in any order within a record
-    class_offsets: Integers
-    starts: Integers
-    by_time: Integers
-    record: Integers
-
-
 class FollowedVictims(NamedTuple):
     """Samples of each victim in windows of time."""
 
@@ -74,18 +63,18 @@ def _fits(boxes: Integers, seen: Integers, start: int, end: int, samples_held: I
 
 
 @compiled
-def tau_candidates(records: Records, seen: Integers, start: int, end: int, candidates: Integers) -> int:
+def tau_candidates(records: RecordClasses, seen: Integers, start: int, end: int, candidates: Integers) -> int:
     """List the records that fit [start, end); return their number."""
-    t, x, y = seen[0, 0], seen[0, 1], seen[0, 2]
-    looked_at = np.zeros(len(records.offsets) - 1, dtype=np.bool_)
+    index, t, x, y = records.by_time, seen[0, 0], seen[0, 1], seen[0, 2]
+    looked_at = np.zeros(len(records.sizes), dtype=np.bool_)
     samples_held = np.empty(len(seen), dtype=np.int64)
     count = 0
-    for level in range(len(records.class_offsets) - 1):
-        last = records.class_offsets[level + 1]
-        place = first_not_below(records.starts, records.class_offsets[level], last, t - (1 << level) + 1)
-        while place < last and records.starts[place] <= t:
-            record = records.record[place]
-            if not looked_at[record] and _holds(records.by_time, place, t, x, y):
+    for level in range(len(index.class_offsets) - 1):
+        last = index.class_offsets[level + 1]
+        place = first_not_below(index.starts, index.class_offsets[level], last, t - (1 << level) + 1)
+        while place < last and index.starts[place] <= t:
+            record = index.record[place]
+            if not looked_at[record] and _holds(index.boxes, place, t, x, y):
                 looked_at[record] = True
                 boxes = records.boxes[records.offsets[record] : records.offsets[record + 1]]
                 if _fits(boxes, seen, start, end, samples_held):
@@ -96,21 +85,10 @@ def tau_candidates(records: Records, seen: Integers, start: int, end: int, candi
 
 
 @compiled
-def count_holding(records: Records, candidates: Integers, t: int, x: int, y: int) -> int:
-    """Count these records that contain a sample."""
-    count = 0
-    for record in candidates:
-        for b in range(records.offsets[record], records.offsets[record + 1]):
-            if _holds(records.boxes, b, t, x, y):
-                count += 1
-                break
-    return count
-
-
-@compiled
-def _record_holds(record_classes: RecordClasses, candidate: int, sample: Integers) -> bool:
-    for b in range(record_classes.offsets[candidate], record_classes.offsets[candidate + 1]):
-        if _holds(record_classes.boxes, b, sample[0], sample[1], sample[2]):
+def record_holds(records: RecordClasses, record: int, sample: Integers) -> bool:
+    """Whether a record contains a sample (slot and cell)."""
+    for b in range(records.offsets[record], records.offsets[record + 1]):
+        if _holds(records.boxes, b, sample[0], sample[1], sample[2]):
             return True
     return False
 
@@ -155,7 +133,7 @@ def link_followed_victims(
                     1  # records that fit rank above those that only contain all samples
                 )
                 fitting += record_classes.sizes[candidate]
-                silent += 0 if _record_holds(record_classes, candidate, asked) else 1
+                silent += 0 if record_holds(record_classes, candidate, asked) else 1
             most = max(most, work.samples_held[candidate])
         for i in range(n_touched):
             if work.samples_held[work.touched[i]] == most:
@@ -169,7 +147,7 @@ def link_followed_victims(
             )
             results.named[victim, rule], results.chances[victim, rule] = named, chance
             answers.by_named[victim, rule] = (
-                1 if named >= 0 and _record_holds(record_classes, named, asked) else 0
+                1 if named >= 0 and record_holds(record_classes, named, asked) else 0
             )
         for i in range(n_touched):
             work.samples_held[work.touched[i]] = 0

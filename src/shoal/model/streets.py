@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.projection import transform
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, components
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -117,22 +117,10 @@ class StreetGraph:
             crs=crs,
         )
 
-    def components(self) -> Integers:
-        """int64 [n]: the smallest node of each node's component."""
-        label = np.arange(self.n_nodes)
-        while True:
-            least = np.minimum(label[self.u], label[self.v])
-            spread = label.copy()
-            np.minimum.at(spread, self.u, least)
-            np.minimum.at(spread, self.v, least)
-            spread = spread[spread]
-            if np.array_equal(spread, label):
-                return label
-            label = spread
-
     def summary(self) -> dict[str, Any]:
         """Sizes for a manifest."""
-        return {"nodes": self.n_nodes, "edges": self.n_edges, "components": len(np.unique(self.components()))}
+        parts = np.unique(components(self.n_nodes, self.u, self.v))
+        return {"nodes": self.n_nodes, "edges": self.n_edges, "components": len(parts)}
 
     def __repr__(self) -> str:
         return f"StreetGraph({self.n_nodes} nodes, {self.n_edges} edges)"

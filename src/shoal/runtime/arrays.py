@@ -1,4 +1,4 @@
-"""Types of arrays, and distinct values and rows."""
+"""Types of arrays, distinct values and rows, and connected components."""
 
 from typing import Any
 
@@ -26,6 +26,20 @@ def read_only(column: Numbers) -> Numbers:
     array = np.ascontiguousarray(column).view()
     array.flags.writeable = False
     return array
+
+
+def components(n: int, one: Integers, other: Integers) -> Integers:
+    """int64 [n]: the smallest node of each node's component, by edges from ``one`` [e] to ``other`` [e]."""
+    label = np.arange(n)
+    while True:
+        least = np.minimum(label[one], label[other])
+        spread = label.copy()
+        np.minimum.at(spread, one, least)
+        np.minimum.at(spread, other, least)
+        spread = spread[spread]
+        if np.array_equal(spread, label):
+            return label
+        label = spread
 
 
 def distinct_rows(owner: Integers, t: Integers, x: Integers, y: Integers) -> Integers:

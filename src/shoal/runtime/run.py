@@ -123,6 +123,14 @@ class Run:
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
+    def each_part(
+        self, work: Callable[[slice], object], n: int, size: int, *, label: str | None = None
+    ) -> None:
+        """Call ``work`` with the slices of n rows, ``size`` at a time, on all threads."""
+        parts = [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
+        for _ in self.map(work, parts, label=label):
+            pass
+
 
 class Engine(Protocol):
     """Carries out tasks, as a Run does here."""

@@ -1,20 +1,16 @@
 """Boxes of merged classes and the search for their nearest."""
 
-import math
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.bounds import LANES as BLOCK_LANES
-from shoal.kernels.crowd_blocks import nearest_to_block
 from shoal.kernels.crowd_bounds import Bounding, Crowds, boxes_of, set_people_bounds, set_surroundings
 from shoal.kernels.crowd_index import CrowdIndex, LowerBounds, build_crowd_index, empty_lower_bounds
 from shoal.kernels.crowd_windows import find_visits
 from shoal.kernels.merging import columns_in_order, samples_in_order
 from shoal.kernels.near_crowds import LANES, CrowdSearch, nearest_to_crowds
-from shoal.kernels.near_pairs import PairSearch
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Samples, Scale
 from shoal.measures.nearest_pairs import NearPairs
@@ -25,7 +21,6 @@ from shoal.runtime.arrays import Integers, Numbers
 
 _SINCE: Final = 16  # crowds that enter until the index is made again, and as many for each _OF_INDEX in it
 _OF_INDEX: Final = 32
-_BLOCK: Final = 16  # fewer crowds, or crowds among fewer people, are searched one by one
 _BINS_TOGETHER: Final = 2  # four bins of a quarter of an hour
 _IN_32_BITS: Final = (1 << 31) - 1
 _ROWS: Final = 3  # for each person; unused ones take no memory
@@ -190,45 +185,21 @@ class MergedCrowds:
 
     def nearest_of_many(self, slots: Integers, living: Integers, threshold: float) -> Nearest:
         """The nearest living others, in the order of ``slots``."""
-        single = living[self.sizes(living) == 1]
         rows, others = self._rows[slots], self._rows[living]
         self._refresh_index(living)
-        if len(slots) < _BLOCK or len(single) < _BLOCK:
-            searches = [
-                self._pool.submit(
-                    self._search,
-                    *self._arguments(rows[first :: self._threads].copy(), others, threshold, self._index),
-                )
-                for first in range(min(self._threads, len(slots)))
-            ]
-        else:
-            search = self._near.build_search(single, threshold)
-            searches = [
-                self._pool.submit(self._search_block, search, block, others, threshold)
-                for block in self._blocks(slots)
-            ]
+        searches = [
+            self._pool.submit(
+                self._search,
+                *self._arguments(rows[first :: self._threads].copy(), others, threshold, self._index),
+            )
+            for first in range(min(self._threads, len(slots)))
+        ]
         for future in searches:
             future.result()
         nearest = self._found
         return nearest._replace(
             partner=nearest.partner[rows], effort=nearest.effort[rows], length=nearest.length[rows]
         )
-
-    def _blocks(self, slots: Integers) -> list[Integers]:
-        places, main = self._near.people.places, self.crowds.bounding.visits.main[slots, 0, 0]
-        count = min(-(-len(slots) // (BLOCK_LANES * self._threads)) * self._threads, len(slots))
-        strips = math.ceil(math.sqrt(count))
-        strip = np.empty(len(slots), dtype=np.int64)
-        strip[np.argsort(places.x[main], kind="stable")] = np.arange(len(slots)) * strips // len(slots)
-        return np.array_split(self._rows[slots[np.lexsort((places.y[main], strip))]], count)
-
-    def _search_block(self, search: PairSearch, block: Integers, living: Integers, threshold: float) -> None:
-        workspace = self._lowest.popleft()
-        crowd_search = CrowdSearch(
-            self.crowds, self._near.people, self._index, self._near.scale, self._found, threshold
-        )
-        nearest_to_block(crowd_search, search, block, living, workspace, self._most_boxes)
-        self._lowest.append(workspace)
 
     def _refresh_index(self, living: Integers) -> None:
         if len(self.entered) - self._since > _SINCE + len(self._index.slots) // _OF_INDEX:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -27,7 +26,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, components
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -281,14 +280,11 @@ def generalize(
     boxes = np.empty((int(room[-1]), 6), dtype=np.int64)
     counts = np.zeros(len(chosen), dtype=np.int64)
 
-    def merge(part: tuple[int, int]) -> None:
-        rows = slice(*part)
-        ends = starts[part[0] : part[1] + 1]
+    def merge(rows: slice) -> None:
+        ends = starts[rows.start : rows.stop + 1]
         generalize_pieces(epochs.pieces, chosen[rows], ends, guests, room[rows], boxes, counts[rows])
 
-    cuts = [*range(0, len(chosen), _PIECES_AT_ONCE), len(chosen)]
-    for _ in run.map(merge, list(pairwise(cuts)), label="generalizing"):
-        pass
+    run.each_part(merge, len(chosen), _PIECES_AT_ONCE, label="generalizing")
     filled = np.arange(len(boxes)) - np.repeat(room[:-1], np.diff(room)) < np.repeat(counts, np.diff(room))
     owner = np.repeat(epochs.subject[chosen], np.diff(room))[filled]
     boxes = boxes[filled]
@@ -310,20 +306,11 @@ def draw_owners(
     # the data.
     (window,) = windows
     n, turns = window.hiders.shape
-    drawn = rng.below(turns + 1, n)[_first_of_group(window.hiders)]
+    group = components(n, np.repeat(np.arange(n), turns), window.hiders.ravel())
+    drawn = rng.below(turns + 1, n)[group]
     owner = np.where(drawn == 0, np.arange(n), window.hiders[np.arange(n), drawn - 1])
     owner_of = dict(zip(window.subjects.tolist(), window.subjects[owner].tolist(), strict=True))
     return [replace(record, members=np.array([owner_of[int(record.members[0])]])) for record in classes]
-
-
-def _first_of_group(hiders: Integers) -> Integers:
-    first = np.arange(len(hiders))
-    while True:
-        smaller = np.minimum(first, first[hiders].min(axis=1))
-        np.minimum.at(smaller, hiders, smaller[:, None])
-        if np.array_equal(smaller, first):
-            return first
-        first = smaller
 
 
 def _hider_pairs(windows: list[Window]) -> tuple[Integers, Integers]:
