@@ -29,16 +29,14 @@ READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 class Quantity(click.ParamType[float]):
     """A number with a unit, such as 2km."""
 
-    def __init__(self, name: str, parse: Callable[[str | float], float]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
         self.name = name
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Meters or seconds."""
-        if isinstance(value, float):
-            return value
         try:
-            return self._parse(str(value))
+            return value if isinstance(value, float) else self._parse(str(value))
         except MisuseError as error:
             self.fail(error.cli_message, param, ctx)
 
@@ -75,43 +73,99 @@ DURATION: Final = Quantity("duration", duration_s)
 
 
 class LocalPath(click.Path):
-    """A path here; an address is refused early."""
+    """A path here, or an address of these kinds; other addresses are refused early."""
+
+    def __init__(self, addresses: re.Pattern[str] | None = None) -> None:
+        super().__init__(path_type=Path)
+        self._addresses = addresses
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
+        """A path, or an address as text."""
+        if self._addresses is not None and isinstance(value, str) and self._addresses.match(value):
+            return value
         if is_remote(value):
             self.fail(not_local("this" if param is None else param.human_readable_name), param, ctx)
         return super().convert(value, param, ctx)
 
 
-class ReleasePlace(LocalPath):
-    """A release: a folder here, or an address."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A path, or an address as text."""
-        if isinstance(value, str) and _READABLE.match(value):
-            return value
-        return super().convert(value, param, ctx)
-
-
-class NewRelease(LocalPath):
-    """A new release: a folder here, or an address in a store."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A path, or an address as text."""
-        if isinstance(value, str) and _STORE.match(value):
-            return value
-        return super().convert(value, param, ctx)
-
-
-PATH: Final = LocalPath(path_type=Path)
-NEW_RELEASE: Final = NewRelease(path_type=Path)
-RELEASE: Final = ReleasePlace(path_type=Path)
+PATH: Final = LocalPath()
+NEW_RELEASE: Final = LocalPath(_STORE)
+RELEASE: Final = LocalPath(_READABLE)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 _reading: Final = partial(click.option, cls=Option, section=READING)
 _rounding: Final = partial(click.option, cls=Option, section=ROUNDING)
 _running: Final = partial(click.option, cls=Option, section=RUNNING)
+
+
+def _adding(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Adds these options, in this order."""
+
+    def added(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
+
+
+def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
+    ctx.meta[LOG] = form
+
+
+def _remember_quiet(ctx: click.Context, _param: click.Parameter, quiet: bool) -> bool:
+    ctx.meta[QUIET] = quiet
+    return quiet
+
+
+def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
+    if query is not None and "://" not in query:
+        raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
+    ctx.meta[_QUERY] = query
+
+
+def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | None) -> str | None:
+    query: str | None = ctx.meta.get(_QUERY)
+    if source is not None and query is not None:
+        raise click.UsageError("give either INPUT or --from, not both")
+    if source is None and query is None and not ctx.resilient_parsing:
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return source if query is None else query
+
+
+def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
+    if path is None:
+        return
+    try:
+        entries = read_settings(path)
+    except InputError as error:
+        raise click.UsageError(error.cli_message) from error
+    options = {
+        option.lstrip("-"): parameter
+        for parameter in ctx.command.params
+        if isinstance(parameter, click.Option) and parameter.name not in ("config", "help")
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    settings: dict[str, Any] = {}
+    for key, value in entries.items():
+        option = options.get(key.replace("_", "-"))
+        if option is None or option.name is None:
+            names = ", ".join(sorted(options))
+            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {names}")
+        if isinstance(value, bool) and not option.is_flag:
+            raise click.UsageError(
+                f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
+            )
+        several = value if isinstance(value, list) and (option.multiple or option.nargs > 1) else [value]
+        if not all(isinstance(one, (str, int, float)) for one in several):
+            raise click.UsageError(
+                f"{path} sets '{key}' to a table, list, date or time; expected one text, number, yes or no"
+            )
+        flag_set = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
+        settings[option.name] = not value if flag_set else value
+    ctx.default_map = {**(ctx.default_map or {}), **settings}
+
 
 _INPUT_OPTIONS: Final = (
     _reading(
@@ -270,38 +324,17 @@ def take_ground(options: dict[str, Any]) -> Any:
     return MapGround(streets=streets, tiles=None if tiles is None else read_tiles(tiles))
 
 
-def ground_options(command: Command) -> Command:
-    """Add the map's streets and tiles."""
-    for option, facts in reversed((STREET_OPTIONS | {"--tiles": _TILES}).items()):
-        command = click.option(option, cls=Option, section=GROUND, **facts)(command)
-    return command
-
-
-def street_options(command: Command) -> Command:
-    """Add the street graph."""
-    for option, facts in reversed(STREET_OPTIONS.items()):
-        command = click.option(option, **facts)(command)
-    return command
-
-
-def input_options(command: Command) -> Command:
-    """Add the reading's options."""
-    for option in reversed(_GRID_OPTIONS):
-        command = option(command)
-    return column_options(command)
-
-
-def column_options(command: Command) -> Command:
-    """Add the reading's options without those of the grid."""
-    for option in reversed(_INPUT_OPTIONS):
-        command = option(command)
-    return command
-
-
-def input_argument(command: Command) -> Command:
-    """Add INPUT, and --from for a query on a server."""
-    command = click.argument("source", metavar="INPUT", required=False, callback=_input_or_query)(command)
-    return _reading(
+street_options = _adding(*(click.option(option, **facts) for option, facts in STREET_OPTIONS.items()))
+ground_options = _adding(
+    *(
+        click.option(option, cls=Option, section=GROUND, **facts)
+        for option, facts in (STREET_OPTIONS | {"--tiles": _TILES}).items()
+    )
+)
+column_options = _adding(*_INPUT_OPTIONS)
+input_options = _adding(*_INPUT_OPTIONS, *_GRID_OPTIONS)
+input_argument = _adding(
+    _reading(
         "--from",
         "query",
         is_eager=True,
@@ -309,36 +342,19 @@ def input_argument(command: Command) -> Command:
         callback=_remember_query,
         metavar="'ADDRESS QUERY'",
         help="Instead of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
-    )(command)
-
-
-def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
-    ctx.meta[LOG] = form
-
-
-def _remember_quiet(ctx: click.Context, _param: click.Parameter, quiet: bool) -> bool:
-    ctx.meta[QUIET] = quiet
-    return quiet
-
-
-def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
-    if query is not None and "://" not in query:
-        raise click.UsageError("--from names a server, postgresql://...; a file or folder is INPUT")
-    ctx.meta[_QUERY] = query
-
-
-def _input_or_query(ctx: click.Context, param: click.Parameter, source: str | None) -> str | None:
-    query: str | None = ctx.meta.get(_QUERY)
-    if source is not None and query is not None:
-        raise click.UsageError("give either INPUT or --from, not both")
-    if source is None and query is None and not ctx.resilient_parsing:
-        raise click.MissingParameter(ctx=ctx, param=param)
-    return source if query is None else query
-
-
-def output_options(command: Command) -> Command:
-    """Add --json, --quiet and --log."""
-    command = _running(
+    ),
+    click.argument("source", metavar="INPUT", required=False, callback=_input_or_query),
+)
+output_options = _adding(
+    _running("--json", "as_json", is_flag=True, help="Print only one JSON document on standard output."),
+    _running(
+        "--quiet",
+        is_flag=True,
+        is_eager=True,
+        callback=_remember_quiet,
+        help="Print only failures, and the document of --json.",
+    ),
+    _running(
         "--log",
         type=click.Choice(("text", "json")),
         default="text",
@@ -346,17 +362,23 @@ def output_options(command: Command) -> Command:
         expose_value=False,
         callback=_remember_log,
         help="Format of messages and progress on standard error: text, or one JSON object per line.",
-    )(command)
-    command = _running(
-        "--quiet",
-        is_flag=True,
-        is_eager=True,
-        callback=_remember_quiet,
-        help="Print only failures, and the document of --json.",
-    )(command)
-    return _running(
-        "--json", "as_json", is_flag=True, help="Print only one JSON document on standard output."
-    )(command)
+    ),
+)
+config_option = _running(
+    "--config",
+    type=PATH,
+    is_eager=True,
+    expose_value=False,
+    callback=_use_config,
+    metavar="FILE.toml",
+    help='Read options from a file, e.g. k = 5, suppress-space = "15km"; the command line wins.',
+)
+earlier_option = click.option(
+    "--earlier",
+    multiple=True,
+    metavar="FOLDER=LINKAGE.parquet",
+    help="An earlier release of the same people, and its linkage, to combine. May be repeated.",
+)
 
 
 class OutputOptions(NamedTuple):
@@ -371,16 +393,6 @@ class OutputOptions(NamedTuple):
         return cls(options.pop("as_json"), options.pop("quiet"))
 
 
-def earlier_option(command: Command) -> Command:
-    """Add --earlier FOLDER=LINKAGE."""
-    return click.option(
-        "--earlier",
-        multiple=True,
-        metavar="FOLDER=LINKAGE.parquet",
-        help="An earlier release of the same people, and its linkage, to combine. May be repeated.",
-    )(command)
-
-
 def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
     """Folders and their linkage tables."""
     pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
@@ -391,19 +403,6 @@ def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
                 "FOLDER=LINKAGE.parquet"
             )
     return [(Path(folder), Path(links)) for folder, links in pairs]
-
-
-def config_option(command: Command) -> Command:
-    """Add --config FILE.toml; the command line wins."""
-    return _running(
-        "--config",
-        type=PATH,
-        is_eager=True,
-        expose_value=False,
-        callback=_use_config,
-        metavar="FILE.toml",
-        help='Read options from a file, e.g. k = 5, suppress-space = "15km"; the command line wins.',
-    )(command)
 
 
 def take_reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -435,40 +434,6 @@ def refuse_unused(why: str, *names: str) -> None:
         raise click.UsageError(f"{' and '.join(options_set)} {verb} no effect {why}; leave {rest} out")
 
 
-def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    if path is None:
-        return
-    try:
-        entries = read_settings(path)
-    except InputError as error:
-        raise click.UsageError(error.cli_message) from error
-    options = {
-        option.lstrip("-"): parameter
-        for parameter in ctx.command.params
-        if isinstance(parameter, click.Option) and parameter.name not in ("config", "help")
-        for option in parameter.opts
-        if option.startswith("--")
-    }
-    settings: dict[str, Any] = {}
-    for key, value in entries.items():
-        option = options.get(key.replace("_", "-"))
-        if option is None or option.name is None:
-            names = ", ".join(sorted(options))
-            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {names}")
-        if isinstance(value, bool) and not option.is_flag:
-            raise click.UsageError(
-                f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
-            )
-        several = value if isinstance(value, list) and (option.multiple or option.nargs > 1) else [value]
-        if not all(isinstance(one, (str, int, float)) for one in several):
-            raise click.UsageError(
-                f"{path} sets '{key}' to a table, list, date or time; expected one text, number, yes or no"
-            )
-        flag_set = isinstance(value, bool) and option.flag_value is False  # as in no-snap = true
-        settings[option.name] = not value if flag_set else value
-    ctx.default_map = {**(ctx.default_map or {}), **settings}
-
-
 @contextmanager
 def needs_extra(package: str) -> Iterator[None]:
     """Say what to install, such as ``shoal-collect[server]``."""
@@ -480,17 +445,15 @@ def needs_extra(package: str) -> Iterator[None]:
         ) from error
 
 
-def page_in_a_browser(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def page_in_a_browser(port: int) -> Callable[[Command], Command]:
     """Add --port and --no-browser."""
-
-    def added(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option("--no-browser", is_flag=True, help="Only print the address.")(command)
-        return click.option(
+    return _adding(
+        click.option(
             "--port",
             type=click.IntRange(0, 65535),
             default=port,
             show_default=True,
             help="0 for any free port, which is printed.",
-        )(command)
-
-    return added
+        ),
+        click.option("--no-browser", is_flag=True, help="Only print the address."),
+    )
