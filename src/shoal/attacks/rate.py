@@ -263,7 +263,15 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackResult:
-    """Every rate, and notes on what could not be tried."""
+    """What ``attack`` measured.
+
+    Parameters
+    ----------
+    rates
+        How often each kind of knowledge names the right record, on every target.
+    notes
+        What could not be tried, and why.
+    """
 
     rates: tuple[Rate, ...]
     notes: tuple[str, ...]

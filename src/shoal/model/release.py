@@ -29,9 +29,14 @@ _BOUNDS: Final = {name: np.maximum if name.endswith(("_end", "_max")) else np.mi
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Boxes:
-    """Generalized samples, int64 [m] each: the subject was in the area at some moment in the interval.
+    """Generalized samples: at some moment of the interval, the person was in the area.
 
-    [t_start, t_end) in slots, [x_min, x_max) and [y_min, y_max) in cells.
+    Parameters
+    ----------
+    t_start, t_end
+        int64 [m]. The intervals [t_start, t_end), in slots.
+    x_min, y_min, x_max, y_max
+        int64 [m]. The areas [x_min, x_max) by [y_min, y_max), in cells.
     """
 
     kind: ClassVar[PayloadKind] = "boxes"
@@ -88,7 +93,22 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Points:
-    """Published points, float64 [m] each: t in seconds, x and y in meters; lat and lon degrees, or None."""
+    """Published points.
+
+    Parameters
+    ----------
+    t
+        float64 [m], seconds.
+    x, y
+        float64 [m], meters of the plane.
+    lat, lon
+        float64 [m], degrees; None where the plane is no map.
+
+    Raises
+    ------
+    MisuseError
+        When the columns differ in length, or only one of lat and lon is there.
+    """
 
     kind: ClassVar[PayloadKind] = "points"
     on_grid: ClassVar[bool] = False
@@ -344,10 +364,23 @@ class Release:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage:
-    """Which subject became which record: (uid, trajectory id), never inside a release.
+    """Which person became which record; it is secret, and never inside a release.
 
-    trace: of swapped points, the raw samples of each. stands_for: of points, int64 [p], the row of the raw
-    sample that each stands for, -1 = created; never written.
+    Parameters
+    ----------
+    uids
+        The people.
+    trajectory_ids
+        The record of each, in the same order.
+    trace
+        Of swapped points, the raw samples that each may stand for.
+    stands_for
+        Of points, int64 [p], the row of the raw sample that each stands for, -1 = created; never written.
+
+    Raises
+    ------
+    MisuseError
+        When the two sequences differ in length.
     """
 
     uids: Sequence[str]

@@ -12,11 +12,28 @@ from shoal.runtime.arrays import Floats, Integers, components
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreetGraph:
-    """N nodes, e edges.
+    """A street graph of n nodes and e edges, such as ``read_streets`` reads.
 
-    x, y: float64 [n], meters of a plane, or longitude and latitude where crs is geographic. u, v: int64
-    [e]. length_m: float64 [e], nan = the length of its shape. shape_offsets: int64 [e + 1]; shape_x,
-    shape_y: corners from u to v, both ends included. crs: None = the data's plane.
+    Parameters
+    ----------
+    x, y
+        float64 [n]. The nodes, in meters of a plane, or longitude and latitude where ``crs`` is geographic.
+    u, v
+        int64 [e]. The two nodes of each edge.
+    length_m
+        float64 [e]. The lengths of edges; nan for the length of the shape.
+    shape_offsets
+        int64 [e + 1]. Edge i owns the corners shape_offsets[i] to shape_offsets[i + 1].
+    shape_x, shape_y
+        float64. The corners of each edge from u to v, both ends included.
+    crs
+        The system of x and y; None for the plane of the data.
+
+    Raises
+    ------
+    InputError
+        When nodes or edges are missing, a coordinate or length is no number that it can be, or a shape has
+        fewer than two corners.
     """
 
     x: Floats

@@ -72,16 +72,20 @@ def _dense_city(stations: float, surface_km2: float, share: float, rng: np.rando
     r = np.linspace(0.0, 1.0, 2_000)
     spacing = 1 + (_CENTER_TO_EDGE - 1) * r
     within = np.concatenate([[0.0], np.cumsum((r / spacing**2)[1:])])
-    k = np.arange(n) + 0.5
-    at_r = radius * np.interp(k * within[-1] / n, within, r)
-    angle = k * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
+    at_r = radius * np.interp((np.arange(n) + 0.5) * within[-1] / n, within, r)
     # a station's area, from the number of stations within its distance
     area = np.gradient(at_r**2 * np.pi) if n > 1 else np.array([radius**2])
-    jitter = 0.3 * np.sqrt(np.maximum(area, 1.0))
+    x, y, people = _on_spiral(at_r, np.sqrt(np.maximum(area, 1.0)), rng)
+    return x, y, people / people.sum() * share
+
+
+def _on_spiral(at_r: Floats, spacing: Floats, rng: np.random.Generator) -> Placed:
+    n = len(at_r)
+    angle = (np.arange(n) + 0.5) * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
+    jitter = 0.3 * spacing
     x = at_r * np.cos(angle) + jitter * rng.standard_normal(n)
     y = at_r * np.sin(angle) + jitter * rng.standard_normal(n)
-    people = rng.lognormal(0.0, 0.6, n)
-    return x, y, people / people.sum() * share
+    return x, y, rng.lognormal(0.0, 0.6, n)
 
 
 def _outside(n: int, surface_km2: float, inner_km2: float, rng: np.random.Generator) -> Placed:
@@ -130,9 +134,21 @@ _LON_NAMES: Final = ("lon", "lng", "long", "longitude")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stations:
-    """At least two positions, and the share of people at each.
+    """At least two base stations, and the share of people at each.
 
-    lat, lon: float64 [n], WGS 84. population: float64 [n], positive, sums to 1. dropped: rows by reason.
+    Parameters
+    ----------
+    lat, lon
+        float64 [n]. The positions in degrees (WGS 84), all different.
+    population
+        float64 [n]. The shares of people, positive; they sum to 1.
+    dropped
+        The rows of a file that were left out, by reason.
+
+    Raises
+    ------
+    MisuseError
+        When positions or shares are not as described.
     """
 
     lat: Floats
@@ -180,9 +196,22 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) 
 
 
 def read_stations(path: Path | str) -> Stations:
-    """Stations from a CSV or Parquet file's latitude and longitude.
+    """Read base stations, with equal shares of people.
 
-    Outliers, repeats and unusable positions are counted in ``dropped``.
+    Parameters
+    ----------
+    path
+        A CSV or Parquet file with a column of latitudes and one of longitudes.
+
+    Returns
+    -------
+    Stations
+        ``dropped`` counts the positions that are far away from the others, repeat or cannot be used.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, a column is missing, or fewer than two positions are usable.
     """
     path = local_path(path, "a file of stations")
     table = _read_table(path)
@@ -212,25 +241,20 @@ def read_stations(path: Path | str) -> Stations:
     return Stations(lat=lat, lon=lon, population=np.full(len(lat), 1 / len(lat)), dropped=dropped)
 
 
-def _city(radius_m: float, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def _city(radius_m: float, rng: np.random.Generator) -> Placed:
     r = np.linspace(0.0, radius_m, 2_000)
     spacing = DOWNTOWN_SPACING_M + (FRINGE_SPACING_M - DOWNTOWN_SPACING_M) * r / radius_m
     per_meter = 2 * np.pi * r / (0.87 * spacing**2)  # a station of a triangular lattice takes 0.87 spacing^2
     within = np.concatenate([[0.0], np.cumsum((per_meter[1:] + per_meter[:-1]) / 2 * np.diff(r))])
     n = max(int(within[-1]), 3)
-    k = np.arange(n) + 0.5
-    at_r = np.interp(k * within[-1] / n, within, r)
-    angle = k * np.pi * (3 - np.sqrt(5)) + rng.uniform(0, 2 * np.pi)
-    jitter = 0.3 * np.interp(at_r, r, spacing)
-    x = at_r * np.cos(angle) + jitter * rng.standard_normal(n)
-    y = at_r * np.sin(angle) + jitter * rng.standard_normal(n)
-    return x, y, rng.lognormal(0.0, 0.6, n)
+    at_r = np.interp((np.arange(n) + 0.5) * within[-1] / n, within, r)
+    return _on_spiral(at_r, np.interp(at_r, r, spacing), rng)
 
 
-def _nation(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def _nation(rng: np.random.Generator) -> Placed:
     centers = _cities_apart(rng)
     size = 1.0 / np.arange(1, N_CITIES + 1)
-    parts: list[tuple[Floats, Floats, Floats]] = []
+    parts: list[Placed] = []
     for (center_x, center_y), relative in zip(centers, size, strict=True):
         x, y, people = _city(CITY_RADIUS_M * np.sqrt(relative), rng)
         parts.append((center_x + x, center_y + y, people / people.sum() * CITY_SHARE * relative / size.sum()))
