@@ -24,7 +24,7 @@ class FalseHop(Member):
     def sound(self, session: Session, me: int, part: bytes = b"") -> Hop:
         shares = [key.share for key in self._keys]
         keys = (shares[self.me], combined_key(session.group, shares[self.me + 1 :]))
-        return make_hop(session, me, self._secret, keys, self._list, seed(self._hop_seed, part))
+        return make_hop(session, me, self._secret, keys, self._list, seed(self._hop_seed, part), bytes(32))
 
     def change(self, hop: Hop) -> Hop:
         raise NotImplementedError

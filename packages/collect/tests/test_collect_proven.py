@@ -115,9 +115,9 @@ def test_a_collector_that_shows_members_different_terms_makes_nobody_a_culprit()
 
 
 def test_terms_that_leave_no_time_for_proofs_are_refused(tmp_path: Path) -> None:
-    assert Terms(proven_shuffle=True, phase_limit_s=14).rules.proven_shuffle
-    with pytest.raises(ValidationError, match="14 s a hop"):
-        Terms(proven_shuffle=True, phase_limit_s=13)
+    assert Terms(proven_shuffle=True, phase_limit_s=22).rules.proven_shuffle
+    with pytest.raises(ValidationError, match="21 s a hop"):
+        Terms(proven_shuffle=True, phase_limit_s=21)
     assert not Terms().rules.proven_shuffle
     (tmp_path / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n")
     options = (
@@ -135,4 +135,4 @@ def test_terms_that_leave_no_time_for_proofs_are_refused(tmp_path: Path) -> None
         timeout=60,
         check=False,
     )
-    assert (ended.returncode, "14 s a hop" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)
+    assert (ended.returncode, "21 s a hop" in ended.stderr, "Traceback" in ended.stderr) == (2, True, False)

@@ -53,10 +53,13 @@ def records_of(session: Session, member: int) -> list[bytes]:
 
 def build(session: Session, cheaters: dict[int, type[Member]] | None = None) -> list[Member]:
     kinds = [(cheaters or {}).get(i, Member) for i in range(session.n)]
-    return [
+    members = [
         kind(session, i, seed("identity", i), records_of(session, i), Chance(seed(session.name, i)), LIMIT_S)
         for i, kind in enumerate(kinds)
     ]
+    for member in members:
+        member.draw_fresh = bytes  # the same seed gives the same trace
+    return members
 
 
 class Network:
@@ -135,7 +138,13 @@ class _Mixer(Member):
         shares = [key.share for key in self._keys]
         rest = combined_key(self.session.group, shares[self.me + 1 :])
         hop = make_hop(
-            self.session, self.me, self._secret, (shares[self.me], rest), self._list, self._hop_seed
+            self.session,
+            self.me,
+            self._secret,
+            (shares[self.me], rest),
+            self._list,
+            self._hop_seed,
+            bytes(32),
         )
         return Hop(hop.stripped, hop.proof, self.spoil(hop.shuffled, rest), hop.shuffle).encode(
             self.session.group

@@ -71,3 +71,11 @@ class Chance:
                 return place
             ticket -= weight
         raise AssertionError("the ticket is below the sum of the weights")
+
+
+def bound_chance(seed: bytes, *statement: bytes) -> Chance:
+    """Another stream for each statement: a state that is rolled back repeats nothing under another one."""
+    state = hashlib.blake2b(digest_size=SEED_BYTES, key=seed, person=b"shoal bound")
+    for part in statement:
+        state.update(len(part).to_bytes(4) + part)
+    return Chance(state.digest())

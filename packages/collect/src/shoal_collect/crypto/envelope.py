@@ -22,7 +22,7 @@ from nacl.bindings import (
 )
 from nacl.exceptions import CryptoError
 
-from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.chance import Chance, bound_chance
 from shoal_collect.faults import PeerError
 
 POINT_BYTES: Final = 32
@@ -84,7 +84,7 @@ def combined_secret(secrets: Sequence[bytes]) -> bytes:
 
 def seal(record: bytes, key: bytes, context: bytes, chance: Chance) -> bytes:
     """OVERHEAD_BYTES longer."""
-    secret = draw_secret(chance)
+    secret = draw_secret(bound_chance(chance.seed(), record, key, context))
     point = public_key(secret)
     shared = bytes(crypto_scalarmult_ed25519_noclamp(secret, key))
     return point + bytes(crypto_secretbox(record, _NO_NONCE, _key(shared, point, context)))

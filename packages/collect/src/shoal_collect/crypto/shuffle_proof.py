@@ -102,19 +102,18 @@ def prove_shuffle(
     """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
     size, sizes = len(before), _sizes(group, len(before))
     start, bases = _generators(group, size)
-    of_g = _powers_of_generator(group, 8 * _answer_bytes(sizes.link))
 
     keys = [int(group.draw_secret(chance)) for _ in before]  # by places before
     commitments = [mpz(0)] * size
     for base, place in zip(bases, order, strict=True):
-        commitments[place] = group.times(of_g.of(keys[place]), base)
+        commitments[place] = group.times(group.secret_power(group.g, mpz(keys[place])), base)
     statement = _statement(group, y, before, after, commitments, context)
     weights = _weights(statement, size)
 
     moved = [weights[place] for place in order]
     links, chain, end = [int(group.draw_secret(chance)) for _ in before], [start], 0
     for weight, link in zip(moved, links, strict=True):
-        chain.append(group.times(of_g.of(link), group.secret_power(chain[-1], mpz(weight))))
+        chain.append(group.secret_product((group.g, chain[-1]), (link, weight)))
         end = int((link + weight * end) % group.q)
     hidden = (
         sum(keys),
@@ -131,9 +130,17 @@ def prove_shuffle(
     drawn_moved = [mask_of(sizes.moved) for _ in before]
     drawn_links = [mask_of(sizes.link) for _ in before]
     announced = [
-        *_map_totals(group, y, after, bases, drawn, drawn_moved, group.secret_power),
+        *_map_totals(
+            group,
+            y,
+            after,
+            drawn,
+            group.secret_power,
+            lambda of: group.secret_product(of, drawn_moved),
+            bases,
+        ),
         *(
-            group.times(of_g.of(link), group.secret_power(earlier, mpz(weight)))
+            group.secret_product((group.g, earlier), (link, weight))
             for link, weight, earlier in zip(drawn_links, drawn_moved, chain[:-1], strict=True)
         ),
     ]
@@ -183,7 +190,16 @@ def require_shuffle_proof(
         weighted([ciphertext.c1 for ciphertext in before]),
         weighted([ciphertext.c2 for ciphertext in before]),
     )
-    answered = _map_totals(group, y, after, bases, proof.totals, proof.moved, group.power)
+    bits = 8 * _answer_bytes(_sizes(group, size).moved)
+    answered = _map_totals(
+        group,
+        y,
+        after,
+        proof.totals,
+        group.power,
+        lambda of: group.product_of_powers(of, proof.moved, bits),
+        bases,
+    )
     of_g = _powers_of_generator(group, 8 * _answer_bytes(_sizes(group, size).link))
     answered += [
         group.times(of_g.of(link), group.power(earlier, mpz(weight)))
@@ -209,18 +225,13 @@ def _map_totals(
     group: Group,
     y: mpz,
     after: Sequence[Ciphertext],
-    bases: Sequence[mpz],
     totals: Sequence[int],
-    moved: Sequence[int],
     power: Callable[[mpz, mpz], mpz],
+    joined: Callable[[Sequence[mpz]], mpz],
+    bases: Sequence[mpz],
 ) -> list[mpz]:
-    """Applied to masks or answers."""
+    """Applied to masks or answers; ``joined``: a product of powers to the moved ones."""
     of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
-    bits = 8 * _answer_bytes(_sizes(group, len(after)).moved)
-
-    def joined(elements: Sequence[mpz]) -> mpz:
-        return group.product_of_powers(elements, moved, bits)
-
     return [
         power(group.g, of_keys),
         power(group.g, of_end),

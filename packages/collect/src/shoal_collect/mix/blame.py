@@ -15,8 +15,8 @@ from shoal_collect.mix.transcript import (
     BEFORE_VOTE,
     Slots,
     all_slots,
-    make_hop,
     make_input,
+    mix_list,
     read_hop,
     read_input,
     read_key,
@@ -202,10 +202,10 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
             break
         if confessed is not None:
             keys = (shares[member], combined_key(group, shares[member + 1 :]))
-            if (
-                make_hop(session, member, confessed.secret, keys, current, confessed.hop_seed).encode(group)
-                != signed.body
-            ):
+            mixed = mix_list(session, member, confessed.secret, keys, current, confessed.hop_seed)
+            hop = Hop.decode(session, signed.body, last=member == session.n - 1)
+            second = tuple(ciphertext.c2 for ciphertext in mixed.stripped)
+            if (tuple(hop.stripped), tuple(hop.shuffled)) != (second, mixed.shuffled):
                 return Findings(frozenset({member}), reason="mixed another list than she received")
         current = _list_after(session, signed)
     return None

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from nacl.bindings import randombytes
+
 from shoal.errors import MisuseError
 from shoal_collect.crypto import envelope
-from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.chance import SEED_BYTES, Chance, bound_chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import Findings, audit
@@ -69,11 +71,13 @@ Output = Broadcast | OpenedRecords | AbortedRun | IgnoredMessage
 class Member:
     """One member: call ``start`` once, then ``receive`` and ``tick``.
 
-    The same seed and calls give the same outputs. ``me``: place, with the secret ``signing_seed`` of 32
-    bytes. ``records``: exactly ``session.n_records``, fakes included. ``limit_s``: of each state.
+    The same seed and calls give the same outputs, but for the nonces of proofs. ``me``: place, with the
+    secret ``signing_seed`` of 32 bytes. ``records``: exactly ``session.n_records``, fakes included.
+    ``limit_s``: of each state.
     """
 
     table: Table[State, Event, Action] = TABLE
+    draw_fresh: Callable[[int], bytes] = staticmethod(randombytes)
 
     def __init__(
         self,
@@ -150,10 +154,18 @@ class Member:
     def _make_key(self) -> bytes:
         group, context = self.session.group, self.session.context(self.me)
         share = group.secret_power(group.g, self._secret)
-        proof = prove_key(group, self._secret, share, context, self._key_chance)
+        nonces = self._nonces(self._key_chance.seed(), group.to_bytes(share), context)
+        proof = prove_key(group, self._secret, share, context, nonces)
         inner_secret, chance = self._inner_key()
         inner = envelope.public_key(inner_secret)
-        return Key(share, proof, inner, envelope.prove(inner_secret, inner, context, chance)).encode(group)
+        inner_proof = envelope.prove(
+            inner_secret, inner, context, self._nonces(chance.seed(), inner, context)
+        )
+        return Key(share, proof, inner, inner_proof).encode(group)
+
+    def _nonces(self, seed: bytes, *statement: bytes) -> Chance:
+        """A copied disk repeats the seed, not the moment: a nonce in two proofs gives away a secret."""
+        return bound_chance(seed, self.draw_fresh(SEED_BYTES), *statement)
 
     def _make_input(self) -> bytes:
         _, chance = self._inner_key()
@@ -167,9 +179,9 @@ class Member:
     def _make_hop(self) -> bytes:
         shares = [key.share for key in self._keys]
         keys = (shares[self.me], combined_key(self.session.group, shares[self.me + 1 :]))
-        return make_hop(self.session, self.me, self._secret, keys, self._list, self._hop_seed).encode(
-            self.session.group
-        )
+        fresh = self.draw_fresh(SEED_BYTES)
+        hop = make_hop(self.session, self.me, self._secret, keys, self._list, self._hop_seed, fresh)
+        return hop.encode(self.session.group)
 
     def _make_vote(self) -> Vote:
         """GO if each envelope came through exactly once and the count is right."""

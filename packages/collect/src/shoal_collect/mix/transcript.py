@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from gmpy2 import mpz
 
 from shoal_collect.crypto import envelope
-from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.chance import bound_chance
 from shoal_collect.crypto.elgamal import (
     Ciphertext,
     combined_key,
@@ -19,7 +20,7 @@ from shoal_collect.crypto.elgamal import (
 )
 from shoal_collect.crypto.shuffle_proof import prove_shuffle, require_shuffle_proof
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.messages import Hop, Key, decode_list
+from shoal_collect.mix.messages import Hop, Key, decode_list, encode_list
 from shoal_collect.mix.session import Kind, Session, SignedMessage
 
 Slots = dict[tuple[Kind, int], SignedMessage]
@@ -68,41 +69,76 @@ def read_hop(
     return hop
 
 
-def make_hop(
+@dataclass(frozen=True)
+class MixedList:
+    """A list stripped, re-masked and permuted; the last mixer shuffles nothing.
+
+    ``shuffled[i]`` was at ``order[i]``.
+    """
+
+    stripped: tuple[Ciphertext, ...]
+    shuffled: tuple[Ciphertext, ...]
+    order: tuple[int, ...]
+    masks: tuple[mpz, ...]
+
+
+def mix_list(
     session: Session, me: int, secret: mpz, keys: tuple[mpz, mpz], before: Sequence[Ciphertext], seed: bytes
-) -> Hop:
+) -> MixedList:
     """Strip, re-mask for later members, and permute (Sec. 3.3.5, step 3).
 
-    ``keys``: own share, and the combined key of later ones. All chance comes from ``seed``: a replay is
-    possible.
+    ``keys``: own share, and the combined key of later ones. Seed and list decide everything: a replay is
+    possible, and another list gets other masks and another order.
     """
-    share, rest = keys
-    chance = Chance(seed)
-    stripped = [strip(session.group, secret, ciphertext) for ciphertext in before]
-    shuffled: list[Ciphertext] = []
-    order: list[int] = []
-    masks: list[mpz] = []
-    if me < session.n - 1:
-        masks = [session.group.draw_secret(chance) for _ in stripped]
-        remasked = [
-            remask_with(session.group, rest, ciphertext, mask)
-            for ciphertext, mask in zip(stripped, masks, strict=True)
-        ]
-        order = chance.permutation(len(remasked))
-        shuffled = [remasked[place] for place in order]
-    second, context = tuple(ciphertext.c2 for ciphertext in stripped), session.context(me)
-    proof = prove_strip(session.group, secret, share, before, second, context, chance)
-    if not session.proven or not shuffled:
-        return Hop(second, proof, tuple(shuffled))
+    group = session.group
+    stripped = tuple(strip(group, secret, ciphertext) for ciphertext in before)
+    if me == session.n - 1:
+        return MixedList(stripped, (), (), ())
+    chance = bound_chance(seed, encode_list(group, before), *map(group.to_bytes, keys))
+    masks = tuple(group.draw_secret(chance) for _ in stripped)
+    remasked = [
+        remask_with(group, keys[1], ciphertext, mask)
+        for ciphertext, mask in zip(stripped, masks, strict=True)
+    ]
+    order = tuple(chance.permutation(len(remasked)))
+    return MixedList(stripped, tuple(remasked[place] for place in order), order, masks)
+
+
+def make_hop(
+    session: Session,
+    me: int,
+    secret: mpz,
+    keys: tuple[mpz, mpz],
+    before: Sequence[Ciphertext],
+    seed: bytes,
+    fresh: bytes,
+) -> Hop:
+    """Mix a list, and prove it; ``fresh``: entropy of this moment for the proofs, which no replay needs.
+
+    With a repeated nonce, proofs about two lists would give away the secret.
+    """
+    group, mixed = session.group, mix_list(session, me, secret, keys, before, seed)
+    second, context = tuple(ciphertext.c2 for ciphertext in mixed.stripped), session.context(me)
+    chance = bound_chance(seed, fresh, encode_list(group, before), *map(group.to_bytes, keys), context)
+    proof = prove_strip(group, secret, keys[0], before, second, context, chance)
+    if not session.proven or not mixed.shuffled:
+        return Hop(second, proof, mixed.shuffled)
     shuffle_proof = prove_shuffle(
-        session.group, rest, stripped, shuffled, order, list(map(int, masks)), context, chance
+        group,
+        keys[1],
+        mixed.stripped,
+        mixed.shuffled,
+        mixed.order,
+        list(map(int, mixed.masks)),
+        context,
+        chance,
     )
-    return Hop(second, proof, tuple(shuffled), shuffle_proof)
+    return Hop(second, proof, mixed.shuffled, shuffle_proof)
 
 
 def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
-    """Encrypt the envelopes (step 1), from one seed."""
-    chance = Chance(seed)
+    """Encrypt the envelopes (step 1), from a seed; other envelopes or another key get other masks."""
+    chance = bound_chance(seed, session.group.to_bytes(y), *sealed)
     return tuple(
         encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
         for envelope_bytes in sealed

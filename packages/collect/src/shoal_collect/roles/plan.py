@@ -21,7 +21,7 @@ MIXES: Final = 2  # the questions, and the releases
 _FIXED_S: Final = 0.745
 _EXPONENTIATION_S: Final = 0.000_836
 _CHECK_S: Final = 0.002_07  # one ciphertext of one hop
-_SHUFFLE_PROOF_S: Final = 0.005  # for one ciphertext, to make (0.006) or to check (0.004)
+_PROVE_S, _VERIFY_S = 0.013, 0.0045  # a proof of a shuffle, for one ciphertext
 _BESIDE: Final = 2  # broadcasts in addition to the mixes: vouchers for the questions, and their answers
 _INPUT_BYTES: Final = 2 * FFDHE3072.element_bytes
 _HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
@@ -75,7 +75,7 @@ def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> 
         cpu_s += _FIXED_S + _EXPONENTIATION_S * (1 + 2 * records + 3 * passed_on)
         cpu_s += _CHECK_S * size * passed_on
         if proven:
-            cpu_s += _SHUFFLE_PROOF_S * (size - 1) * passed_on
+            cpu_s += (_PROVE_S + _VERIFY_S * (size - 2)) * passed_on
             sent += (size - 1) * proof_bytes(FFDHE3072, passed_on)
         sent += (size - 1) * (_INPUT_BYTES * records + _HOP_BYTES * passed_on)
     return Cost((MIXES * MIX_BROADCASTS + _BESIDE) * (size - 1), round(cpu_s, 1), round(sent / 1e6, 2))
