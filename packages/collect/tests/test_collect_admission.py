@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import red_team_sybils
 from command_line import Shoal
-from service_town import START_S, TERMS, Town, identity_of, kinds, running, seed
+from service_town import PLACES, START_S, TERMS, Town, identity_of, kinds, running, seed
 from shoal.errors import InputError
 from shoal_collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
@@ -26,12 +26,13 @@ from shoal_collect.device.connection import _require_same_registrar
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import scoped_tag
+from shoal_collect.matching.contributors import Scoping
 from shoal_collect.mix.grouping import commitment, read_lot, sign_lot
 from shoal_collect.roles.admission import (
     KEY_STATEMENT_BYTES,
     TOKEN_BYTES,
     Entry,
+    Purpose,
     TokenRequest,
     period_at,
     read_stated_key,
@@ -40,6 +41,7 @@ from shoal_collect.roles.admission import (
     split_roster,
 )
 from shoal_collect.roles.consent import describe_membership, describe_roster
+from shoal_collect.roles.contributors import areas_of, purpose_in, tag_of
 from shoal_collect.roles.lottery import LotteryPart
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.registrar import Registrar, code_digest, write_code
@@ -70,17 +72,28 @@ class Office:
         )
         self.book.invite(map(code_digest, CODES))
 
-    def entry(self, device_key: bytes, code: str = "", now_s: float = START_S) -> Entry:
-        """What a device enters with, after both requests."""
+    def entry(
+        self, device_key: bytes, code: str = "", now_s: float = START_S, purpose: Purpose | None = None
+    ) -> Entry:
+        """What a device enters with, after both requests; or its credential of an area."""
         terms = self.terms.model_copy(update={"period": period_at(now_s, 1)})
-        request = TokenRequest(device_key, COLLECTOR, terms)
+        request = TokenRequest(device_key, COLLECTOR, terms, purpose)
         account = verify_key(request.account_seed)
         if code:
             self.registrar.admit(account, code)
-        about = COLLECTOR, terms.days, terms.period
-        said = self.registrar.key_of(*about, now_s)
+        about, area = (COLLECTOR, request.purpose.days, request.purpose.period), request.purpose.area
+        said = self.registrar.key_of(*about, now_s, area, account)
         body = request.ask_for_token(said).body
-        return request.entry(said, self.registrar.sign(account, *about, body, now_s))
+        return request.entry(said, self.registrar.sign(account, *about, body, now_s, area))
+
+    def credentials(self, device_key: bytes, terms: Terms, now_s: float = START_S) -> dict[str, Entry]:
+        """For all areas of the collection."""
+        assert terms.registrar is not None
+        areas = areas_of(PLACES, Scoping(terms.area_km, terms.period_days))
+        purposes = {area: purpose_in(COLLECTOR, terms, terms.registrar, area) for area in areas}
+        return {
+            area: self.entry(device_key, now_s=now_s, purpose=purpose) for area, purpose in purposes.items()
+        }
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +121,7 @@ def town_of(office: Office, database: Database, n: int = 3) -> Town:
         n,
         terms=terms_of(office),
         entry_of=lambda device: office.entry(device.device_key),
+        credentials_of=lambda device: office.credentials(device.device_key, terms_of(office)),
     )
 
 
@@ -121,9 +135,11 @@ def test_people_with_tokens_share_under_keys_that_live_one_round(office: Office,
     tomorrow = {office.entry(seed("device", i), now_s=START_S + 86_400).signing_seed for i in range(3)}
     assert not known & {verify_key(one) for one in tomorrow}, "and the next round's is another"
     assert [len(rows) for rows in (known, database.rows("SELECT * FROM spent"))] == [3, 3]
-    (scope,) = (bytes(row[0]) for row in database.rows("SELECT name FROM scope"))
+    credentials = [office.credentials(seed("device", i), terms_of(office)).values() for i in range(3)]
     tags = {bytes(row[0]) for row in database.rows("SELECT tag FROM contributor")}
-    assert tags == {scoped_tag(scope, seed("device", number)) for number in range(3)}, "not one that lasts"
+    owned = [{tag_of(verify_key(one.signing_seed)) for one in of_one} for of_one in credentials]
+    assert len(tags) == 3
+    assert [len(tags & of_one) for of_one in owned] == [1, 1, 1], "of an area and a year"
     for own_round in town.own_rounds.values():
         assert own_round.group is not None
         assert (own_round.group.n_roster, own_round.group.n_tokens) == (3, 3)

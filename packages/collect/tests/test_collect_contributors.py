@@ -49,7 +49,8 @@ def test_a_tag_is_one_for_each_person_area_and_period() -> None:
 def test_every_place_has_an_area_of_the_stated_size(lat: int, lon: int, area_km: int) -> None:
     scoping, side = Scoping(area_km, 365), area_km * 8993
     name = scoping.scope_of(Cylinder(0, 30, lat, lon, 500)).decode()
-    band, column, period = map(int, name.split(": ")[1].split())
+    _, band, column = map(int, name.split()[0].split("-"))
+    period = int(name.split(": ")[1])
     assert 0 <= lat + 90_000_000 - band * side < side
     assert 0 <= column <= 360_000_000 // side
     assert period == 0
@@ -100,7 +101,10 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
     )
     here = (first(39.9, 116.3), first(39.91, 116.31, 29_000_060))
     with PhiStore() as store:
-        collector, chance = Collector(store, seed("collector"), scoping=SCOPING), Chance(seed("drafts"))
+        collector, chance = (
+            Collector(store, seed("collector"), scope_of=lambda one: SCOPING.scope_of(one.points[0])),
+            Chance(seed("drafts")),
+        )
         for number in range(2):
             member = own_round_for(device_for(number), 0).member
             drafts = [
@@ -117,11 +121,14 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
         assert store.database.rows("SELECT COUNT(*) FROM scope") == [(2,)]
 
 
-def test_a_device_that_makes_up_tags_is_counted_as_several_people() -> None:
-    """What does not hold (docs/collect-threats.md): nothing ties tags to persons but her own device."""
+def test_without_a_registrar_a_device_that_makes_up_tags_counts_as_several_people() -> None:
+    """What does not hold (docs/collect-threats.md): there nothing ties tags to persons but her own device."""
     here = (first(39.9, 116.3), first(39.91, 116.31, 29_000_060))
     with PhiStore() as store:
-        collector, chance = Collector(store, seed("collector"), scoping=SCOPING), Chance(seed("drafts"))
+        collector, chance = (
+            Collector(store, seed("collector"), scope_of=lambda one: SCOPING.scope_of(one.points[0])),
+            Chance(seed("drafts")),
+        )
         one = draft_release(own_round_for(device_for(0), 0).member, here, (0, 1), chance, scoping=SCOPING)
         assert one is not None
         several = [replace(one.release, name=seed(i)[:16], contributor=seed(i)[:16]) for i in range(4)]

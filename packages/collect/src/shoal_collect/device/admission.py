@@ -4,7 +4,7 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,10 +15,11 @@ from shoal_collect.device.http_client import (
     silence_in_words,
 )
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.admission import Entry, TokenRequest
+from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
+from shoal_collect.roles.contributors import purpose_in
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.terms import RegistrarTerms
+from shoal_collect.roles.terms import RegistrarTerms, Terms
 
 _DOWN: Final = (OSError, http.client.HTTPException)
 _LONGEST_URL: Final = 4_096
@@ -44,8 +45,9 @@ def request_entry(
     tell: Callable[[str], None] | None = None,
     *,
     patience_s: float = 0.0,
+    purpose: Purpose | None = None,
 ) -> Entry:
-    """Get the token of this period, with an invitation or a login the first time.
+    """Get the token of this period, or a credential, with an invitation or a login the first time.
 
     The registrar repeats the same token, so a lost answer costs nothing.
 
@@ -63,6 +65,8 @@ def request_entry(
         Receives the address of a login, which is then waited for, and notes on an absent registrar.
     patience_s
         How long the registrar may be away, in seconds.
+    purpose
+        Of a contributor's credential.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def request_entry(
     LoginNeededError
         If it admits by a login, and ``tell`` is None; after the login the same call goes on.
     """
-    request = TokenRequest(device.device_key, device.server_key, registrar)
+    request = TokenRequest(device.device_key, device.server_key, registrar, purpose)
 
     def send(call: Call) -> Reply:
         return _patiently(
@@ -104,6 +108,26 @@ def request_entry(
             f"the registrar at {server.url} answers with a key or token that does not hold ({error}); ask "
             "its operator"
         ) from error
+
+
+def request_credentials(
+    server: RemoteServer, device: Device, terms: Terms, areas: Iterable[str], patience_s: float = 0.0
+) -> dict[str, Entry]:
+    """A contributor's credential for each area of a collection; asking for all hides where she was."""
+    registrar = terms.registrar
+    if registrar is None:
+        return {}
+    return {
+        area: request_entry(
+            server,
+            device,
+            registrar,
+            None,
+            patience_s=patience_s,
+            purpose=purpose_in(device.server_key, terms, registrar, area),
+        )
+        for area in areas
+    }
 
 
 def _patiently(

@@ -20,6 +20,7 @@ _UDEG_PER_KM: Final = 8993
 # every machine, as cosines need not be
 _WIDER_FROM_UDEG: Final = (48 * MICRO, 66 * MICRO, 78 * MICRO)
 SCOPE_SHIFT: Final = 40  # a stored contributor's number has its scope's number above these bits
+PROVEN: Final = 1 << 62  # and this one if a credential proves it
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,22 @@ class Scoping:
     area_km: int
     period_days: int
 
-    def scope_of(self, first: Cylinder) -> bytes:
-        """Area and period of a release's first circle."""
+    def area_at(self, lat_udeg: int, lon_udeg: int) -> str:
+        """The area of a place."""
         side = self.area_km * _UDEG_PER_KM
-        band = (first.lat_udeg + 90 * MICRO) // side
+        band = (lat_udeg + 90 * MICRO) // side
         middle = abs(band * side + side // 2 - 90 * MICRO)
         wide = side << sum(middle >= border for border in _WIDER_FROM_UDEG)
-        column = (first.lon_udeg + 180 * MICRO) // wide
+        return f"{self.area_km}-{band}-{(lon_udeg + 180 * MICRO) // wide}"
+
+    def area_of(self, first: Cylinder) -> str:
+        """The area of a release, by its first circle."""
+        return self.area_at(first.lat_udeg, first.lon_udeg)
+
+    def scope_of(self, first: Cylinder) -> bytes:
+        """Area and period of a release's first circle, where no credential says when it counts."""
         period = first.start_min // (self.period_days * _DAY_MIN)
-        return b"%d km %d days: %d %d %d" % (self.area_km, self.period_days, band, column, period)
+        return f"{self.area_of(first)} {self.period_days} days: {period}".encode()
 
 
 def lasting_tag(device_key: bytes) -> bytes:

@@ -23,6 +23,10 @@ _VERSION: Final = 1
 _QUERY, _PIECE, _PADDING = 1, 2, 3
 _POINT: Final = struct.Struct(">iiHIH")
 _PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of points
+CHANNEL_BYTES: Final = 32
+PROOF_BYTES: Final = 992  # session, contributor's key, signature, token, statement of the registrar's key
+PROOF_RECORDS: Final = 8  # more records that a release with a proof may take
+_PROOF_SLOTS: Final = PROOF_BYTES // SLOT_BYTES
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,15 @@ class Release:
     """A trimmed trajectory.
 
     ``name``: 16 bytes that only the owner knows in advance. ``contributor``: a tag (16 bytes).
-    ``claim_key``: 32 bytes. ``points``: 1 to MAX_POINTS.
+    ``claim_key``: 32 bytes. ``points``: 1 to MAX_POINTS. ``proof``: of the contributor, PROOF_BYTES; empty
+    where no registrar admits people.
     """
 
     name: bytes
     contributor: bytes
     claim_key: bytes
     points: tuple[Cylinder, ...]
+    proof: bytes = b""
 
     def __post_init__(self) -> None:
         if (
@@ -59,6 +65,8 @@ class Release:
             raise MisuseError("a release needs a name and a contributor of 16 bytes and a key of 32")
         if not 1 <= len(self.points) <= MAX_POINTS:
             raise MisuseError(f"a release of {len(self.points)} points; give 1 to {MAX_POINTS}")
+        if len(self.proof) not in (0, PROOF_BYTES):
+            raise MisuseError(f"a proof of {len(self.proof)} bytes; give {PROOF_BYTES}, or none")
 
 
 def encode_query(query: Query) -> bytes:
@@ -77,9 +85,9 @@ def decode_query(record: bytes) -> Query:
     return query
 
 
-def pieces_needed(n_points: int) -> int:
+def pieces_needed(n_points: int, *, proven: bool = False) -> int:
     """Records for ``n_points``."""
-    return -(-(_PREAMBLE_SLOTS + n_points) // SLOTS)
+    return -(-(_PREAMBLE_SLOTS + n_points + _PROOF_SLOTS * proven) // SLOTS)
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
@@ -89,10 +97,12 @@ def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> li
     """
     records = []
     if release is not None:
-        preamble = release.contributor + release.claim_key + len(release.points).to_bytes(SLOT_BYTES)
-        stream = preamble + b"".join(map(_encode_point, release.points))
+        proven = bool(release.proof)
+        numbers = bytes((proven,)).rjust(SLOT_BYTES - 1, b"\x00") + bytes((len(release.points),))
+        preamble = release.contributor + release.claim_key + numbers
+        stream = preamble + b"".join(map(_encode_point, release.points)) + release.proof
         size = SLOTS * SLOT_BYTES
-        total = pieces_needed(len(release.points))
+        total = pieces_needed(len(release.points), proven=proven)
         for part in range(total):
             body = stream[part * size : (part + 1) * size]
             records.append(_record(_PIECE, total, part, release.name, body))
@@ -153,18 +163,18 @@ def _assemble(name: bytes, parts: dict[int, bytes], totals: set[int]) -> Release
     if len(totals) != 1 or len(parts) != total:
         return None
     slots = _slots(b"".join(parts[part] for part in range(total)))
-    n_points = int.from_bytes(slots[3]) if len(slots) > _PREAMBLE_SLOTS else 0
-    if (
-        not 1 <= n_points <= MAX_POINTS
-        or pieces_needed(n_points) != total
-        or any(map(any, slots[_PREAMBLE_SLOTS + n_points :]))
-    ):
+    proven, n_points = divmod(int.from_bytes(slots[3]), 256) if len(slots) > _PREAMBLE_SLOTS else (0, 0)
+    if proven > 1 or n_points < 1 or pieces_needed(n_points, proven=bool(proven)) != total:
+        return None
+    proof_at = _PREAMBLE_SLOTS + n_points
+    end = proof_at + _PROOF_SLOTS * proven
+    if any(map(any, slots[end:])):
         return None
     try:
-        points = tuple(_decode_point(slot) for slot in slots[_PREAMBLE_SLOTS : _PREAMBLE_SLOTS + n_points])
+        points = tuple(_decode_point(slot) for slot in slots[_PREAMBLE_SLOTS:proof_at])
     except PeerError:
         return None
-    return Release(name, slots[0], slots[1] + slots[2], points)
+    return Release(name, slots[0], slots[1] + slots[2], points, b"".join(slots[proof_at:end]))
 
 
 def _record(kind: int, count: int, part: int, name: bytes, body: bytes) -> bytes:

@@ -10,7 +10,6 @@ from shoal_collect.matching.contributors import count_people
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, distances_from
 
 CAP: Final = 16  # larger answers say no more than "at least 16"
-NOBODY: Final = 0  # the contributor of a record that counts as no person
 _Alike = Callable[[int, int, int, int, float], bool]
 _SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its rows are bent
 
@@ -129,14 +128,9 @@ def occurs(query_places: Sequence[Sequence[int]]) -> bool:
 
 @dataclass(frozen=True)
 class Count:
-    """Who shares a sub-trajectory.
-
-    ``people``: an upper bound where tags are scoped. ``bootstrap``: bootstrap records. ``occurrences``: the
-    paper's phi.
-    """
+    """Who shares a sub-trajectory; ``occurrences``: the paper's phi."""
 
     people: int
-    bootstrap: int
     occurrences: int
 
 
@@ -145,13 +139,10 @@ Places = dict[tuple[int, int], list[int]]  # (record, contributor) -> positions 
 
 def combine_places(places_by_point: Sequence[Places]) -> Count:
     """Count a query from places similar to its points."""
-    people, bootstrap, total = set(), 0, 0
+    people, total = set(), 0
     for key in set(places_by_point[0]).intersection(*places_by_point[1:]):
         lists = [sorted(places[key]) for places in places_by_point]
         if occurs(lists):
             total += occurrences(lists)
-            if key[1] == NOBODY:
-                bootstrap += 1
-            else:
-                people.add(key[1])
-    return Count(count_people(people), bootstrap, total)
+            people.add(key[1])
+    return Count(count_people(people), total)

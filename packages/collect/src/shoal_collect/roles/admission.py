@@ -34,16 +34,20 @@ TOKEN_KEY: Final = b"token key"  # what a registrar's key of a period is for
 
 @dataclass(frozen=True)
 class Purpose:
-    """A token's use: a collector's key, and a period's length in days and number since 1970."""
+    """A token's use: a collector's key, and a period's length in days and number since 1970.
+
+    ``area``: of a contributor's credential; empty for the tokens of rounds.
+    """
 
     collector_key: bytes
     days: int
     period: int
+    area: str = ""
 
     @property
     def text(self) -> bytes:
         """To which statements and secrets are bound."""
-        return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4)
+        return self.collector_key + self.days.to_bytes(2) + self.period.to_bytes(4) + self.area.encode()
 
     @property
     def first_day(self) -> int:
@@ -99,10 +103,10 @@ class Entry:
 
 
 class TokenRequest:
-    """A device's requests for its token of a period.
+    """A device's requests for its token of a period, or for a contributor's credential.
 
     All secrets follow from ``device_key`` (32 secret bytes), so that a repeated request is identical.
-    ``account_key``: the registrar's key at the time of admission.
+    ``purpose``: of a credential.
     """
 
     def __init__(
@@ -110,14 +114,16 @@ class TokenRequest:
         device_key: bytes,
         collector_key: bytes,
         registrar: RegistrarTerms,
+        purpose: Purpose | None = None,
     ) -> None:
         self._registrar_key = bytes.fromhex(registrar.key)
-        self.purpose = purpose_of(collector_key, registrar)
+        self.purpose = purpose or purpose_of(collector_key, registrar)
         self.account_seed = account_seed(device_key, self._registrar_key)
-        text = self._registrar_key + self.purpose.text
-        secrets = Chance(_derive(device_key, b"shoal entry", text))
+        secrets = Chance(_derive(device_key, b"shoal entry", self._registrar_key + self.purpose.text))
         self._signing_seed, self._chance_seed = secrets.seed(), secrets.seed()
-        self._path = f"{collector_key.hex()}/{registrar.days}/{registrar.period}"
+        self._path = f"{collector_key.hex()}/{self.purpose.days}/{self.purpose.period}"
+        if self.purpose.area:
+            self._path += f"?area={self.purpose.area}"
 
     def ask_for_key(self) -> Call:
         """Ask for the key of this period."""

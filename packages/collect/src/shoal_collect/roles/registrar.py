@@ -5,6 +5,7 @@ the collector.
 """
 
 import hashlib
+import re
 from typing import Final, Protocol
 
 from shoal_collect.crypto.blind_signatures import (
@@ -21,6 +22,13 @@ from shoal_collect.roles.requests import SKEW_S
 
 CODE_BYTES: Final = 16
 _KEPT_KEYS: Final = 256
+_AREA: Final = re.compile(r"[1-9][0-9]{0,3}(-[0-9]{1,5}){2}")
+_LEAST_DAYS, _MOST_DAYS = 365, 36_500  # of a contributor's period, as in the terms of rounds
+_SECOND_ROUND: Final = "this account has its token of this period already, for another key"
+_SECOND_KEY: Final = (
+    "this person has her contributor's credential of this area and period already, on another device; import "
+    "the state of that one, or come back after the period"
+)
 
 
 class Register(Protocol):
@@ -33,7 +41,7 @@ class Register(Protocol):
         """Whether a person is admitted."""
 
     def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Record a request for a person's one token; whether no other was recorded."""
+        """Record a request for a person's one key of a purpose; whether no other was recorded."""
 
 
 class Registrar:
@@ -65,42 +73,69 @@ class Registrar:
         if not self._register.admit(code_digest(code), person):
             raise PeerError("not-entitled", "an invitation that does not exist, or that has been used")
 
-    def key_of(self, collector_key: bytes, days: int, period: int, now_s: float) -> bytes:
+    def key_of(
+        self,
+        collector_key: bytes,
+        days: int,
+        period: int,
+        now_s: float,
+        area: str = "",
+        person: bytes = b"",
+    ) -> bytes:
         """The signed key of a period, with the proof that blinding hides the message.
 
-        PeerError for a period without tokens.
+        PeerError for a period without tokens; an area's key is for admitted persons alone.
         """
-        return self._key(self._purpose(collector_key, days, period, now_s))[1]
+        purpose = self._purpose(collector_key, days, period, now_s, area)
+        if area:
+            self._require_admitted(person)
+        return self._key(purpose)[1]
 
     def sign(
-        self, person: bytes, collector_key: bytes, days: int, period: int, blinded: bytes, now_s: float
+        self,
+        person: bytes,
+        collector_key: bytes,
+        days: int,
+        period: int,
+        blinded: bytes,
+        now_s: float,
+        area: str = "",
     ) -> bytes:
-        """Sign a blinded key, once; a repetition gets the same answer.
+        """Sign a blinded key, once for each account, period and area; a repetition gets the same answer.
 
-        ``person``: the account's key. PeerError without admission, for a second token, and where ``key_of``
+        ``person``: the account's key. PeerError without admission, for a second key, and where ``key_of``
         refuses.
         """
-        purpose = self._purpose(collector_key, days, period, now_s)
+        purpose = self._purpose(collector_key, days, period, now_s, area)
+        self._require_admitted(person)
+        signed = blind_sign(self._key(purpose)[0], blinded)  # a request that cannot be signed leaves no row
+        if not self._register.issue(purpose, person, hashlib.blake2b(blinded, digest_size=32).digest()):
+            raise PeerError("duplicate", _SECOND_KEY if area else _SECOND_ROUND)
+        return signed
+
+    def _require_admitted(self, person: bytes) -> None:
         if not self._register.knows(person):
             raise PeerError(
                 "not-entitled",
                 f"this registrar has not admitted the account {person.hex()}; use an invitation, or ask the "
                 "registrar to allow it",
             )
-        signed = blind_sign(self._key(purpose)[0], blinded)  # a request that cannot be signed leaves no row
-        if not self._register.issue(purpose, person, hashlib.blake2b(blinded, digest_size=32).digest()):
-            raise PeerError("duplicate", "this account has its token of this period already, for another key")
-        return signed
 
     def _open(self, now_s: float) -> set[int]:
         return {period_at(now_s - SKEW_S, self.days), period_at(now_s + SKEW_S, self.days)}
 
-    def _purpose(self, collector_key: bytes, days: int, period: int, now_s: float) -> Purpose:
-        if collector_key not in self.collector_keys or days != self.days:
-            raise PeerError("not-entitled", "a collector, or a length of periods, without tokens here")
-        if period not in self._open(now_s):
+    def _purpose(self, collector_key: bytes, days: int, period: int, now_s: float, area: str) -> Purpose:
+        length_fits = (
+            _LEAST_DAYS <= days <= _MOST_DAYS and _AREA.fullmatch(area) if area else days == self.days
+        )
+        if collector_key not in self.collector_keys or not length_fits:
+            raise PeerError(
+                "not-entitled", "a collector, a length of periods, or an area without tokens here"
+            )
+        now = self._open(now_s)
+        if period not in ({token * self.days // days for token in now} if area else now):
             raise PeerError("too-late", "a period that is over, or that has not begun")
-        return Purpose(collector_key, days, period)
+        return Purpose(collector_key, days, period, area)
 
     def _key(self, purpose: Purpose) -> tuple[SignKey, bytes]:
         """They follow from the registrar's seed."""

@@ -55,10 +55,7 @@ class Logins:
             self._db.change("UPDATE login SET person = ? WHERE state = ?", (person, _digest(state)))
 
     def confirm(self, state: bytes, number: str, expected: str, now_s: float) -> None:
-        """Admit the account whose device shows this number, one per person.
-
-        PeerError while the person's other account has a token of a period that is not over.
-        """
+        """Admit the account whose device shows this number, one per person."""
         with self._db.transaction():
             row = self._db.row(
                 "SELECT account, person, tries, until_s FROM login WHERE state = ?", (_digest(state),)
@@ -71,24 +68,19 @@ class Logins:
                 raise PeerError("too-many", "too many wrong numbers; begin the login again")
             right = number == expected
             if right:
-                self._admit(bytes(row[1]), bytes(row[0]), int(now_s // 86_400))
+                self._admit(bytes(row[1]), bytes(row[0]))
                 self._db.change("DELETE FROM login WHERE state = ?", (_digest(state),))
             else:
                 self._db.change("UPDATE login SET tries = tries + 1 WHERE state = ?", (_digest(state),))
         if not right:
             raise PeerError("not-entitled", "another number than the one that the device shows")
 
-    def _admit(self, person: bytes, account: bytes, today: int) -> None:
+    def _admit(self, person: bytes, account: bytes) -> None:
         row = self._db.row("SELECT account FROM logged_in WHERE person = ?", (person,))
         if row is not None and bytes(row[0]) != account:
             before = bytes(row[0])
-            asked = "SELECT 1 FROM issued WHERE account = ? AND over_day >= ?"
-            if self._db.row(asked, (before, today)) is not None:
-                raise PeerError(
-                    "duplicate", "you have a token of this period under another account; come back after it"
-                )
             self._db.change("DELETE FROM person WHERE account = ?", (before,))
-            # she stays excluded where she is: what the old account has to clear the new one has to clear
+            # what the old account has got the new one has got: one token and one credential for each person
             self._db.change(
                 "UPDATE issued SET account = ? WHERE account = ? AND purpose NOT IN "
                 "(SELECT purpose FROM issued WHERE account = ?)",

@@ -1,0 +1,309 @@
+"""k counts people: every way to count twice, by accounts, tags, rounds, areas, periods, groups and copies."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from service_town import PLACES, START_S, TODAY, Town, identity_of, kinds, own_round_for, running, seed
+from shoal.errors import InputError
+from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import verify_key
+from shoal_collect.device.admission import request_credentials
+from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import Scoping
+from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import Release, encode_release
+from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
+from shoal_collect.roles.contributors import (
+    areas_of,
+    purpose_in,
+    require_one_key,
+    require_scope,
+    sign_release,
+    statement_in,
+)
+from shoal_collect.roles.participant_round import Device
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import DAY_S
+from shoal_collect.server.http_registrar import registrar_application
+from shoal_collect.server.mailbox import collector_for
+from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import ClosedDays
+from shoal_collect.storage.phi import PhiStore
+from test_collect_admission import CODES, COLLECTOR, Office, another_office, terms_of, town_of
+
+SERVER = seed("server")
+HERE = (
+    Cylinder(29_000_000, 30, 39_900_000, 116_300_000, 500),
+    Cylinder(29_000_060, 30, 39_910_000, 116_310_000, 500),
+)
+SCOPING = Scoping(50, 365)
+
+
+@pytest.fixture(scope="module")
+def office() -> Office:
+    made = Office("registrar")
+    for number in range(4):
+        made.entry(seed("device", number), CODES[number])
+    return made
+
+
+@pytest.fixture
+def store() -> Iterator[PhiStore]:
+    with PhiStore() as opened:
+        yield opened
+
+
+def credential(office: Office, device: int = 0, at: Cylinder = HERE[0], now_s: float = START_S) -> Entry:
+    terms = terms_on(office, now_s)
+    assert terms.registrar is not None
+    purpose = purpose_in(COLLECTOR, terms, terms.registrar, SCOPING.area_of(at))
+    return office.entry(seed("device", device), now_s=now_s, purpose=purpose)
+
+
+def terms_on(office: Office, now_s: float = START_S) -> Terms:
+    registrar = office.terms.model_copy(update={"period": int(now_s // DAY_S)})
+    return terms_of(office).model_copy(update={"registrar": registrar})
+
+
+def drafted(name: object, points: tuple[Cylinder, ...] = HERE) -> Release:
+    return Release(seed("name", name)[:16], bytes(16), identity_of(seed("claim", name)), points)
+
+
+def deliver(store: PhiStore, terms: Terms, session: bytes, *releases: Release, day: int = TODAY) -> int:
+    """How many a collector stores of what one group brings."""
+    records = [piece for one in releases for piece in encode_release(one, 12, Chance(bytes(32)))]
+    return len(collector_for(store, SERVER, terms, session).accept(records, day)[0])
+
+
+def people(store: PhiStore, terms: Terms, points: tuple[Cylinder, ...] = HERE) -> int:
+    """Whom a later question of a round on these terms counts."""
+    rules = terms.rules
+    return store.count(points, rules.thresholds, TODAY + 800, proven=terms.registrar is not None).people
+
+
+def invented_tags(office: Office, store: PhiStore) -> None:
+    """One admitted person with one token put in four releases under four invented tags."""
+    several = [replace(drafted(i), contributor=seed("tag", i)[:16]) for i in range(4)]
+    assert deliver(store, terms_on(office), seed("group"), *several) == 0
+
+
+def tags_over_her_proof(office: Office, store: PhiStore) -> None:
+    sound = sign_release(drafted(1), credential(office), seed("group"))
+    several = [replace(sound, name=seed(i)[:16], contributor=seed("tag", i)[:16]) for i in range(4)]
+    assert deliver(store, terms_on(office), seed("group"), *several) == 0
+
+
+def many_rounds(office: Office, store: PhiStore) -> None:
+    for number in range(4):
+        group = seed("group", number)
+        one = sign_release(drafted(number), credential(office), group)
+        assert deliver(store, terms_on(office), group, one, day=TODAY + number) == 1
+
+
+def copies_of_a_device(office: Office, store: PhiStore) -> None:
+    for number in range(2):
+        group = seed("copy", number)
+        again = office.entry(seed("device", 0), purpose=_purpose(office))
+        assert deliver(store, terms_on(office), group, sign_release(drafted(number), again, group)) == 1
+
+
+def periods(office: Office, store: PhiStore) -> None:
+    for number, later_s in enumerate((0, 365 * DAY_S, 730 * DAY_S)):
+        now_s, group = START_S + later_s, seed("group", number)
+        one = sign_release(drafted(number), credential(office, now_s=now_s), group)
+        assert deliver(store, terms_on(office, now_s), group, one, day=TODAY + number) == 1
+
+
+def areas(office: Office, store: PhiStore) -> tuple[Cylinder, ...]:
+    """From both sides of a border of areas, on ways that one question meets."""
+    side = 50 * 8993
+    border = (HERE[0].lat_udeg + 90_000_000) // side * side - 90_000_000
+    group, points = seed("group"), HERE
+    for number, lat in enumerate((border - 100, border + 100)):
+        points = tuple(replace(one, lat_udeg=lat + 10_000 * i) for i, one in enumerate(HERE))
+        wrong = sign_release(drafted((number, "wrong"), points), credential(office, at=HERE[0]), group)
+        in_her_area = SCOPING.area_of(points[0]) == SCOPING.area_of(HERE[0])
+        assert deliver(store, terms_on(office), group, wrong) == in_her_area
+        right = sign_release(drafted(number, points), credential(office, at=points[0]), group)
+        assert deliver(store, terms_on(office), group, right) == 1
+    assert store.database.rows("SELECT COUNT(*) FROM contributor") == [(2,)], "a tag on either side"
+    return points
+
+
+def another_group(office: Office, store: PhiStore) -> None:
+    """What a member has read in her group is worth nothing in another, nor is another's key hers."""
+    one = sign_release(drafted(1), credential(office), seed("group"))
+    assert deliver(store, terms_on(office), seed("group"), one) == 1
+    assert deliver(store, terms_on(office), seed("another"), one) == 0
+    proof = seed("another") + one.proof[32:]
+    assert (
+        deliver(store, terms_on(office), seed("another"), replace(one, name=seed(9)[:16], proof=proof)) == 0
+    )
+
+
+def a_round_without_registrar(office: Office, store: PhiStore) -> None:
+    open_to_all = terms_on(office).model_copy(update={"registrar": None})
+    several = [replace(drafted(("open", i)), contributor=seed("tag", i)[:16]) for i in range(4)]
+    assert deliver(store, open_to_all, seed("group"), *several) == 4
+    assert people(store, open_to_all) == 4, "where anybody can join nothing holds"
+    many_rounds(office, store)
+
+
+def another_registrar(office: Office, store: PhiStore) -> None:
+    foreign = another_office().entry(seed("device", 0), purpose=_purpose(office))
+    assert (
+        deliver(store, terms_on(office), seed("group"), sign_release(drafted(1), foreign, seed("group"))) == 0
+    )
+
+
+WAYS: dict[str, tuple[Callable[[Office, PhiStore], tuple[Cylinder, ...] | None], int]] = {
+    one.__name__: (one, n)
+    for one, n in (
+        (invented_tags, 0),
+        (tags_over_her_proof, 0),
+        (many_rounds, 1),
+        (copies_of_a_device, 1),
+        (periods, 1),
+        (areas, 1),
+        (another_group, 1),
+        (a_round_without_registrar, 1),
+        (another_registrar, 0),
+    )
+}
+
+
+def _purpose(office: Office) -> Purpose:
+    terms = terms_on(office)
+    assert terms.registrar is not None
+    return purpose_in(COLLECTOR, terms, terms.registrar, SCOPING.area_of(HERE[0]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_person_counts_once(office: Office, store: PhiStore, way: str) -> None:
+    cheat, expected = WAYS[way]
+    query = cheat(office, store) or HERE
+    assert people(store, terms_on(office), query) == expected
+
+
+def test_two_people_are_two(office: Office, store: PhiStore) -> None:
+    group = seed("group")
+    both = [sign_release(drafted(n), credential(office, n), group) for n in range(2)]
+    assert deliver(store, terms_on(office), group, *both) == 2
+    assert people(store, terms_on(office)) == 2
+
+
+def test_an_account_gets_one_credential_of_an_area_and_period(office: Office) -> None:
+    mine = credential(office)
+    assert credential(office) == mine, "a lost reply is asked for again"
+    account = verify_key(TokenRequest(seed("device", 0), COLLECTOR, office.terms).account_seed)
+    about = COLLECTOR, 365, TODAY // 365
+    with pytest.raises(PeerError, match="on another device"):
+        office.registrar.sign(account, *about, (5).to_bytes(384), START_S, SCOPING.area_of(HERE[0]))
+    for area, days, period in (("x", 365, TODAY // 365), ("50-1-1", 364, TODAY // 364), ("50-1-1", 365, 1)):
+        with pytest.raises(PeerError, match=r"not-entitled|too-late"):
+            office.registrar.sign(account, COLLECTOR, days, period, (5).to_bytes(384), START_S, area)
+    with pytest.raises(PeerError, match="not admitted"):
+        office.registrar.key_of(*about, START_S, "50-1-1", seed("stranger"))
+
+
+def test_a_group_brings_no_more_releases_than_it_has_members(office: Office) -> None:
+    with Database() as database:
+        town = town_of(office, database)
+        while not any(call.target.endswith("/releases") for _, call, _ in town.calls):
+            for number in range(3):
+                town.step(number)
+        group = town.own_rounds[0].group
+        assert group is not None
+        several = [replace(drafted(i), contributor=seed(i)[:16]) for i in range(4)]
+        body = b"".join(piece for one in several for piece in encode_release(one, 1, Chance(bytes(32))))
+        with pytest.raises(PeerError, match="4 releases of 3 members"):
+            town.mailbox.deliver(town.own_rounds[0].identity, group.channel, body, town.now_s)
+
+
+def test_a_round_of_admitted_people_counts_each_of_them_once(office: Office) -> None:
+    """Three people on three days: the third time each has two others, and not four."""
+    with Database() as database:
+        town = town_of(office, database)
+        for day in range(3):
+            terms = terms_on(office, town.now_s)
+            for number, before in town.own_rounds.items():
+                device = before.device
+                entry = office.entry(device.device_key, now_s=town.now_s)
+                credentials = office.credentials(device.device_key, terms, town.now_s)
+                town.own_rounds[number] = own_round_for(
+                    device, 0 if day == 0 else 2, name=day, terms=terms, entry=entry, credentials=credentials
+                )
+            endings = town.run()
+            assert kinds(endings) == {"shared"}, endings
+            town.now_s += DAY_S
+        assert {phi for one in endings.values() for phi in one.checked.values()} == {2}
+        assert database.rows("SELECT COUNT(*) FROM contributor") == [(3,)]
+
+
+def test_a_witness_takes_over_no_invented_person(office: Office) -> None:
+    require = partial(require_scope, collector_key=COLLECTOR, registrar_key=office.registrar.public_key)
+    for invented in (False, True):
+        with PhiStore() as store, Database() as own:
+            group = seed("group")
+            assert (
+                deliver(store, terms_on(office), group, sign_release(drafted(1), credential(office), group))
+                == 1
+            )
+            if invented:
+                scope = store.database.rows("SELECT name FROM scope")[0][0]
+                store.add(replace(drafted(2), contributor=seed("nobody")[:16]), TODAY, bytes(scope))
+            days = ClosedDays(store.database)
+            days.state_before(TODAY + 1)
+            document = json.loads(json.dumps(days.batch(TODAY)))
+            if invented:
+                with pytest.raises(PeerError, match="without a contributor's credential"):
+                    ClosedDays(own).take(document, require)
+            else:
+                ClosedDays(own).take(document, require)
+                assert people(PhiStore(own), terms_on(office)) == 1
+
+
+def test_a_registrar_cannot_mark_people_by_keys_of_their_own(office: Office) -> None:
+    mine, theirs = credential(office), another_office().entry(seed("device", 0), purpose=_purpose(office))
+    release = sign_release(drafted(1), mine, seed("group"))
+    area = SCOPING.area_of(HERE[0])
+    require_one_key([release, drafted(2)], SCOPING, {area: mine})
+    assert statement_in(release) == mine.statement
+    with pytest.raises(PeerError, match="tell people apart"):
+        require_one_key([release], SCOPING, {area: theirs})
+
+
+def test_a_device_asks_for_every_area_of_the_collection(office: Office) -> None:
+    """So that the registrar, which signs blindly, does not learn where she was either."""
+    terms = terms_on(office)
+    areas = areas_of(PLACES, SCOPING)
+    app = registrar_application(office.registrar, office.book, quiet=True, clock=lambda: START_S)
+    device = Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32))
+    with running(app) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal_collect.device.admission.time.time", lambda: START_S)
+        server = RemoteServer(url, key=office.registrar.public_key)
+        assert request_credentials(server, device, terms, areas) == office.credentials(
+            seed("device", 0), terms
+        )
+        with pytest.raises(InputError, match="not admitted"):
+            request_credentials(server, replace(device, device_key=seed("stranger")), terms, areas)
+        server.close()
+    assert request_credentials(server, device, terms.model_copy(update={"registrar": None}), areas) == {}
+
+
+def test_a_device_without_a_credential_of_the_area_shares_nothing(office: Office) -> None:
+    with Database() as database:
+        town = Town(
+            database,
+            3,
+            terms=terms_of(office),
+            entry_of=lambda device: office.entry(device.device_key),
+        )
+        endings = town.run()
+        assert kinds(endings) == {"failed"}
+        assert town.n_records == 0
