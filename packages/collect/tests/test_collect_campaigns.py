@@ -6,9 +6,9 @@ import pytest
 
 import red_team_leftovers
 from collect_campaigns import BadNetwork, cheat, fuzz, parsers, people, schedule, whole_round
+from in_process import SERVER, form_groups
 from mix_runs import seed
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.simulation.in_process import SERVER, form_groups
 
 
 def test_attacks_on_what_lasts_reach_nothing() -> None:

@@ -29,7 +29,6 @@ EVERYTHING = Terms(
     kept_days=30,
     least_roster=16,
 )
-STARTING = Terms(bootstrap_until=20_819)
 TRIMMINGS: tuple[Trimming, ...] = ("verified-pairs", "strict")
 
 
@@ -40,13 +39,13 @@ def consent(terms: Terms, trimming: Trimming, k: int = 3) -> list[str]:
         describe_promise(k, trimming),
         *(line for line in describe_collector(Terms()) if terms is PLAIN),
         days_and_hours(29_000_000, 29_000_090),
-        *describe_terms(terms, k),
+        *describe_terms(terms),
         *OPEN,
     ]
 
 
 @pytest.mark.parametrize("trimming", TRIMMINGS)
-@pytest.mark.parametrize("terms", [PLAIN, EVERYTHING, STARTING], ids=["plain", "everything", "starting"])
+@pytest.mark.parametrize("terms", [PLAIN, EVERYTHING], ids=["plain", "everything"])
 def test_a_consent_is_easy_at_14(terms: Terms, trimming: Trimming) -> None:
     paragraphs = consent(terms, trimming)
     assert reading_age(" ".join(paragraphs)) <= 14
@@ -55,7 +54,7 @@ def test_a_consent_is_easy_at_14(terms: Terms, trimming: Trimming) -> None:
 
 def test_it_says_who_would_notice_a_false_count() -> None:
     """A collector without a witness can invent a crowd (docs/collect-threats.md)."""
-    alone, watched = (" ".join(describe_terms(terms, 3)) for terms in (PLAIN, EVERYTHING))
+    alone, watched = (" ".join(describe_terms(terms)) for terms in (PLAIN, EVERYTHING))
     assert ("No witness checks its answers" in alone, "A witness checks the answers" in alone) == (
         True,
         False,
@@ -75,7 +74,7 @@ def test_the_page_names_what_shows_each_paragraph() -> None:
     """In docs/collect-threats.md, by the first words; what is named there exists."""
     page = (ROOT / "docs" / "collect-threats.md").read_text()
     rows = re.findall(r"^\| (.*?) \| (.*?) \|$", page.split("## What consent says")[1], re.MULTILINE)[1:]
-    everything = [Terms(n_real=2, n_fake=1), EVERYTHING, STARTING]
+    everything = [Terms(n_real=2, n_fake=1), EVERYTHING]
     told = {line for terms in everything for trimming in TRIMMINGS for line in consent(terms, trimming)}
     told = (told | {describe_promise(0, "verified-pairs")}) - {days_and_hours(29_000_000, 29_000_090)}
     assert len(told) > 20

@@ -26,6 +26,7 @@ from shoal.errors import InputError, MisuseError
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
+from shoal_collect.matching.records import encode_points
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.requests import Call, Reply, answer_digest
@@ -34,7 +35,7 @@ from shoal_collect.server.http_collector import CollectorSettings, collector_app
 from shoal_collect.server.http_registrar import registrar_application
 from shoal_collect.storage.database import Database, UnavailableError
 from shoal_collect.storage.migrations import AUTHORITY, MIGRATIONS
-from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.phi import _INSERT_SQLITE, PhiStore, _box
 from shoal_collect.storage.register import RegisterBook
 from test_collect_kills import kill_once
 from test_collect_round import naive_count, release, trajectories
@@ -82,10 +83,6 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     with pytest.raises(PeerError, match="name of another"):
         store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
     assert (store.n_records, store.count(pair, Thresholds(), 5).people) == (1, 1)
-    store.add_bootstrap(release(2, 2, pair), day=0, until_day=5)
-    count = store.count(pair, Thresholds(), 5)
-    assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
-    assert (store.expire(4), store.expire(5), store.n_records) == (0, 1, 1)
     assert claim_key(store, identifier) == bytes(32)
     assert database.rows("SELECT COUNT(*) FROM place") == [(2,)]
 
@@ -116,8 +113,13 @@ def test_opening_again_keeps_everything_and_a_newer_schema_is_refused(database_u
 
 def test_the_first_schema_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
     file = tmp_path / "old.sqlite"
-    with PhiStore(Database(file, MIGRATIONS[:1])) as store:
-        store.add(release(1, 1, [Cylinder(10, 5, 0, 0, 10)] * 2), 0)
+    point = Cylinder(10, 5, 0, 0, 10)
+    with Database(file, MIGRATIONS[:1]) as before:
+        before.change("INSERT INTO contributor VALUES (1, ?)", (bytes(16),))
+        row = bytes(16), bytes(32), encode_points([point])
+        columns = "(name, who, day, claim_key, points, identifier)"
+        before.change(f"INSERT INTO record {columns} VALUES (?, 1, 0, ?, ?, 'x')", row)
+        before.change(_INSERT_SQLITE, (*_box(point, 10.0, 0.0), 1, 0, 1, 0, 10, 5, 0, 0, 10))
     old = sqlite3.connect(file)
     assert old.execute("PRAGMA user_version").fetchone() == (1,)
     old.close()

@@ -50,7 +50,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
             day = DAY if number < N_PEOPLE - 2 else DAY + 1
             owners.append(f"person {number},{store.add(release, day)}")
             rows += [(f"person {number}", one.lat_deg, one.lon_deg, round(one.t_min * 60)) for one in trip]
-        store.add_bootstrap(Release(chance.take(16), bytes(16), bytes(32), points), DAY, DAY + 9)
     (folder / "owners.csv").write_text("\n".join(owners) + "\n")
     uid, lat, lon, t = zip(*rows, strict=True)
     raw = {"uid": uid, "lat": lat, "lon": lon, "t": pa.array(t, pa.timestamp("s", tz="UTC"))}
@@ -73,11 +72,11 @@ def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: P
     folder, linkage, raw = tmp_path / "out", tmp_path / "linkage.parquet", str(lab / "raw.parquet")
     secrets = ("--raw", raw, "--owners", str(lab / "owners.csv"), "--linkage", str(linkage))
     told = exported(shoal, lab, folder, *secrets)
-    assert (told["releases"], told["circles"], told["of_nobody"]) == (N_PEOPLE + 1, 4 * (N_PEOPLE + 1), 1)
+    assert (told["releases"], told["circles"]) == (N_PEOPLE, 4 * N_PEOPLE)
     assert told["verdict"] == "HOLDS"
     for table, *time in (("points",), ("circles", "--time", "t_start")):
         seen = shoal("inspect", str(folder / f"{table}.parquet"), *time, "--json")
-        assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE + 1), seen.err
+        assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE), seen.err
     boxes = str(folder / "boxes")
     claim = ("--claim", "blurred-at-source:width=1km,duration=30min")
     checked = shoal("verify", raw, boxes, "--linkage", str(linkage), *claim, "--json")
@@ -92,7 +91,7 @@ def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: P
     assert measured.code == 0, measured.err
     drawn = pytest.importorskip("geopandas").read_parquet(folder / "circles.parquet")
     assert drawn.geometry.is_valid.all()
-    assert len(drawn) == 4 * (N_PEOPLE + 1)
+    assert len(drawn) == 4 * (N_PEOPLE)
 
 
 def test_an_export_holds_no_identifier_tag_or_key(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
@@ -109,7 +108,7 @@ def test_an_export_holds_no_identifier_tag_or_key(shoal: Shoal, lab: Path, tmp_p
             "SELECT identifier, claim_key, name, tag FROM record LEFT JOIN contributor USING (who)"
         ):
             secrets += [one.encode() if isinstance(one, str) else one for one in row if one is not None]
-    assert len(secrets) == 4 * N_PEOPLE + 1
+    assert len(secrets) == 4 * N_PEOPLE
     assert [one for one in secrets if one in everything or one.hex().encode() in everything] == []
 
 

@@ -7,7 +7,6 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from collect_oracles import claim_key
 from example_counts import examples, tries
+from in_process import Outcome, run_collection
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto import envelope
@@ -31,7 +31,6 @@ from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import Collector, read_answer, require_agreement
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
-from shoal_collect.simulation.in_process import Outcome, run_collection
 from shoal_collect.storage.phi import PhiStore
 
 START = 25_000_000
@@ -129,18 +128,6 @@ def test_random_queries_are_counted_as_by_brute_force() -> None:
     assert shared > tries(2.5), "most of the agreement is not about nothing"
 
 
-def test_records_of_nobody_never_count_as_people_and_expire() -> None:
-    pair = [Cylinder(10, 5, 0, 0, 10), Cylinder(30, 5, 0, 0, 10)]
-    with PhiStore() as store:
-        store.add_bootstrap(release(1, 1, pair), day=0, until_day=5)
-        store.add(release(2, 2, pair), day=0)
-        count = store.count(pair, Thresholds(), 1)
-        assert (count.people, count.bootstrap, count.occurrences) == (1, 1, 2)
-        assert store.expire(4) == 0
-        assert store.expire(5) == 1
-        assert (store.count(pair, Thresholds(), 9).occurrences, store.n_records) == (1, 1)
-
-
 def test_a_release_is_stored_once_and_survives_a_new_start(tmp_path: Path) -> None:
     file, one = tmp_path / "collect.sqlite", release(1, 1, [Cylinder(10, 5, 0, 0, 10)] * 2)
     with PhiStore(file) as store:
@@ -225,34 +212,6 @@ def test_rounds_of_volunteers_and_then_of_others() -> None:
             shared = again.shared[one.user]
             common = [count for places, count in shared.phi.items() if set(places) <= set(range(4))]
             assert set(common) == {5}, "six people share the way, and nobody counts herself"
-
-
-def test_a_round_in_the_bootstrapping_phase_leaves_records_of_nobody() -> None:
-    filling = replace(RULES, bootstrap_until=3)
-    with PhiStore() as store:
-        collectors = [Collector(store, seed("collector"))]
-        authority = authority_for(collectors)
-        volunteers = people(3, k=0)
-        outcome = run_collection(
-            volunteers, collectors, authority, PRIOR, Chance(seed("filling")), day=1, rules=filling
-        )
-        assert not outcome.failed
-        assert all(one.released and one.identifier is None for one in outcome.shared.values())
-        assert (store.n_records, store.n_bootstrap) == (3, 3)
-        assert not any(authority.identifiers_of(one.user) or one.sent for one in volunteers)
-        points = outcome.shared["user 0"].released
-        assert (
-            store.count(points, Thresholds(), 2).people,
-            store.count(points, Thresholds(), 2).bootstrap,
-        ) == (
-            0,
-            3,
-        )
-        ended = run_collection(
-            volunteers, collectors, authority, PRIOR, Chance(seed("ended")), day=3, rules=filling
-        )
-        assert all(one.identifier is not None for one in ended.shared.values())
-        assert (store.n_records, store.n_bootstrap) == (6, 3)
 
 
 def test_lying_collectors_are_found() -> None:

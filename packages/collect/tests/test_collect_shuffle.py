@@ -10,6 +10,7 @@ from gmpy2 import mpz
 from hypothesis import given
 from hypothesis import strategies as st
 
+from in_process import Network
 from mix_runs import LIMIT_S, SMALL, Drop, Duplicate, Replace, Tag, build, records_of, seed, session_of
 from shoal.errors import MisuseError
 from shoal_collect.crypto import elgamal
@@ -27,7 +28,6 @@ from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Reader
 from shoal_collect.mix.session import Kind, Session
-from shoal_collect.simulation.in_process import Network
 
 SECRET = mpz(123_456_789)
 Y = SMALL.power(SMALL.g, SECRET)

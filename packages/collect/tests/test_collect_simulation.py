@@ -172,7 +172,7 @@ def test_a_trip_is_what_stands_in_one_file(tmp_path: Path, capsys: pytest.Captur
         trips_of(replace(slash, intake=by_file.intake), 1, max_gap_s=None, n_points=6, fold_dates=False)
 
 
-def test_the_command_says_whether_the_cryptography_is_off(
+def test_the_command_says_that_nobody_would_be_protected(
     city: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shoal = Shoal(capsys)
@@ -201,28 +201,9 @@ def test_the_command_says_whether_the_cryptography_is_off(
     assert twice["share_submitted_range"] == [min(each), max(each)]
     off = shoal(*common, "--bootstrap", 6)
     assert off.code == 0
-    assert "CRYPTOGRAPHY OFF" in off.out
+    assert "without cryptography" in off.out
     document = json.loads(shoal(*common, "--bootstrap", 6, "--json").out)
-    assert document["crypto"] == "off"
     assert document["configurations"][0]["people"] == 6
-    real = shoal(
-        *common,
-        "--bootstrap",
-        9,
-        "--crypto",
-        "real",
-        "--subtrajectories",
-        6,
-        "--group-size",
-        3,
-        "--json",
-        "--quiet",
-    )
-    document = json.loads(real.out)
-    assert document["note"].startswith("cryptography real")
-    row = document["configurations"][0]
-    assert (row["people"], row["groups_failed"], row["waiting_for_a_group"]) == (3, 0, 0)
-    assert row["claims_at_the_authority"] == row["users_with_at_least_one"]
 
 
 @pytest.mark.parametrize(
@@ -230,11 +211,9 @@ def test_the_command_says_whether_the_cryptography_is_off(
     [
         ("--participants", 99),
         ("--participants", 5, "--bootstrap", 5),
-        ("--participants", 5, "--bootstrap", 3, "--crypto", "real"),
         ("--participants", 12, "--no-snap"),
         ("--participants", 12, "--theta-space", "far"),
         ("--participants", 12, "--paper"),
-        ("--participants", 12, "--group-size", 5),
     ],
 )
 def test_bad_words_are_refused_in_one_line(
@@ -250,7 +229,6 @@ def test_bad_words_are_refused_in_one_line(
     [
         (("--participants", 8), 4),
         (("--participants", 2), 1),
-        (("--participants", 12, "--crypto", "real", "--subtrajectories", 5), 6),
     ],
 )
 def test_few_participants_have_fewer_bootstrappers(

@@ -16,7 +16,7 @@ from collect_campaigns import BadNetwork
 from draw_collect_tables import TABLES, picture, pictures_on_the_page
 from example_counts import examples
 from mix_runs import PROVEN, Network, Withhold, build, session_of
-from service_town import START_S, TERMS, TODAY, Town, identity_of, kinds, seed
+from service_town import START_S, TERMS, Town, identity_of, kinds, seed
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.faults import PeerError
@@ -356,11 +356,6 @@ def silent_while_asking(town: Town) -> None:
 SCENARIOS: dict[str, tuple[dict[str, Any], Callable[[Town], None], set[str]]] = {
     "sound": ({}, sound, {"shared"}),
     "everything is rare": ({"k": 5}, sound, {"nothing-left"}),
-    "bootstrapping": (
-        {"terms": TERMS.model_copy(update={"bootstrap_until": TODAY + 5})},
-        sound,
-        {"shared"},
-    ),
     "nobody commits in time": ({}, too_few, {"alone"}),
     "somebody does not ask": ({}, silent_while_asking, {"failed"}),
     "somebody vanishes while storing": ({}, lambda town: vanish_at(town, "/releases"), {"shared"}),

@@ -18,6 +18,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from pydantic import ValidationError
 
 from collect_oracles import claim_key, decode_points
+from in_process import Network, Outcome, run_collection
 from mix_runs import LAST_MIXES_NOTHING, LIMIT_S, PROVEN, SMALL, Withhold, build, records_of, seed, session_of
 from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
@@ -44,7 +45,6 @@ from shoal_collect.roles.collector import Collector, read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.wire import bundles, unbundle
-from shoal_collect.simulation.in_process import Network, Outcome, run_collection
 from shoal_collect.storage.phi import PhiStore
 
 

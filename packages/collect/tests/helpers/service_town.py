@@ -69,6 +69,7 @@ def own_round_for(
     name: object = 0,
     terms: Terms = TERMS,
     entry: Entry | None = None,
+    credentials: Mapping[str, Entry] | None = None,
 ) -> ParticipantRound:
     member = Participant(
         user=device.user,
@@ -87,6 +88,7 @@ def own_round_for(
         PLACES.prior,
         Chance(seed("journey", device.user, name)),
         entry,
+        credentials,
     )
 
 
@@ -111,6 +113,7 @@ class Town:
         k: int = 0,
         quota: int = 1000,
         entry_of: Callable[[Device], Entry | None] = lambda _: None,
+        credentials_of: Callable[[Device], Mapping[str, Entry]] = lambda _: {},
     ) -> None:
         self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
         self.server_seed, self.now_s = seed("server"), START_S
@@ -119,7 +122,8 @@ class Town:
         )
         devices = [device_for(i, self.server_seed, self.book) for i in range(n)]
         self.own_rounds = {
-            i: own_round_for(one, k, terms=terms, entry=entry_of(one)) for i, one in enumerate(devices)
+            i: own_round_for(one, k, terms=terms, entry=entry_of(one), credentials=credentials_of(one))
+            for i, one in enumerate(devices)
         }
         self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
         self.gone: set[int] = set()

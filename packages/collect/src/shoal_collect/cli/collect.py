@@ -17,15 +17,13 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.sections import ExampleCommand, Group
-from shoal.errors import MisuseError
 from shoal.units import counted
 
 _BOOTSTRAPPERS: Final = 80  # of the paper, which has 182 participants
-_CRYPTO_OFF: Final = (
-    "CRYPTOGRAPHY OFF: questions went straight to the store; the counts are the same, but nobody would be "
-    "protected"
+_NOTE: Final = (
+    "without cryptography: questions went straight to the store; the counts are the same, but nobody would "
+    "be protected"
 )
-_CRYPTO_ON: Final = "cryptography real: every question and release went through the mix"
 
 
 def leave_no_core() -> None:
@@ -79,10 +77,6 @@ def collect() -> None:
             "shoal collect simulate --data calls.csv --participants 100",
             "how much people would share; the counts alone, quickly",
         ),
-        (
-            "shoal collect simulate --data calls.csv --participants 20 --crypto real --subtrajectories 10",
-            "twenty people through the whole protocol, with ten questions each",
-        ),
     ),
     epilog="Lengths and durations take units: 1km, 60min.",
 )
@@ -100,19 +94,16 @@ def collect() -> None:
     help="How many of its people take part.",
 )
 @click.option(
-    "--crypto", type=click.Choice(("real", "off")), default="off", help="The whole protocol, or its counts."
-)
-@click.option(
     "--subtrajectories",
     type=click.IntRange(1, 1024),
     default=50,
-    help="Questions for each trip; with --crypto real, one in five is fake.",
+    help="Questions for each trip.",
 )
 @click.option(
     "--bootstrap",
     type=click.IntRange(min=0),
     help="How many people share everything first (k = 0).  [default: 80; of fewer than 160 participants, "
-    "half, and with --crypto real no more than leave a group]",
+    "half]",
 )
 @click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
 @click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
@@ -148,7 +139,6 @@ def collect() -> None:
     type=click.FloatRange(2, 28),
     help="Points kept of each trip, on average.  [default: 6; with --paper, by the paper's pairs]",
 )
-@click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same simulation."
 )
@@ -167,10 +157,10 @@ def simulate(**options: Any) -> int:
         from shoal_collect.simulation.trips import TRACK, points_for, trips_of
     from shoal_collect.simulation.paper import GAP_S, PAIRS_A_TRIP, PAPER, POINTS
 
-    as_json, quiet, real = options["as_json"], options["quiet"], options["crypto"] == "real"
+    as_json, quiet = options["as_json"], options["quiet"]
     reading = take_reading(options)
     if options["bootstrap"] is None:
-        options["bootstrap"] = _bootstrappers(options["participants"], options["group_size"] if real else 1)
+        options["bootstrap"] = min(_BOOTSTRAPPERS, options["participants"] // 2)
     _refuse_what_does_not_fit(options, reading)
     configurations = (
         PAPER
@@ -216,8 +206,7 @@ def simulate(**options: Any) -> int:
             bars("configurations", len(rows), len(configurations))
     trips = sum(map(len, people))
     document = {
-        "crypto": options["crypto"],
-        "note": _CRYPTO_ON if real else _CRYPTO_OFF,
+        "note": _NOTE,
         "phi_counts": "people" if by_people else "subtrajectories",
         "k_counts": reading_of_k,
         "similar_times": "as printed" if literal else "at most theta apart",
@@ -233,7 +222,6 @@ def simulate(**options: Any) -> int:
 
 
 def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) -> None:
-    real = options["crypto"] == "real"
     if options["paper"]:
         refuse_unused(
             "beside --paper, which has configurations of its own",
@@ -243,15 +231,7 @@ def _refuse_what_does_not_fit(options: dict[str, Any], reading: dict[str, Any]) 
             "k",
             "count",
         )
-    if not real:
-        refuse_unused("without --crypto real", "group_size")
     require_points_as_given(reading)
-    if real and (options["paper"] or options["group_size"] > options["participants"] - options["bootstrap"]):
-        raise MisuseError(
-            f"{options['participants']} participants, {options['bootstrap']} of them bootstrappers: with "
-            "--crypto real "
-            f"at least one group of {options['group_size']} must be left, and --paper needs --crypto off"
-        )
 
 
 def _paper_values(submitted_percent: float, users: int, theirs_percent: float) -> dict[str, float]:
@@ -262,36 +242,17 @@ def _paper_values(submitted_percent: float, users: int, theirs_percent: float) -
     }
 
 
-def _bootstrappers(participants: int, others: int) -> int:
-    """As many as in the paper; half of few participants, and others must be left."""
-    return max(0, min(_BOOTSTRAPPERS, participants // 2, participants - others))
-
-
 def _simulate_row(
     people: Any, setting: Any, options: dict[str, Any], repeat: int, run: Any
 ) -> dict[str, Any]:
     from shoal_collect.crypto.chance import Chance
-    from shoal_collect.roles.rules import Rules
-    from shoal_collect.simulation.experiment import simulate, simulate_with_cryptography
+    from shoal_collect.simulation.experiment import simulate
 
-    facts: dict[str, Any] = {}
-    results = []
-    for number in range(repeat):
-        chance = Chance((options["seed"] + number).to_bytes(32))
-        if options["crypto"] == "real":
-            n_fake = max(1, options["subtrajectories"] // 5)
-            rules = Rules(
-                group_size=options["group_size"],
-                n_real=max(1, options["subtrajectories"] - n_fake),
-                n_fake=n_fake,
-                longest=2,
-                thresholds=setting.thresholds,
-            )
-            result, facts = simulate_with_cryptography(people, setting, chance, rules)
-        else:
-            result = simulate(people, setting, chance, run)
-        results.append(result.to_json())
-    return {**_average(results), **facts}
+    results = [
+        simulate(people, setting, Chance((options["seed"] + number).to_bytes(32)), run).to_json()
+        for number in range(repeat)
+    ]
+    return _average(results)
 
 
 def _average(results: list[dict[str, Any]]) -> dict[str, Any]:
@@ -328,12 +289,5 @@ def _lines(document: dict[str, Any]) -> list[str]:
                 f"    the paper: {paper['share_submitted']:.2%} submitted; "
                 f"{counted(paper['users_with_at_least_one'], 'person', 'people')}; "
                 f"{paper['their_average_share']:.2%}"
-            )
-        if "cpu_s_per_member" in row:
-            lines.append(
-                f"    {row['cpu_s_per_member']} s of computation a member; "
-                f"{counted(row['claims_at_the_authority'], 'claim')} at the authority; "
-                f"{counted(row['groups_failed'], 'group')} failed, "
-                f"{counted(row['waiting_for_a_group'], 'person waits', 'people wait')} for a group"
             )
     return lines

@@ -110,7 +110,7 @@ def export(**options: Any) -> int:
     lines = [
         f"{counted(result.releases, 'release')} with {counted(result.circles, 'circle')}, stored "
         f"{result.days[0]} to "
-        f"{result.days[1]}, {result.of_nobody:,} of them bootstrap records, under {len(terms)} sets of terms",
+        f"{result.days[1]}, under {len(terms)} sets of terms",
         *(missing if identifiers and len(identifiers) > len(stored) else []),
         f"boxes: {result.verdict}",
         f"in {options['output']}",

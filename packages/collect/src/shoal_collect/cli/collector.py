@@ -3,7 +3,6 @@
 import math
 import os
 from collections.abc import Callable
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -105,13 +104,6 @@ def stating(command: Command) -> Command:
     help="Every mixer proves her shuffle, for twice the work.",
 )
 @click.option(
-    "--bootstrap-until",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="Releases before this day (UTC) are bootstrap records: no identifier, in nobody's crowd, deleted "
-    "on that day.",
-)
-@click.option(
     "--witness",
     "witnesses",
     nargs=2,
@@ -189,6 +181,8 @@ def server(**options: Any) -> int:
     """
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
+        from shoal_collect.matching.contributors import Scoping
+        from shoal_collect.roles.contributors import MOST_AREAS, areas_of
         from shoal_collect.server.http_collector import CollectorSettings, collector_application
         from shoal_collect.storage.database import Database
     from shoal_collect.device.http_client import RemoteServer
@@ -197,6 +191,12 @@ def server(**options: Any) -> int:
         refuse_unused("without --registrar", "token_days")
     terms = _terms_of(options)
     places = _public_places(options["places"], options["days"])
+    areas = areas_of(places, Scoping(terms.area_km, terms.period_days))
+    if terms.registrar is not None and len(areas) > MOST_AREAS:
+        raise MisuseError(
+            f"{options['places']} has places in {len(areas)} areas of {terms.area_km} km; with --registrar "
+            f"at most {MOST_AREAS}, since each device asks for a credential of each"
+        )
     require_listening(options)
     with Database(options["database"]) as database:
         seed = secret_of(options["key"])
@@ -215,11 +215,6 @@ def server(**options: Any) -> int:
             quiet=options["quiet"],
         )
 
-        if options["bootstrap_until"] is not None:
-            click.echo(
-                f"before {options['bootstrap_until']:%Y-%m-%d} releases are bootstrap records",
-                err=True,
-            )
         serve_app(app, options, "collector", verify_key(seed).hex())
     return 0
 
@@ -229,7 +224,6 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
 
     from shoal_collect.device.http_client import RemoteServer
     from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
-    from shoal_collect.roles.wire import DAY_S
 
     names = (
         "group_size",
@@ -249,9 +243,6 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
         "least_roster",
     )
     try:
-        until = options["bootstrap_until"] and int(
-            options["bootstrap_until"].replace(tzinfo=UTC).timestamp() // DAY_S
-        )
         return Terms(
             **{name: options[name] for name in names},
             theta_min=options["theta_s"] / 60,
@@ -260,7 +251,6 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
             least_gap_min=math.ceil(options["least_gap_s"] / 60),
             most_gap_min=math.floor(options["most_gap_s"] / 60),
             resolution_min=math.ceil(options["resolution_s"] / 60),
-            bootstrap_until=until,
             witnesses=tuple(
                 OtherCollector(url=RemoteServer(url).url, key=key_after("--witness", key))
                 for url, key in options["witnesses"]

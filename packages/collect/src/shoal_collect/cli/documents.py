@@ -43,7 +43,6 @@ class CollectExportDocument(TypedDict):
     output: str
     releases: int
     circles: int
-    of_nobody: int
     first_day: str
     last_day: str
     verdict: str
@@ -106,7 +105,7 @@ class MovedInDocument(TypedDict):
 
 @growing
 class SimulatedDocument(TypedDict):
-    """One configuration, averaged over its simulations; with the costs of real cryptography where it ran."""
+    """One configuration, averaged over its simulations."""
 
     bootstrap: int
     theta_m: float
@@ -126,7 +125,6 @@ class SimulatedDocument(TypedDict):
 class SimulateDocument(TypedDict):
     """How much people would share."""
 
-    crypto: Literal["real", "off"]
     note: str
     phi_counts: str
     k_counts: str
@@ -148,14 +146,6 @@ class CheckedDocument(TypedDict):
 
 
 @closed
-class BootstrapDocument(TypedDict):
-    """Bootstrap records that were counted, and the day on which they are deleted."""
-
-    until: str
-    records: int
-
-
-@closed
 class ReleasedDocument(TypedDict):
     """The release, a list of numbers for each circle."""
 
@@ -171,7 +161,6 @@ class JoinDocument(TypedDict):
     message: str
     identifier: str | None
     k: int | None
-    bootstrap: BootstrapDocument | None
     snapshot_day: int | None
     checked: list[CheckedDocument]
     kept: list[int]

@@ -42,6 +42,11 @@ from shoal_collect.cli.listening import key_after, listening, require_listening,
     "KEY: its key, or an earlier one that leads to it.",
 )
 @click.option(
+    "--registrar",
+    metavar="KEY",
+    help="With --follow: refuse a day with a release of somebody whom this registrar has not admitted.",
+)
+@click.option(
     "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
 )
 @click.option(
@@ -65,11 +70,23 @@ def witness(**options: Any) -> int:
         if options["follow"]:
             url, key = options["follow"]
             ask = make_asker(*_collector_at(url, key, options["ca"]), seed)
-            following = DayFollower(database, ask)
+            require = _require_admitted(key, options["registrar"])
+            following = DayFollower(database, ask, require)
             _say_what_it_lacks(ask, verify_key(seed).hex())
         app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
     return 0
+
+
+def _require_admitted(collector_key: str, registrar_key: str | None) -> Callable[[Any, bytes], None]:
+    from functools import partial
+
+    from shoal_collect.roles.contributors import require_scope
+
+    if registrar_key is None:
+        return lambda *_: None
+    keys = bytes.fromhex(collector_key), bytes.fromhex(key_after("--registrar", registrar_key))
+    return partial(require_scope, collector_key=keys[0], registrar_key=keys[1])
 
 
 def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:

@@ -29,8 +29,8 @@ class ExportResult:
 
     Attributes
     ----------
-    releases, circles, of_nobody
-        How many releases and circles, and how many of the releases are bootstrap records.
+    releases, circles
+        How many releases and circles.
     days
         The first and the last day of storage, as dates.
     terms
@@ -41,7 +41,6 @@ class ExportResult:
 
     releases: int
     circles: int
-    of_nobody: int
     days: tuple[str, str]
     terms: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     verdict: str = "NOT CHECKED"
@@ -51,7 +50,6 @@ class ExportResult:
         return {
             "releases": self.releases,
             "circles": self.circles,
-            "of_nobody": self.of_nobody,
             "first_day": self.days[0],
             "last_day": self.days[1],
             "verdict": self.verdict,
@@ -128,7 +126,6 @@ def export(
         result = ExportResult(
             releases=len(stored),
             circles=sum(len(entry.points) for entry in stored),
-            of_nobody=sum(entry.identifier is None for entry in stored),
             days=(date_of(min(days)), date_of(max(days))),
             terms=terms,
             verdict=verdict.word,
@@ -144,7 +141,7 @@ def _by_owner(
     points: dict[str, list[Cylinder]] = {}
     for entry in stored:
         if entry.identifier in owner_of:
-            points.setdefault(owner_of[str(entry.identifier)], []).extend(entry.points)
+            points.setdefault(owner_of[entry.identifier], []).extend(entry.points)
     names = {owner: draw_name() for owner in points}
     records = [(names[owner], sorted(set(cylinders))) for owner, cylinders in points.items()]
     return records, Linkage(tuple(names), tuple(names.values()))

@@ -15,7 +15,6 @@ from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
-from shoal_collect.roles.consent import date_of
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
 
 STATE_FILE: Final = "state.json"
@@ -221,7 +220,6 @@ def document_of(ending: Ending) -> dict[str, Any]:
         "message": ending.message,
         "identifier": ending.identifier,
         "k": ending.k,
-        "bootstrap": _bootstrap_of(ending),
         "snapshot_day": ending.snapshot_day,
         "checked": [
             {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
@@ -232,9 +230,3 @@ def document_of(ending: Ending) -> dict[str, Any]:
             "points": points,
         },
     }
-
-
-def _bootstrap_of(ending: Ending) -> dict[str, Any] | None:
-    if ending.bootstrap_until is None:
-        return None
-    return {"until": date_of(ending.bootstrap_until), "records": ending.bootstrap_records}

@@ -6,7 +6,7 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.admission import request_entry
+from shoal_collect.device.admission import request_credentials, request_entry
 from shoal_collect.device.connection import Connection
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer, run_round
@@ -51,6 +51,7 @@ def begin(
         If she has to log in first, and ``tell`` is None.
     """
     registrar = connection.terms.registrar
+    credentials: dict[str, Entry] = {}
     if registrar is None:
         entry = Entry(draw_bytes(32))
     else:
@@ -58,6 +59,9 @@ def begin(
         try:
             entry = request_entry(
                 server, connection.state.device, registrar, invitation, tell, patience_s=patience_s
+            )
+            credentials = request_credentials(
+                server, connection.state.device, connection.terms, connection.areas, patience_s
             )
         finally:
             server.close()
@@ -69,6 +73,7 @@ def begin(
         connection.places.prior,
         Chance(draw_bytes(32)),
         entry,
+        credentials,
     )
 
 

@@ -15,6 +15,7 @@ from shoal_collect.device.connection import Connection
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.profile import Applied, Profile, apply
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
@@ -26,6 +27,7 @@ from shoal_collect.roles.consent import (
     describe_promise,
     describe_terms,
 )
+from shoal_collect.roles.contributors import MOST_AREAS
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 
@@ -106,7 +108,7 @@ class Plan:
         return [
             *describe_collector(self.terms),
             days_and_hours(min(minutes), max(minutes)),
-            *describe_terms(self.terms, self.profile.k),
+            *describe_terms(self.terms),
             *(
                 f"The connection to {url} is not encrypted. Whoever carries it can read everything that "
                 f"{url} reads."
@@ -177,11 +179,30 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
         connection.terms.require_bounds(cylinders)
     except PeerError as error:
         raise InputError(f"this collector does not take {error}; change the blur (in the profile)") from error
+    _require_areas(connection, cylinders)
     registrar = [] if connection.terms.registrar is None else [connection.terms.registrar.url]
     urls = [*(witness.url for witness in connection.terms.witnesses), *registrar]
     asked = [*connection.servers.values(), *map(RemoteServer, urls)]
     readable = tuple(server.url for server in asked if server.readable)
     return Plan(profile, applied, member, cylinders, len(movement.trip), connection.terms, readable)
+
+
+def _require_areas(connection: Connection, cylinders: Sequence[Cylinder]) -> None:
+    """A device asks for credentials of the collection's areas alone, or the registrar would learn hers."""
+    terms, areas = connection.terms, connection.areas
+    if terms.registrar is None:
+        return
+    if len(areas) > MOST_AREAS:
+        raise InputError(
+            f"this collector names places in {len(areas)} areas, and a device asks for at most {MOST_AREAS}; "
+            "ask its operator"
+        )
+    scoping = Scoping(terms.area_km, terms.period_days)
+    if not {scoping.area_of(cylinder) for cylinder in cylinders} <= set(areas):
+        raise InputError(
+            "this trip leaves the areas of this collection, where it has public places; choose another trip "
+            "(--trip)"
+        )
 
 
 def most_points(profile: Profile, terms: Terms) -> int:

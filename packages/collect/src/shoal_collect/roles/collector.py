@@ -13,7 +13,6 @@ from typing import Final, Protocol
 from shoal_collect.crypto.merkle import DIGEST_BYTES
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder, utility_of
 from shoal_collect.matching.records import Release, decode_query, decode_releases
 from shoal_collect.matching.similarity import CAP, Count, Thresholds
@@ -40,9 +39,6 @@ class Store(Protocol):
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
         """Store a release; return its identifier."""
 
-    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a bootstrap record until a day."""
-
     def count(
         self,
         points: Sequence[Cylinder],
@@ -50,6 +46,7 @@ class Store(Protocol):
         before_day: int,
         *,
         enough: int | None = None,
+        proven: bool = False,
     ) -> Count:
         """Count the people who share a query before a day.
 
@@ -62,10 +59,10 @@ class Collector:
     """The collector without a network.
 
     ``signing_seed``: 32 secret bytes. ``quota``: questions per member and day. ``least_utility``: of
-    releases (Eq. 1); the original length is unknown, so all counts as kept. ``count_bootstrap``: whether
-    bootstrap records count. ``by_occurrence``: count sub-trajectories, as the paper does. ``scoping``: None
-    for lasting tags. ``least_count``: smaller counts are answered as 0. ``require``: raises PeerError for
-    points.
+    releases (Eq. 1); the original length is unknown, so all counts as kept. ``by_occurrence``: count
+    sub-trajectories, as the paper does. ``proven``: whether only contributors with a credential count.
+    ``scope_of``: the scope of a release's tag, or PeerError. ``least_count``: smaller counts are answered
+    as 0.
     """
 
     store: Store
@@ -73,11 +70,10 @@ class Collector:
     thresholds: Thresholds = field(default_factory=Thresholds)
     quota: int = DEFAULT_QUOTA
     least_utility: float = 0.0
-    count_bootstrap: bool = False
     by_occurrence: bool = False
-    scoping: Scoping | None = None
+    proven: bool = False
+    scope_of: Callable[[Release], bytes] = lambda _: b""
     least_count: int = 0
-    require: Callable[[Sequence[Cylinder]], None] = lambda _: None
     _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
 
     @property
@@ -106,9 +102,10 @@ class Collector:
     def people(self, record: bytes, today: int) -> int:
         """The people to answer: between threshold and cap."""
         enough = None if self.by_occurrence else CAP
-        count = self.store.count(decode_query(record).points, self.thresholds, today, enough=enough)
-        people = count.people + (count.bootstrap if self.count_bootstrap else 0)
-        phi = count.occurrences if self.by_occurrence else people
+        count = self.store.count(
+            decode_query(record).points, self.thresholds, today, enough=enough, proven=self.proven
+        )
+        phi = count.occurrences if self.by_occurrence else count.people
         return min(phi, CAP) if phi >= self.least_count else 0
 
     def sign_answer(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
@@ -123,38 +120,17 @@ class Collector:
         Returns receipts by name, and the number of other records.
         """
         receipts: dict[bytes, Receipt] = {}
-
-        def keep(one: Release) -> None:
-            scope = b"" if self.scoping is None else self.scoping.scope_of(one.points[0])
-            receipts[one.name] = receipt(self.signing_seed, self.store.add(one, today, scope), one.claim_key)
-
-        return receipts, self._store_releases(records, keep)
-
-    def accept_bootstrap(
-        self, records: Sequence[bytes], today: int, until_day: int
-    ) -> tuple[list[bytes], int]:
-        """Store the releases among these as bootstrap records.
-
-        Returns their names, and the number of other records.
-        """
-        names: list[bytes] = []
-
-        def keep(one: Release) -> None:
-            self.store.add_bootstrap(one, today, until_day)
-            names.append(one.name)
-
-        return names, self._store_releases(records, keep)
-
-    def _store_releases(self, records: Sequence[bytes], keep: Callable[[Release], None]) -> int:
         releases, bad = decode_releases(records)
-        for release in releases:
-            if utility_of(release.points, len(release.points)) >= self.least_utility:
-                try:
-                    self.require(release.points)
-                    keep(release)
-                except PeerError:
-                    bad += 1  # out of bounds, or the name of another release: whose it is spoils only her own
-        return bad
+        for one in releases:
+            if utility_of(one.points, len(one.points)) < self.least_utility:
+                continue
+            try:
+                identifier = self.store.add(one, today, self.scope_of(one))
+            except PeerError:
+                bad += 1  # out of bounds, unproven, or another one's name: it spoils only its owner's
+            else:
+                receipts[one.name] = receipt(self.signing_seed, identifier, one.claim_key)
+        return receipts, bad
 
 
 def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:

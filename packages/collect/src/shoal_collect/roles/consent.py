@@ -115,20 +115,6 @@ def date_of(day: int) -> str:
     return str(np.datetime64(day, "D"))
 
 
-def describe_bootstrap(until_day: int, k: int) -> str:
-    """The rules while a collector fills its database."""
-    crowd = (
-        f" Your k = {k} holds. While the database is almost empty, nearly everything is too rare."
-        if k
-        else ""
-    )
-    return (
-        "The collector is just starting (the bootstrapping phase). It keeps what you share as a record of "
-        "nobody, without an identifier and without your tag. It counts in nobody's crowd, and you cannot "
-        f"claim it. It is deleted on {date_of(until_day)}.{crowd}"
-    )
-
-
 def describe_membership(registrar: RegistrarTerms | None, least: int) -> str:
     """Who can be in one's group, drawn from ``least`` people."""
     if registrar is None:
@@ -145,9 +131,13 @@ def describe_membership(registrar: RegistrarTerms | None, least: int) -> str:
     )
 
 
-def describe_counting(witnesses: Sequence[OtherCollector]) -> list[str]:
+def describe_counting(witnesses: Sequence[OtherCollector], *, admitted: bool) -> list[str]:
     """Who counts the crowd, and who would notice a false count."""
-    several = "Somebody who changes her device can count as several people in your crowd."
+    several = (
+        "Each person counts once in your crowd, as far as the registrar lets in nobody twice."
+        if admitted
+        else "Somebody who changes her device can count as several people in your crowd."
+    )
     if not witnesses:
         return [
             "The collector alone counts how many people share a part. No witness checks its answers here. "
@@ -174,19 +164,14 @@ def describe_decoys(n_real: int, n_fake: int) -> list[str]:
     ]
 
 
-def describe_terms(terms: Terms, k: int = 0) -> list[str]:
-    """The terms of a round; ``k``: the participant's, 0 where unknown."""
-    retention = (
-        describe_retention(terms.kept_days)
-        if terms.bootstrap_until is None
-        else describe_bootstrap(terms.bootstrap_until, k)
-    )
+def describe_terms(terms: Terms) -> list[str]:
+    """The terms of a round."""
     return [
         describe_sharing(terms.theta_m, terms.theta_min, terms.group_size),
         describe_membership(terms.registrar, terms.enough),
         describe_linking(terms.area_km, terms.period_days),
-        retention,
-        *describe_counting(terms.witnesses),
+        describe_retention(terms.kept_days),
+        *describe_counting(terms.witnesses, admitted=terms.registrar is not None),
         *describe_decoys(terms.n_real, terms.n_fake),
     ]
 

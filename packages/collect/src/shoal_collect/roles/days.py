@@ -13,7 +13,6 @@ from shoal_collect.crypto import merkle
 from shoal_collect.faults import PeerError
 
 NO_STATE: Final = bytes(merkle.DIGEST_BYTES)  # before the first release
-_NOBODY: Final = bytes(32)
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,9 @@ def following_state(state: bytes, day: int, added: bytes, gone: bytes) -> bytes:
     return hashlib.sha256(b"\x02" + state + day.to_bytes(4) + added + gone).digest()
 
 
-def release_leaf(
-    name: bytes, tag: bytes, claim_key: bytes | None, expires: int | None, points: bytes
-) -> bytes:
-    """A stored release; a bootstrap record has no key, and a day of deletion."""
-    return merkle.leaf(name + tag + (claim_key or _NOBODY) + (expires or 0).to_bytes(4) + points)
+def release_leaf(name: bytes, tag: bytes, claim_key: bytes, points: bytes) -> bytes:
+    """A stored release."""
+    return merkle.leaf(name + tag + claim_key + points)
 
 
 def identifier_leaf(identifier: str) -> bytes:
@@ -79,5 +76,5 @@ def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: 
         at, path = int(answer["at"]), [bytes.fromhex(digest) for digest in answer["path"]]
     except (KeyError, TypeError, ValueError) as error:
         raise PeerError("bad-answer", "the collector does not show a release in its closed day") from error
-    merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, None, points), path)
+    merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, points), path)
     return day

@@ -340,7 +340,7 @@ def _mix_run(group: MemberGroup, tag: int) -> Session:
     """The mix run for the group's questions or its releases."""
     name = hashlib.blake2b(group.channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
     terms, rules = group.terms, group.terms.rules
-    n_records = terms.n_questions if tag == _TAGS[State.QUESTIONS] else terms.n_pieces
+    n_records = terms.n_questions if tag == _TAGS[State.QUESTIONS] else terms.release_records
     return Session(name, group.identities, n_records, RECORD_BYTES, rules.group, rules.proven_shuffle)
 
 

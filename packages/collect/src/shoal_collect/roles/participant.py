@@ -9,7 +9,7 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import TAG_BYTES, Scoping, lasting_tag, scoped_tag
+from shoal_collect.matching.contributors import Scoping, lasting_tag, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, Release, encode_points, encode_query
@@ -206,20 +206,14 @@ def draft_release(
     places: Places,
     chance: Chance,
     *,
-    bootstrap: bool = False,
     scoping: Scoping | None = None,
 ) -> Draft | None:
-    """Put the points at ``places`` under a fresh name and key, if any.
-
-    ``bootstrap``: under a fresh tag that cannot be linked. ``scoping``: None for a lasting tag.
-    """
+    """The points at ``places`` under a fresh name and key, if any; ``scoping``: None for a lasting tag."""
     if not places:
         return None
     claim_seed = chance.seed()
     remaining = tuple(points[place] for place in places)
-    if bootstrap:
-        tag = chance.take(TAG_BYTES)
-    elif scoping is None:
+    if scoping is None:
         tag = lasting_tag(member.device_key)
     else:
         tag = scoped_tag(scoping.scope_of(remaining[0]), member.device_key)

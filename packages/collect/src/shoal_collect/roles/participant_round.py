@@ -4,20 +4,21 @@ The state can be saved, and any request repeated: servers treat a copy as the sa
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, verify_key
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder
-from shoal_collect.matching.records import encode_release
+from shoal_collect.matching.records import decode_releases, encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
 from shoal_collect.matching.trimming import required_phi, trim
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.authority import Receipt, claim
 from shoal_collect.roles.collector import read_answer
-from shoal_collect.roles.consent import date_of
+from shoal_collect.roles.contributors import require_one_key, sign_release
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.group_session_states import State as SessionState
 from shoal_collect.roles.lottery import LotteryPart, MemberGroup, NoGroup
@@ -91,8 +92,7 @@ class Ending:
     ``kind``: "shared", "nothing-left" (all was rare), "alone" (no group) or "failed"; without a complete
     round "declined" or "left". ``checked``: others for each sub-trajectory, by places. ``snapshot_day``:
     before which all was counted. ``places_kept``, ``released``: the places, and their cylinders once
-    stored. ``identifier``: at the authority. ``bootstrap_until``, ``bootstrap_records``: when a bootstrap
-    record is deleted, and how many there were.
+    stored. ``identifier``: at the authority.
     """
 
     kind: Kind
@@ -103,14 +103,13 @@ class Ending:
     released: tuple[Cylinder, ...] = ()
     identifier: str | None = None
     k: int = 0
-    bootstrap_until: int | None = None
-    bootstrap_records: int | None = None
 
 
 class ParticipantRound:
     """One person in one round: send ``next_call``, pass its reply to ``replied``, until ``ending``.
 
-    ``prior``: of fakes; ``entry``: by default the device's key, without a token.
+    ``prior``: of fakes; ``entry``: by default the device's key, without a token. ``credentials``: by area,
+    where the terms name a registrar.
     """
 
     def __init__(
@@ -122,7 +121,9 @@ class ParticipantRound:
         prior: Prior,
         chance: Chance,
         entry: Entry | None = None,
+        credentials: Mapping[str, Entry] | None = None,
     ) -> None:
+        self.credentials = dict(credentials or {})
         self.device, self.member, self.points, self.terms = device, member, points, terms
         self.entry = entry or Entry(device.signing_seed)
         self._prior, self._chance = prior, chance
@@ -140,7 +141,6 @@ class ParticipantRound:
         self._draft: Draft | None = None
         self._store_until_s = 0.0
         self._identifier: str | None = None
-        self._bootstrap_records: int | None = None
 
     @property
     def phase(self) -> str:
@@ -234,19 +234,7 @@ class ParticipantRound:
             return (Event.LATE, late) if self._waited_s > self._store_until_s else (Event.WAITING,)
         if self._draft is None:
             return Event.EMPTY, "nothing was shared: every part of it was too rare"
-        if self.terms.bootstrap_until is not None:
-            return self._read_bootstrap_reply(document, self._draft.release.name, self.terms.bootstrap_until)
         return self._read_receipt(document, self._draft)
-
-    def _read_bootstrap_reply(self, document: Any, name: bytes, until: int) -> tuple[Any, ...]:
-        """No identifier, no claim, and no later self-count."""
-        names, n = document.get("of_nobody"), document.get("bootstrap_records")
-        if not isinstance(names, list) or name.hex() not in names or not isinstance(n, int):
-            raise PeerError(
-                "bad-answer", "the collector does not say that it keeps a release; ask its operator"
-            )
-        self._bootstrap_records = n
-        return Event.BOOTSTRAP, f"shared without identifier, as a bootstrap record until {date_of(until)}"
 
     def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
         release = draft.release
@@ -358,15 +346,29 @@ class ParticipantRound:
         )
         least = required_phi(member.k, member.reading)
         self._places_kept = trim(len(self.points), self._phi, least, member.trimming)
-        bootstrap = self.terms.bootstrap_until is not None
         self._draft = draft_release(
-            member, self.points, self._places_kept, self._chance, bootstrap=bootstrap, scoping=rules.scoping
+            member, self.points, self._places_kept, self._chance, scoping=rules.scoping
         )
+        if self._draft is not None and self.terms.registrar is not None:
+            self._draft = self._proven(self._draft)
         release = None if self._draft is None else self._draft.release
-        if release is not None and not bootstrap:
+        if release is not None:
             # it may be stored from now on without a reply: her own count must not exceed the truth
             self.device.sent.append((release.points, int((self._now_s - SKEW_S) // DAY_S)))
-        session.release(encode_release(release, self.terms.n_pieces, self._chance), self._waited_s)
+        session.release(encode_release(release, self.terms.release_records, self._chance), self._waited_s)
+
+    def _proven(self, draft: Draft) -> Draft:
+        credential = self.credentials.get(self._scoping.area_of(draft.release.points[0]))
+        if credential is None:
+            raise PeerError(
+                "not-entitled", "this device has no credential of the area where the release begins"
+            )
+        channel = self._active_session.group.channel
+        return replace(draft, release=sign_release(draft.release, credential, channel))
+
+    @property
+    def _scoping(self) -> Scoping:
+        return Scoping(self.terms.area_km, self.terms.period_days)
 
     def _require_one_day(self, days: set[int]) -> int:
         """PeerError when too old, or in the future."""
@@ -378,6 +380,8 @@ class ParticipantRound:
         return min(days)
 
     def _store(self) -> None:
+        releases, _ = decode_releases(self._active_session.records)
+        require_one_key(releases, self._scoping, self.credentials)
         self._store_until_s = self._waited_s + _STORE_LIMITS * self.terms.phase_limit_s
 
     def _claim(self, receipt: Receipt, draft: Draft) -> None:
@@ -388,7 +392,7 @@ class ParticipantRound:
         self._active_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
     def _end(self, message: str) -> None:
-        stored = self._identifier is not None or self._bootstrap_records is not None
+        stored = self._identifier is not None
         released = self._draft.release.points if self._draft is not None and stored else ()
         if self._state is State.FAILED and self._draft is not None and not stored:
             message += "; what you released may be stored all the same, without your claim to it"
@@ -406,6 +410,4 @@ class ParticipantRound:
             released,
             self._identifier,
             k=self.member.k,
-            bootstrap_until=self.terms.bootstrap_until,
-            bootstrap_records=self._bootstrap_records,
         )

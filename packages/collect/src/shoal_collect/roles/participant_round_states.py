@@ -37,7 +37,6 @@ class Event(StrEnum):
     WAITING = "waiting"  # too few of the group have brought its releases so far
     LATE = "late"  # and the time for that is over
     EMPTY = "empty"  # stored, and nothing of it is hers
-    BOOTSTRAP = "bootstrap"  # stored as a bootstrap record
     RECEIPT = "receipt"  # stored under an identifier
     CONFIRMED = "confirmed"  # the authority knows whose the identifier is
     REFUSED = "refused"  # a server refused the request
@@ -88,7 +87,6 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
     (State.STORING, Event.WAITING): IGNORED,
     (State.STORING, Event.LATE): Step(Action.END, State.FAILED),
     (State.STORING, Event.EMPTY): Step(Action.END, State.NOTHING_LEFT),
-    (State.STORING, Event.BOOTSTRAP): Step(Action.END, State.SHARED),
     (State.STORING, Event.RECEIPT): Step(Action.CLAIM, State.CLAIMING),
     (State.CLAIMING, Event.CONFIRMED): Step(Action.END, State.SHARED),
     **{(s, e): Step(Action.END, State.FAILED) for s in _ACTIVE for e in (Event.REFUSED, Event.FAULT)},

@@ -17,8 +17,7 @@ class Rules:
     most ``n_real`` real ones; decoys and canaries fill up. ``longest``: points of one. ``n_pieces``:
     records per release, padding included. ``period_days``: until a device draws new circles.
     ``proven_shuffle``: whether mixers prove the shuffle (docs/decisions/0171). ``scoping``: None for
-    lasting tags. ``bootstrap_until``: a day since 1970; earlier releases are bootstrap records, deleted
-    then (docs/decisions/0071).
+    lasting tags.
     """
 
     group_size: int = 4
@@ -31,11 +30,6 @@ class Rules:
     period_days: int = 365
     proven_shuffle: bool = False
     scoping: Scoping | None = None
-    bootstrap_until: int | None = None
-
-    def until(self, day: int) -> int | None:
-        """The day of deletion for bootstrap records of this day, if any."""
-        return None if self.bootstrap_until is None or day >= self.bootstrap_until else self.bootstrap_until
 
 
 def require_room(rules: Rules, n_points: int) -> None:

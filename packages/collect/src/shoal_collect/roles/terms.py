@@ -12,7 +12,7 @@ from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
-from shoal_collect.matching.records import RECORD_BYTES
+from shoal_collect.matching.records import PROOF_RECORDS, RECORD_BYTES
 from shoal_collect.matching.similarity import CAP, Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.session import MAX_RECORDS, Session
@@ -20,7 +20,7 @@ from shoal_collect.roles.rules import Rules
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 # to check a mixer's proof and make the next, per record: four times the measurement
-_PROVEN_RECORD_S: Final = 0.045
+_PROVEN_RECORD_S: Final = 0.07
 # shown on a device, which no control character may steer
 Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 
@@ -51,7 +51,7 @@ class RegistrarTerms(BaseModel):
 class Terms(BaseModel):
     """The terms of a round, fixed at its opening; each joining member signs them.
 
-    ``group_size`` to ``bootstrap_until``: as in ``Rules``; ``theta_m``, ``theta_min``, ``resolution_m``,
+    ``group_size`` to ``period_days``: as in ``Rules``; ``theta_m``, ``theta_min``, ``resolution_m``,
     ``resolution_min``: as in ``Thresholds``. ``area_km``: a person has one contributor tag in each area of
     this size and period. ``phase_limit_s``: time limit of a phase. ``witnesses``: collectors whose answers
     must agree. ``controller`` to ``contact``: the collector's unchecked statements for consent.
@@ -76,7 +76,6 @@ class Terms(BaseModel):
     area_km: int = Field(default=50, ge=20, le=5_000)
     phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     proven_shuffle: bool = False
-    bootstrap_until: int | None = Field(default=None, ge=0, le=LAST_DAY)
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
     least_roster: int = Field(default=0, ge=0, le=10_000)
     registrar: RegistrarTerms | None = None
@@ -127,13 +126,18 @@ class Terms(BaseModel):
     @property
     def _largest(self) -> Session:
         members = tuple(bytes((i,)) for i in range(self.group_size + 1))
-        n_records = max(self.n_real + self.n_fake, self.n_pieces)
+        n_records = max(self.n_real + self.n_fake, self.release_records)
         return Session(bytes(32), members, n_records, RECORD_BYTES, FFDHE3072, self.proven_shuffle)
 
     @property
     def letter_bytes(self) -> int:
         """Length of the longest valid letter."""
         return self._largest.frame_limit() + 1 + OVERHEAD_BYTES
+
+    @property
+    def release_records(self) -> int:
+        """Records of a release, with room for the proof of its contributor where people are admitted."""
+        return self.n_pieces + (PROOF_RECORDS if self.registrar is not None else 0)
 
     @property
     def n_questions(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.records import Release
 from shoal_collect.roles.days import ClosedDay
 from shoal_collect.roles.terms import read_terms
 from shoal_collect.storage.database import Database
@@ -20,11 +21,17 @@ _KEPT_DAYS: Final = 3  # so long a group may still ask what it has asked
 class DayFollower:
     """Copies closed days.
 
-    ``ask``: requests an address, and returns the checked JSON; PeerError for a refusal.
+    ``ask``: requests an address, and returns the checked JSON; PeerError for a refusal. ``require``: raises
+    PeerError for a release that has no right to its scope.
     """
 
-    def __init__(self, database: Database, ask: Callable[[str], Any]) -> None:
-        self._db, self._ask, self._days = database, ask, ClosedDays(database)
+    def __init__(
+        self,
+        database: Database,
+        ask: Callable[[str], Any],
+        require: Callable[[Release, bytes], None] = lambda *_: None,
+    ) -> None:
+        self._db, self._ask, self._days, self._require = database, ask, ClosedDays(database), require
 
     def follow_until(self, day: int) -> None:
         """Copy all closed days before this one; PeerError for entries not under a root."""
@@ -35,7 +42,7 @@ class DayFollower:
             if not new:
                 break
             for closed in new:
-                self._days.take(self._ask(f"/v1/days/{closed}"))
+                self._days.take(self._ask(f"/v1/days/{closed}"), self._require)
         StoredReleases(self._db).tidy(day, None)
         self._forget(day - _KEPT_DAYS)
 

@@ -117,7 +117,6 @@ def collector_application(
     )
 
     _require_owner(database, server.key)
-    server.mailbox.expire(clock())
     releases = StoredReleases(database)
     cleanup = DailyCleanup(database, releases, terms)
     cleanup.at(clock())
@@ -125,7 +124,7 @@ def collector_application(
 
     def gauges() -> dict[str, float]:
         return {
-            **server.mailbox.gauges(clock()),
+            **server.mailbox.gauges(),
             **{f"rounds_{phase}": n for phase, n in rounds.counts().items()},
             "waiting": server.news.n_waiting,
         }

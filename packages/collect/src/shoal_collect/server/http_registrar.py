@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal_collect.crypto.blind_signatures import MODULUS_BYTES
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.registrar import Registrar
+from shoal_collect.roles.requests import body_digest
 from shoal_collect.server.http import Server, add_health, new_application, read_name
 from shoal_collect.server.http_login import LoginDesk, add_logins
 from shoal_collect.server.pools import Pools
@@ -45,8 +46,10 @@ def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]
         return server.reply(request, facts)
 
     @app.get("/v1/keys/{collector}/{days}/{period}")
-    def key_of(request: Request, collector: str, days: int, period: int) -> Response:
-        return server.reply(request, registrar.key_of(read_name(collector), days, period, clock()))
+    def key_of(request: Request, collector: str, days: int, period: int, area: str = "") -> Response:
+        person = server.sender_of(request, body_digest(b"")) if area else b""
+        content = registrar.key_of(read_name(collector), days, period, clock(), area, person)
+        return server.reply(request, content)
 
     @app.post("/v1/persons")
     def admit(request: Request, sent: Small) -> Response:
@@ -58,8 +61,8 @@ def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]
         return server.reply(request, {"admitted": True})
 
     @app.post("/v1/tokens/{collector}/{days}/{period}")
-    async def sign(request: Request, collector: str, days: int, period: int) -> Response:
+    async def sign(request: Request, collector: str, days: int, period: int, area: str = "") -> Response:
         about = read_name(collector), days, period
         async with server.read_large(request, lambda _: MODULUS_BYTES) as (sender, body):
-            signed = await server.pools.quick(registrar.sign, sender, *about, body, clock())
+            signed = await server.pools.quick(registrar.sign, sender, *about, body, clock(), area)
         return server.reply(request, signed)

@@ -56,7 +56,7 @@ class Witness:
             )
         if self._following is not None:  # by a day that the collector has answered, and not anybody's word
             self._following.follow_until(snapshot)
-        collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
+        collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session), session)
         records = batch.records
         people = repeat_answers(records, entry[1], lambda record: collector.people(record, snapshot))
         state = self._days.state_before(snapshot, close=False)

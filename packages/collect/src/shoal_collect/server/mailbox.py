@@ -4,9 +4,12 @@ import hashlib
 from typing import Any, Final
 
 from shoal_collect.crypto.sealing import address
+from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.records import decode_query
+from shoal_collect.matching.contributors import Scoping
+from shoal_collect.matching.records import CHANNEL_BYTES, Release, decode_query, decode_releases
 from shoal_collect.roles.collector import Collector
+from shoal_collect.roles.contributors import purpose_in, require_contributor
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import (
@@ -17,7 +20,6 @@ from shoal_collect.roles.wire import (
     split_records,
     unbundle,
 )
-from shoal_collect.server.rounds import expire
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.groups import Groups
@@ -148,30 +150,19 @@ class Mailbox:
         """
         _, members = self._groups.membership(identity, session)
         records, terms = split_records(body), self._groups.terms_of(session)
-        if len(records) > len(members) * terms.n_pieces:
-            raise PeerError(
-                "bad-length",
-                f"{len(records)} records of releases; {len(members)} members have {terms.n_pieces} each",
-            )
+        n_members, each = len(members), terms.release_records
+        if len(records) > n_members * each:
+            message = f"{len(records)} records of releases; {n_members} members have {each} each"
+            raise PeerError("bad-length", message)
+        n_releases = len(decode_releases(records)[0])
+        if n_releases > n_members:
+            raise PeerError("too-many", f"{n_releases} releases of {n_members} members; each has one")
         digest = hashlib.blake2b(body, digest_size=32).digest()
         agreeing = self._vouch(identity, session, digest)
         if 2 * agreeing <= len(members):
             return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
         vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
-        today, until = int(now_s // DAY_S), terms.bootstrap_until
-        if until is not None:
-            if today >= until:
-                raise PeerError(
-                    "too-late",
-                    "the bootstrapping phase is over, and nothing of it is kept; take part in another round",
-                )
-            names, bad = self._collector(session).accept_bootstrap(records, today, until)
-            of_nobody = {
-                "of_nobody": sorted(name.hex() for name in names),
-                "bootstrap_records": self._store.n_bootstrap,
-            }
-            return {**vouched, "refused": bad, "receipts": {}, **of_nobody}
-        receipts, bad = self._collector(session).accept(records, today)
+        receipts, bad = self._collector(session).accept(records, int(now_s // DAY_S))
         receipts_json = {
             name.hex(): {
                 "identifier": receipt.identifier,
@@ -196,26 +187,34 @@ class Mailbox:
             )
 
     def _collector(self, session: bytes) -> Collector:
-        return collector_for(self._store, self._signing_seed, self._groups.terms_of(session))
+        return collector_for(self._store, self._signing_seed, self._groups.terms_of(session), session)
 
-    def expire(self, now_s: float) -> None:
-        """Delete expired bootstrap records."""
-        expire(self._db, now_s)
-
-    def gauges(self, now_s: float) -> dict[str, float]:
-        """Count releases and bootstrap records."""
-        self.expire(now_s)
-        bootstrap = self._store.n_bootstrap
-        return {"releases": self._store.n_records - bootstrap, "bootstrap_records": bootstrap}
+    def gauges(self) -> dict[str, float]:
+        """Count releases."""
+        return {"releases": self._store.n_records}
 
 
-def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms) -> Collector:
-    """A collector on a round's terms."""
+def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: bytes) -> Collector:
+    """A collector on a round's terms, for one group."""
+    scoping, collector_key = (
+        terms.rules.scoping or Scoping(terms.area_km, terms.period_days),
+        verify_key(signing_seed),
+    )
+
+    def scope_of(release: Release) -> bytes:
+        terms.require_bounds(release.points)
+        if terms.registrar is None:
+            return scoping.scope_of(release.points[0])
+        if release.proof[:CHANNEL_BYTES] != session:
+            raise PeerError("wrong-session", "a release that was signed for another group, or not at all")
+        purpose = purpose_in(collector_key, terms, terms.registrar, scoping.area_of(release.points[0]))
+        return require_contributor(release, purpose, bytes.fromhex(terms.registrar.key))
+
     return Collector(
         store,
         signing_seed,
         terms.rules.thresholds,
         least_count=terms.least_count,
-        require=terms.require_bounds,
-        scoping=terms.rules.scoping,
+        proven=terms.registrar is not None,
+        scope_of=scope_of,
     )

@@ -20,24 +20,15 @@ from shoal_collect.roles.admission import (
     split_entry,
 )
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S, LIFETIME_S, channel_name, snapshot_day
+from shoal_collect.roles.wire import LIFETIME_S, channel_name, snapshot_day
 from shoal_collect.server.round_states import TABLE, Action, Event, Phase
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
-from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import PERIOD_DAYS
 from shoal_collect.storage.tokens import Tokens
 
 MOST_MEMBERS: Final = 10_000
 _ENDED: Final = (Phase.GROUPED, Phase.FAILED)
-
-
-def expire(database: Database, now_s: float) -> None:
-    """Delete expired bootstrap records, unless the clock may have jumped."""
-    with database.transaction():
-        over = may_delete(database, now_s)
-    if over:
-        PhiStore(database).expire(int(now_s // DAY_S))
 
 
 class Rounds:
@@ -71,7 +62,6 @@ class Rounds:
 
     def open_round(self, now_s: float) -> dict[str, Any]:
         """The round that takes members now; opened if needed."""
-        expire(self._db, now_s)
         with self._db.transaction():
             self._sweep(now_s)
             terms = self.terms_at(now_s)
@@ -100,9 +90,7 @@ class Rounds:
     def terms_at(self, now_s: float) -> Terms:
         """Of a round that opens now."""
         changes: dict[str, Any] = {}
-        until, registrar = self._terms.bootstrap_until, self._terms.registrar
-        if until is not None and now_s // DAY_S >= until:
-            changes["bootstrap_until"] = None
+        registrar = self._terms.registrar
         if registrar is not None:
             period = period_at(now_s, registrar.days)
             changes["registrar"] = registrar.model_copy(update={"period": period})

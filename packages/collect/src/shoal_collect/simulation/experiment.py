@@ -1,11 +1,8 @@
 """How much people would share (Romero-Tris and Megías 2018, Sec. 5).
 
-Without cryptography, questions go straight to the stored data: the counts are the same, but the protocol's
-cost is not measured.
+Questions go straight to the stored data: the counts are those of the protocol, whose cost is not measured.
 """
 
-import itertools
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,21 +12,14 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.runtime.run import Run
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.crypto.envelope import draw_secret
-from shoal_collect.matching.cylinders import EARTH_M, MICRO, Blur, Cylinder, Point, cylinder_as_printed
+from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, Point, cylinder_as_printed
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.subtrajectories import Places, Prior, draw_subtrajectories
+from shoal_collect.matching.subtrajectories import Places, draw_subtrajectories
 from shoal_collect.matching.trimming import Reading, required_phi
-from shoal_collect.roles.authority import Authority
-from shoal_collect.roles.collector import Collector
-from shoal_collect.roles.participant import Participant
-from shoal_collect.roles.rules import Rules
 from shoal_collect.simulation import similar_pairs as kernel
-from shoal_collect.simulation.in_process import run_collection
 from shoal_collect.simulation.similar_pairs import Cylinders
 from shoal_collect.simulation.trips import Trips
-from shoal_collect.storage.phi import PhiStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,76 +164,6 @@ def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
     return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
 
 
-def simulate_with_cryptography(
-    people: Sequence[Trips], setting: Setting, chance: Chance, rules: Rules
-) -> tuple[Result, dict[str, Any]]:
-    """The whole protocol, with one trip of each person.
-
-    Bootstrappers are volunteers; the others take part in one round. A sub-trajectory counts as submitted
-    when all its points are released. Also returns facts about the round.
-    """
-    _require_others(len(people), setting.bootstrap)
-    trips = [max(trips, key=len) for trips in people if trips]
-    if len(trips) < setting.bootstrap + rules.group_size:
-        raise MisuseError(
-            f"{len(trips)} of {len(people)} participants have a trip of two points or more; "
-            f"{setting.bootstrap} "
-            f"bootstrappers and a group of {rules.group_size} need more: allow longer pauses, or take more "
-            "participants"
-        )
-    order = chance.permutation(len(trips))
-    with PhiStore(draw_bytes=chance.take) as store:
-        for person in order[: setting.bootstrap]:
-            store.add(_release(person, b"%016d" % person, _blur(trips[person], chance)), 0)
-        participants = [
-            Participant(
-                user=str(person),
-                signing_seed=chance.seed(),
-                device_key=chance.seed(),
-                points=trips[person],
-                blur=Blur(radius_m=500, gap_min=30),
-                k=setting.k,
-                reading=setting.reading,
-            )
-            for person in order[setting.bootstrap :]
-        ]
-        collector = Collector(store, chance.seed(), setting.thresholds, by_occurrence=not setting.by_people)
-        authority = Authority(draw_secret(chance), frozenset({collector.public_key}))
-        began = time.process_time()
-        outcome = run_collection(
-            participants, [collector], authority, _prior(trips), chance, day=1, rules=rules
-        )
-        spent_s = time.process_time() - began
-    shared = outcome.shared.values()
-    counts = [
-        (places, phi, set(places) <= set(participant.places_kept))
-        for participant in shared
-        for places, phi in participant.phi.items()
-    ]
-    shares = [
-        sum(set(places) <= set(participant.places_kept) for places in participant.phi) / len(participant.phi)
-        for participant in shared
-        if participant.places_kept and participant.phi
-    ]
-    result = Result(
-        len(shared),
-        len(counts),
-        sum(submitted for _, _, submitted in counts),
-        len(shares),
-        sum(shares) / max(len(shares), 1),
-        sum(phi == 0 for _, phi, _ in counts),
-        sum(phi for _, phi, _ in counts),
-    )
-    facts = {
-        "without_a_trip": len(people) - len(trips),
-        "groups_failed": len(outcome.failed),
-        "waiting_for_a_group": len(outcome.waiting),
-        "claims_at_the_authority": sum(participant.identifier is not None for participant in shared),
-        "cpu_s_per_member": round(spent_s / max(len(shared), 1), 2),
-    }
-    return result, facts
-
-
 def _require_others(n_people: int, bootstrap: int) -> None:
     if not 0 <= bootstrap < n_people:
         raise MisuseError(
@@ -259,15 +179,3 @@ def _blur(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
 
 def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
     return Release(number.to_bytes(16), tag, bytes(32), points)
-
-
-def _prior(trips: Sequence[Sequence[Point]]) -> Prior:
-    """The visited cells of about a kilometer, and the span of all times."""
-    cells: dict[tuple[float, float], int] = {}
-    for point in itertools.chain.from_iterable(trips):
-        cell = (round(point.lat_deg, 2), round(point.lon_deg, 2))
-        cells[cell] = cells.get(cell, 0) + 1
-    times = [int(point.t_min) for trip in trips for point in trip]
-    return Prior(
-        [c[0] for c in cells], [c[1] for c in cells], list(cells.values()), min(times), max(times) + 1
-    )

@@ -1,10 +1,11 @@
 """Closed days: the first reader of a later state closes the day, once."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from shoal_collect.crypto import merkle
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import SCOPE_SHIFT, TAG_BYTES
+from shoal_collect.matching.contributors import PROVEN, SCOPE_SHIFT
 from shoal_collect.matching.records import Release, decode_points
 from shoal_collect.roles.days import NO_STATE, ClosedDay, identifier_leaf, release_leaf
 from shoal_collect.storage.database import Database
@@ -13,8 +14,8 @@ from shoal_collect.storage.phi import PhiStore
 _ADDED, _GONE = 0, 1
 MOST_DAYS: Final = 400  # in one reply
 _LEAF: Final = (
-    "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, record.id, "
-    "record.identifier FROM record LEFT JOIN contributor ON contributor.who = record.who "
+    "SELECT record.name, contributor.tag, record.claim_key, record.points, record.id, "
+    "record.identifier, record.proof FROM record JOIN contributor ON contributor.who = record.who "
     "WHERE record.day = ? ORDER BY record.id"
 )
 
@@ -95,19 +96,19 @@ class ClosedDays:
         Of others it reveals only their number, and digests.
         """
         row = self._db.row(
-            "SELECT record.name, contributor.tag, record.claim_key, record.expires, record.points, "
-            "record.day FROM record JOIN contributor ON contributor.who = record.who WHERE identifier = ?",
+            "SELECT record.name, contributor.tag, record.claim_key, record.points, record.day FROM record "
+            "JOIN contributor ON contributor.who = record.who WHERE identifier = ?",
             (identifier,),
         )
-        closed = None if row is None else self._db.row("SELECT 1 FROM closed_day WHERE day = ?", (row[5],))
+        closed = None if row is None else self._db.row("SELECT 1 FROM closed_day WHERE day = ?", (row[4],))
         if row is None or closed is None:
             return None
-        leaves = sorted(self._leaves(int(row[5]), _ADDED))
+        leaves = sorted(self._leaves(int(row[4]), _ADDED))
         at = leaves.index(_leaf_of(row))
         return {
             "name": bytes(row[0]).hex(),
             "tag": bytes(row[1]).hex(),
-            "closed": self.of(int(row[5])).to_json(),
+            "closed": self.of(int(row[4])).to_json(),
             "at": at,
             "path": [digest.hex() for digest in merkle.path(leaves, at)],
         }
@@ -123,7 +124,7 @@ class ClosedDays:
         closed = self.of(day)
         scopes = {int(number): bytes(name) for number, name in self._db.rows("SELECT id, name FROM scope")}
         scope_of = {
-            record: scopes.get(int(who) >> SCOPE_SHIFT, b"")
+            record: scopes.get((int(who) & ~PROVEN) >> SCOPE_SHIFT, b"")
             for record, who in self._db.rows("SELECT DISTINCT record, who FROM place WHERE day = ?", (day,))
         }
         stored_rows = list(self._db.rows(_LEAF, (day,)))
@@ -134,23 +135,24 @@ class ClosedDays:
             "releases": [
                 {
                     "name": bytes(name).hex(),
-                    "tag": "" if tag is None else bytes(tag).hex(),
+                    "tag": bytes(tag).hex(),
                     "scope": scope_of.get(record, b"").hex(),
-                    "claim_key": "" if key is None else bytes(key).hex(),
-                    "expires": expires,
+                    "claim_key": bytes(key).hex(),
                     "points": bytes(points).hex(),
                     "identifier": identifier,
+                    "proof": bytes(proof or b"").hex(),
                 }
-                for name, tag, key, expires, points, record, identifier in stored_rows
+                for name, tag, key, points, record, identifier, proof in stored_rows
             ],
             "deleted": sorted(digest.hex() for digest in deleted),
             "withdrawn": [row[0] for row in gone],
         }
 
-    def take(self, document: Any) -> None:
+    def take(self, document: Any, require: Callable[[Release, bytes], None] = lambda *_: None) -> None:
         """Copy the next closed day; PeerError unless consistent.
 
-        A release in the tree that is no longer stored does not count.
+        A release in the tree that is no longer stored does not count. ``require``: raises PeerError for a
+        release that has no right to its scope.
         """
         last = self._last()
         state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
@@ -166,8 +168,9 @@ class ClosedDays:
             raise PeerError("bad-proof", f"the releases of day {closed.day} are not those under its root")
         store = PhiStore(self._db)
         with self._db.transaction():
-            for _, release, scope, expires, identifier in releases:
-                store.take_over(release, closed.day, scope, identifier, expires)
+            for _, release, scope, identifier in releases:
+                require(release, scope)
+                store.take_over(release, closed.day, scope, identifier)
             for identifier in gone:
                 self._db.change(
                     "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "
@@ -178,22 +181,18 @@ class ClosedDays:
 
 
 def _leaf_of(row: Any) -> bytes:
-    name, tag, key, expires, points = row[:5]
-    bare = None if key is None else bytes(key)
-    return release_leaf(bytes(name), b"" if tag is None else bytes(tag), bare, expires, bytes(points))
+    return release_leaf(*map(bytes, row[:4]))
 
 
 def _read(row: Any) -> ClosedDay:
     return ClosedDay(int(row[0]), int(row[1]), bytes(row[2]), bytes(row[3]), bytes(row[4]))
 
 
-def _read_release(document: Any) -> tuple[bytes, Release, bytes, int | None, str]:
-    """Leaf, release, scope, day of deletion and identifier."""
-    name, tag, key, points = (
-        bytes.fromhex(document[part]) for part in ("name", "tag", "claim_key", "points")
+def _read_release(document: Any) -> tuple[bytes, Release, bytes, str]:
+    """Leaf, release, scope and identifier."""
+    name, tag, key, points, proof = (
+        bytes.fromhex(document[part]) for part in ("name", "tag", "claim_key", "points", "proof")
     )
-    expires = None if document["expires"] is None else int(document["expires"])
-    release = Release(name, tag or bytes(TAG_BYTES), key or bytes(32), decode_points(points))
-    identifier = "" if document["identifier"] is None else str(document["identifier"])
-    leaf = release_leaf(name, tag, key or None, expires, points)
-    return leaf, release, bytes.fromhex(document["scope"]), expires, identifier
+    release = Release(name, tag, key, decode_points(points), proof)
+    leaf = release_leaf(name, tag, key, points)
+    return leaf, release, bytes.fromhex(document["scope"]), str(document["identifier"])

@@ -50,7 +50,7 @@ class Groups:
         _, members = self.membership(identity, session)
         terms = self.terms_of(session)
         questions = longest_vouching(len(members)) + terms.n_questions * RECORD_BYTES
-        return max(questions, len(members) * terms.n_pieces * RECORD_BYTES)
+        return max(questions, len(members) * terms.release_records * RECORD_BYTES)
 
     def longest_letters(self, identity: bytes) -> int:
         """Bytes of letters that a member may send at once."""

@@ -163,6 +163,9 @@ CREATE INDEX record_day ON record (day);
 """,
 )
 
+# which releases prove their contributor
+_PROOFS: Final = Step("ALTER TABLE record ADD COLUMN proof {BYTES}")
+
 _CLAIMS: Final = Step(
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
@@ -215,4 +218,5 @@ MIGRATIONS: Final = (
     _WITHDRAWALS,
     _CLOCK,
     _CLOSED_DAYS,
+    _PROOFS,
 )

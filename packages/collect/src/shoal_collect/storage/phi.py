@@ -13,11 +13,10 @@ from typing import Final
 
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import SCOPE_SHIFT
+from shoal_collect.matching.contributors import PROVEN, SCOPE_SHIFT
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import Release, encode_points
 from shoal_collect.matching.similarity import (
-    NOBODY,
     Count,
     Places,
     Thresholds,
@@ -84,14 +83,9 @@ class PhiStore:
         with self.database.transaction():
             return self._add(release, day, scope)
 
-    def take_over(
-        self, release: Release, day: int, scope: bytes, identifier: str, expires: int | None
-    ) -> None:
-        """Store another collector's release or bootstrap record, inside a transaction."""
-        if expires is None:
-            self._add(release, day, scope, identifier)
-        else:
-            self._insert(release, NOBODY, day, expires, None, None)
+    def take_over(self, release: Release, day: int, scope: bytes, identifier: str) -> None:
+        """Store another collector's release, inside a transaction."""
+        self._add(release, day, scope, identifier)
 
     def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
         """Store all, with lasting tags, or none."""
@@ -99,44 +93,25 @@ class PhiStore:
             return [self._add(release, day, b"") for release in releases]
 
     def _add(self, release: Release, day: int, scope: bytes, identifier: str | None = None) -> str:
-        if not self._is_stored(release, release.claim_key):
-            self._insert(
-                release,
-                self._who(release.contributor) | self._scope(scope) << SCOPE_SHIFT,
-                day,
-                None,
-                release.claim_key,
-                identifier or self._draw_bytes(16).hex(),
-            )
+        if not self._is_stored(release):
+            who = self._who(release.contributor) | self._scope(scope) << SCOPE_SHIFT
+            who |= PROVEN if release.proof else 0
+            self._insert(release, who, day, identifier or self._draw_bytes(16).hex())
         return str(self.identifier(release.name))
 
-    def add_bootstrap(self, release: Release, day: int, until_day: int) -> None:
-        """Store a bootstrap record until a day; it never counts as a person."""
-        with self.database.transaction():
-            if not self._is_stored(release, None):
-                self._insert(release, NOBODY, day, until_day, None, None)
-
-    def _is_stored(self, release: Release, claim_key: bytes | None) -> bool:
+    def _is_stored(self, release: Release) -> bool:
         stored_row = self.database.row("SELECT claim_key, points FROM record WHERE name = ?", (release.name,))
-        if stored_row is not None and stored_row != (claim_key, encode_points(release.points)):
+        if stored_row is not None and stored_row != (release.claim_key, encode_points(release.points)):
             raise PeerError("duplicate", "a release with the name of another one")
         return stored_row is not None
 
-    def _insert(
-        self,
-        release: Release,
-        who: int,
-        day: int,
-        expires: int | None,
-        claim_key: bytes | None,
-        identifier: str | None,
-    ) -> None:
+    def _insert(self, release: Release, who: int, day: int, identifier: str) -> None:
         db = self.database
         points = encode_points(release.points)
-        row = (release.name, who & _CONTRIBUTOR, day, expires, claim_key, points, identifier)
+        row = (release.name, who & _CONTRIBUTOR, day, release.claim_key, points, identifier, release.proof)
         added = db.row(
-            "INSERT INTO record (name, who, day, expires, claim_key, points, identifier) VALUES (?, ?, ?, "
-            "?, ?, ?, ?) RETURNING id",
+            "INSERT INTO record (name, who, day, claim_key, points, identifier, proof) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
             row,
         )
         record = None if added is None else added[0]
@@ -176,6 +151,7 @@ class PhiStore:
         *,
         without: bytes | None = None,
         enough: int | None = None,
+        proven: bool = False,
     ) -> Count:
         """Count the people who share a query, from records stored before ``before_day`` (days since 1970).
 
@@ -189,23 +165,25 @@ class PhiStore:
             The tag of a contributor to leave out: the asker herself.
         enough
             A count of at least this many people need not be complete.
+        proven
+            Whether to count only contributors with a credential.
 
         Raises
         ------
         TooManyRowsError
             If more is stored near a point than a count may read.
         """
-        left_out, gone = self.number_of(without), self._gone(before_day)
+        left_out, gone, least = self.number_of(without), self._gone(before_day), PROVEN if proven else 0
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 some = combine_places(
                     self._similar_to_all(
-                        points, thresholds, before_day, left_out, gone, f"LIMIT {4 * enough}"
+                        points, thresholds, before_day, left_out, gone, least, f"LIMIT {4 * enough}"
                     )
                 )
                 if some.people >= enough:
                     return some
-            return combine_places(self._similar_to_all(points, thresholds, before_day, left_out, gone))
+            return combine_places(self._similar_to_all(points, thresholds, before_day, left_out, gone, least))
         matches: list[Places] = []
         for point in points:
             matches.append(
@@ -216,10 +194,11 @@ class PhiStore:
                     without=left_out,
                     candidates=matches[-1] if matches else None,
                     gone=gone,
+                    least=least,
                 )
             )
             if not matches[-1]:
-                return Count(0, 0, 0)
+                return Count(0, 0)
         return combine_places(matches)
 
     def _similar_to_all(
@@ -229,6 +208,7 @@ class PhiStore:
         before_day: int,
         left_out: int | None,
         gone: frozenset[int],
+        least: int,
         limit: str = "",
     ) -> list[Places]:
         """Records near all points, in one statement; at most ``limit``."""
@@ -261,7 +241,8 @@ class PhiStore:
             if not bit:
                 raise TooManyRowsError(f"more than {self._most_rows} rows")
             at = bit.bit_length() - 1
-            if who & _CONTRIBUTOR != left_out and record not in gone and is_similar[at](*stored):
+            counts = who >= least and who & _CONTRIBUTOR != left_out and record not in gone
+            if counts and is_similar[at](*stored):
                 matches[at].setdefault((record, who), []).append(position)
         return matches
 
@@ -279,11 +260,15 @@ class PhiStore:
         without: int | None = None,
         candidates: Places | None = None,
         gone: frozenset[int] = frozenset(),
+        least: int = 0,
     ) -> Places:
-        """Stored points similar to one, or of ``candidates``; records in ``gone`` do not count."""
+        """Stored points similar to one, or of ``candidates``.
+
+        Records in ``gone`` do not count, nor contributors with a number below ``least``.
+        """
         places, is_similar = Places(), similarity_test(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
-            if who & _CONTRIBUTOR == without or record in gone:
+            if who < least or who & _CONTRIBUTOR == without or record in gone:
                 continue
             if candidates is not None and (record, who) not in candidates:
                 continue
@@ -309,32 +294,15 @@ class PhiStore:
             raise TooManyRowsError(f"more than {self._most_rows} rows")
         return near_rows
 
-    def expire(self, day: int) -> int:
-        """Delete expired bootstrap records; return how many."""
-        if self.database.row("SELECT 1 FROM record WHERE expires <= ? LIMIT 1", (day,)) is None:
-            return 0
-        with self.database.transaction():
-            self.database.change(
-                "DELETE FROM place WHERE record IN (SELECT id FROM record WHERE expires <= ?)", (day,)
-            )
-            return self.database.change("DELETE FROM record WHERE expires <= ?", (day,))
-
     def identifier(self, name: bytes) -> str | None:
-        """A release's identifier; None for a bootstrap record."""
-        row = self.database.row(
-            "SELECT identifier FROM record WHERE name = ? AND identifier IS NOT NULL", (name,)
-        )
+        """A release's identifier, if it is stored."""
+        row = self.database.row("SELECT identifier FROM record WHERE name = ?", (name,))
         return None if row is None else str(row[0])
 
     @property
     def n_records(self) -> int:
-        """Bootstrap records included."""
+        """Releases."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
-
-    @property
-    def n_bootstrap(self) -> int:
-        """Bootstrap records."""
-        return int(self.database.rows("SELECT COUNT(*) FROM record WHERE expires IS NOT NULL")[0][0])
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:

@@ -20,9 +20,9 @@ SETTLES_DAYS: Final = 2  # a session may begin on the last day that counts it, a
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """Identifier (None for a bootstrap record), day since 1970, cylinders."""
+    """Identifier, day since 1970, cylinders."""
 
-    identifier: str | None
+    identifier: str
     day: int
     points: tuple[Cylinder, ...]
 
@@ -87,7 +87,7 @@ class StoredReleases:
 
         Never), delete those that no round can count; return how many.
         """
-        outlived = "identifier IS NOT NULL AND day <= ?", (-1 if kept_days is None else today - kept_days,)
+        outlived = "day <= ?", (-1 if kept_days is None else today - kept_days,)
         over = "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (today - SETTLES_DAYS,)
         if not (self._any(f"SELECT 1 FROM record WHERE {outlived[0]}", outlived[1]) or self._any(*over)):  # noqa: S608
             return 0

@@ -157,7 +157,6 @@ def run_collection(
     ``day``: since 1970. PeerError if a collector is caught lying, MisuseError if the rules cannot serve.
     """
     rules, network = rules or Rules(), network or Network()
-    until = rules.until(day)
     by_identity = {one.identity: one for one in participants}
     groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, network)
     shared: dict[str, ParticipantOutcome] = {}
@@ -191,9 +190,8 @@ def run_collection(
             trim(len(points), phi, required_phi(m.k, m.reading), m.trimming)
             for m, points, phi in zip(members, blurred, counts, strict=True)
         ]
-        bootstrap = until is not None
         drafts = [
-            draft_release(m, points, places, chance, bootstrap=bootstrap, scoping=rules.scoping)
+            draft_release(m, points, places, chance, scoping=rules.scoping)
             for m, points, places in zip(members, blurred, places_left, strict=True)
         ]
         pieces = [
@@ -201,13 +199,13 @@ def run_collection(
         ]
         for member, one in zip(members, drafts, strict=True):
             # it may be stored from now on without a reply: her own count must not exceed the truth
-            if one is not None and not bootstrap:
+            if one is not None:
                 member.sent.append((one.release.points, day))
         records, stopped = mix(members, pieces, name + b" releases", rules, chance, network)
         failed += stopped
         if records is None:
             continue
-        receipts = submit_releases(records, members, collectors, day, network, until)
+        receipts = submit_releases(records, members, collectors, day, network)
         for member, asked, heard, phi, places, one in zip(
             members, questions, answers, counts, places_left, drafts, strict=True
         ):
@@ -267,6 +265,8 @@ def mix(
         Member(session, i, m.signing_seed, records[i], Chance(chance.seed()), network.limit_s)
         for i, m in enumerate(members)
     ]
+    for machine in machines:
+        machine.draw_fresh = bytes  # the same seed gives the same trace
     outcomes = network.run(machines)
     opened = next((outcome.records for outcome in outcomes if isinstance(outcome, OpenedRecords)), None)
     return opened, [outcome for outcome in outcomes if isinstance(outcome, AbortedRun)]
@@ -320,21 +320,13 @@ def submit_releases(
     collectors: Sequence[Collector],
     day: int,
     network: Network,
-    until: int | None = None,
 ) -> dict[bytes, Receipt]:
-    """Send the group's releases, from the first member whose message arrives.
-
-    ``until``: the day of deletion of bootstrap records. Receipts by name.
-    """
+    """Send the group's releases, from the first member whose message arrives. Receipts by name."""
     receipts: dict[bytes, Receipt] = {}
     for member in members:
         arrivals = network.arrivals(member.identity, SERVER, b"".join(records))
         for _ in range(arrivals):
-            if until is None:
-                receipts, *_ = [collector.accept(records, day)[0] for collector in collectors]
-            else:
-                for collector in collectors:
-                    collector.accept_bootstrap(records, day, until)
+            receipts, *_ = [collector.accept(records, day)[0] for collector in collectors]
         if arrivals:
             break
     return receipts
