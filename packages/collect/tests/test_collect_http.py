@@ -3,6 +3,7 @@
 Named errors, limits, logs and metrics without content, TLS, signed replies.
 """
 
+import asyncio
 import gc
 import hashlib
 import http.client
@@ -20,6 +21,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 import pytest
+from fastapi import FastAPI
 
 from service_town import PLACES, TERMS, identity_of, running, seed, vouched
 from shoal.errors import InputError, MisuseError
@@ -32,6 +34,7 @@ from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.requests import (
     Call,
+    answer_digest,
     authorization,
     body_digest,
     head_digest,
@@ -44,6 +47,7 @@ from shoal_collect.server.bodies import BodyBudget
 from shoal_collect.server.http import new_application
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
+from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
@@ -55,8 +59,8 @@ MEMBER = seed("sign", 0)
 class Site:
     """A collector at an address, with one group of three, already drawn."""
 
-    def __init__(self, url: str, database: Database) -> None:
-        self.url, self.database = url, database
+    def __init__(self, url: str, database: Database, app: FastAPI) -> None:
+        self.url, self.database, self.app = url, database, app
         self.server, self.book = (
             RemoteServer(url),
             ClaimBook(Database(None, AUTHORITY), seed("authority"), frozenset()),
@@ -107,7 +111,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
             lambda n: seed("draw")[:n],
         )
         with running(app) as url:
-            site = Site(url, database)
+            site = Site(url, database, app)
             yield site
             site.server.close()
 
@@ -339,11 +343,74 @@ def test_health_does_not_wait_for_the_database(site: Site, monkeypatch: pytest.M
     assert (said[0], json.loads(said[1])["database"][:8]) == (503, "unusable")
 
 
+def test_health_says_what_is_wrong_after_a_long_pause() -> None:
+    """A monitor that looked every half minute was told 200 with a full disk, 4 times of 4."""
+
+    async def look() -> tuple[str, str]:
+        pools = Pools()
+        before = await pools.health(lambda: "")
+        pools._looked_s -= 30
+        return before, await pools.health(lambda: "the disk is full")
+
+    assert asyncio.run(look()) == ("", "the disk is full")
+
+
+def test_numbers_that_no_database_holds_are_refused(site: Site) -> None:
+    for target in (f"/v1/days?after={10**26}", f"/v1/days?after=-{10**26}", f"/v1/days/{10**26}"):
+        assert site.raw("GET", target)[0] in (401, 422)
+    assert site.signed("GET", f"/v1/letters?after={10**26}")[0] == 422
+
+
+@pytest.mark.parametrize("second", ["Content-Length: 0", "Transfer-Encoding: chunked"])
+def test_a_request_with_two_lengths_closes_its_connection(site: Site, second: str) -> None:
+    """A proxy in front may have read the other one, and what follows as somebody else's request."""
+    where = urlsplit(site.url)
+    with socket.create_connection((where.hostname, where.port), timeout=10) as line:
+        line.sendall(
+            f"POST /v1/letters HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n{second}\r\n\r\n".encode()
+        )
+        line.sendall(b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        heard = b""
+        while part := line.recv(4096):
+            heard += part
+    assert heard.startswith(b"HTTP/1.1 400")
+    assert heard.count(b"HTTP/1.1") == 1
+
+
+def test_only_members_wait(site: Site) -> None:
+    """A stranger with a key of her own is answered at once."""
+    began = time.monotonic()
+    seen = answer_digest(b"")
+    target = f"/v1/letters?after=0&wait=20&seen={seen}"
+    header = authorization(
+        seed("x"), identity_of(seed("x")), identity_of(KEY), "GET", target, b"", time.time()
+    )
+    assert site.raw("GET", target, b"", {"Authorization": header})[0] == 200
+    assert time.monotonic() - began < 15
+
+
+def test_each_thread_has_a_connection_of_its_own(site: Site) -> None:
+    server, lines = RemoteServer(site.url), list[object]()
+
+    def ask() -> None:
+        server.about()
+        lines.append(server._of_thread.connection)
+        server.close()
+
+    threads = [Thread(target=ask) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(set(map(id, lines))) == 2
+
+
 def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     target = f"/v1/groups/{site.group.hex()}/questions"
     assert site.signed("POST", target, batch()) == (200, "")
     assert site.raw("GET", "/health")[0] == 200
-    text = site.raw("GET", "/metrics")[1].decode()
+    text = site.app.state.watch.text()
+    assert site.raw("GET", "/metrics")[0] == 404, "figures are not public"
     logged = capfd.readouterr().err
     lines = [json.loads(line) for line in logged.splitlines()]
     assert {line["route"] for line in lines} >= {"/v1/groups/{name}/questions", "/health"}
@@ -391,7 +458,7 @@ def test_a_fault_of_our_own_is_named_and_says_no_more(
     logged = capfd.readouterr().err
     assert '"fault": "RuntimeError"' in logged
     assert "a secret" not in logged
-    assert "shoal_faults_total 1" in site.raw("GET", "/metrics")[1].decode()
+    assert "shoal_faults_total 1" in site.app.state.watch.text()
 
 
 def test_replies_are_signed_for_their_question(site: Site) -> None:
@@ -491,7 +558,8 @@ def test_what_is_there_at_the_start_is_never_looked_through_for_garbage() -> Non
     """It held up every request for 50 ms, /health too; bench/bench_flood.py shows it."""
     app = new_application("x", Watch(dict, quiet=True), KEY)
     with running(app) as url:
-        urllib.request.urlopen(f"{url}/metrics").close()
+        with suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{url}/nothing").close()
         kept = gc.get_freeze_count()
         assert len(gc.get_objects()) < kept / 2
     assert gc.get_freeze_count() == 0

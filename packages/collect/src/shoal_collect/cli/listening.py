@@ -52,7 +52,7 @@ def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         click.option(
             "--metrics",
             metavar="HOST:PORT",
-            help="Show /metrics there and not at the service's own address, for example 127.0.0.1:9440.",
+            help="Show /metrics there, for example 127.0.0.1:9440; without it nowhere.",
         ),
         click.option(
             "--quiet",

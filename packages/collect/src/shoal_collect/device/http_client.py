@@ -4,6 +4,7 @@ import http.client
 import json
 import math
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -100,7 +101,7 @@ class RemoteServer:
                 raise InputError(
                     f"the certificates in {ca} cannot be read; give a file in PEM format"
                 ) from error
-        self._connection: http.client.HTTPConnection | None = None
+        self._of_thread = threading.local()  # http.client is not made for several threads
 
     @property
     def readable(self) -> bool:
@@ -181,16 +182,18 @@ class RemoteServer:
     def _exchange(
         self, method: str, target: str, body: bytes, headers: dict[str, str]
     ) -> tuple[Reply, str | None]:
-        if self._connection is None:
+        connection = getattr(self._of_thread, "connection", None)
+        if connection is None:
             if self._tls is None:
-                self._connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
+                connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
             else:
-                self._connection = http.client.HTTPSConnection(
+                connection = http.client.HTTPSConnection(
                     self._host, self._port, timeout=_TIMEOUT_S, context=self._tls
                 )
+            self._of_thread.connection = connection
         try:
-            self._connection.request(method, target, body or None, headers)
-            response = self._connection.getresponse()
+            connection.request(method, target, body or None, headers)
+            response = connection.getresponse()
             content = response.read(BATCH_BYTES + 1)
             if len(content) > BATCH_BYTES:
                 raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
@@ -202,10 +205,11 @@ class RemoteServer:
         return Reply(response.status, content), response.headers.get("Shoal-Signature")
 
     def close(self) -> None:
-        """The next request opens another."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """The next request of this thread opens another."""
+        connection = getattr(self._of_thread, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._of_thread.connection = None
 
 
 def silence_in_words(where: str, error: Exception) -> str:

@@ -29,7 +29,7 @@ from shoal_collect.server.bodies import (
     require_length,
 )
 from shoal_collect.server.pools import Pools
-from shoal_collect.server.watch import TEXT_TYPE, Watch, WatchMiddleware
+from shoal_collect.server.watch import Watch, WatchMiddleware
 from shoal_collect.storage.database import Database, UnavailableError
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
@@ -42,7 +42,7 @@ _SWITCH_S: Final = 0.0005
 
 
 def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
-    """An application with named, signed errors and /metrics.
+    """An application with named, signed errors; its figures are in ``app.state.watch``.
 
     Refusals are signed, too: a forged one cannot end a member's round.
     """
@@ -79,8 +79,9 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
     for kind in DOWN:
         app.exception_handler(kind)(no_database)
 
+    @app.exception_handler(OverflowError)  # a number with more digits than any database has
     @app.exception_handler(RequestValidationError)
-    async def bad_request(request: Request, _: RequestValidationError) -> Response:
+    async def bad_request(request: Request, _: Exception) -> Response:
         message = "an address or parameters that this interface does not have"
         return refused(request, 422, "bad-frame", message)
 
@@ -98,19 +99,9 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
             f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
         )
 
-    _add_metrics(app, watch)
+    app.state.watch = watch
     app.add_middleware(WatchMiddleware, watch=watch)
     return app
-
-
-def _add_metrics(app: FastAPI, watch: Watch) -> None:
-    app.state.watch, app.state.has_metrics = watch, True
-
-    @app.get("/metrics")
-    def metrics() -> Response:
-        if not app.state.has_metrics:
-            raise HTTPException(404, "figures are at another address")
-        return Response(watch.text(), media_type=TEXT_TYPE)
 
 
 class PlainRoute(Route):
@@ -191,12 +182,12 @@ class Server:
 
 
 def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
-    """Add /health, which answers within 100 ms under any load."""
+    """Add /health, which answers within 100 ms under any load, and never well on an old look."""
 
     @app.get("/health")
     async def health() -> Response:
         state = await pools.health(lambda: database.trouble(write=writes))
-        status = 200 if state in ("", "busy") else 503
+        status = 503 if state else 200
         body = {"status": "ok" if status == 200 else state, "database": state or "answers"}
         return Response(json.dumps(body), status, media_type="application/json")
 

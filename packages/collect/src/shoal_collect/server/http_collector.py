@@ -192,7 +192,8 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
         async def answer() -> bytes:
             return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
 
-        content = await server.news.wait_for(about, wait_s if signed else 0.0, seen, answer)
+        joined = identity is not None and await server.pools.quick(rounds.has_joined, about, identity)
+        content = await server.news.wait_for(about, wait_s if joined else 0.0, seen, answer)
         return signed_reply(request, content, server.signing_seed, media_type=JSON)
 
     app.router.routes.append(PlainRoute("/v1/rounds/{name}", view, methods=["GET"]))
@@ -228,7 +229,10 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
         async def answer() -> bytes:
             return await server.pools.quick(mailbox.fetch, sender, after)
 
-        return server.reply(request, await server.news.wait_for(sender, wait_s, seen, answer))
+        is_member = await server.pools.quick(mailbox.is_member, sender)
+        return server.reply(
+            request, await server.news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
+        )
 
     async def ask(request: Request) -> Response:
         group = read_name(request.path_params["name"])

@@ -38,16 +38,24 @@ class Witness:
 
     def longest_batch(self, identity: bytes, session: bytes) -> int:
         """Bytes that a member may send."""
-        if self._following is not None:
-            self._following.follow_group(session)
+        self._know(session)
         return self._groups.longest_batch(identity, session)
+
+    def _know(self, session: bytes) -> None:
+        """The collector is asked once for each group, and no stranger makes the witness ask again."""
+        if self._following is not None:
+            try:
+                self._groups.members(session)
+            except PeerError:
+                self._following.follow_group(session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
         """Answer from the state before ``snapshot``; PeerError if the collector has not."""
-        if self._following is not None:
-            self._following.follow_group(session)
+        self._know(session)
         _, members = self._groups.membership(identity, session)
         batch = read_batch(session, members, body)
+        if self._following is not None:
+            self._following.follow_group(session)
         entry = AskedQuestions(self._db, 0).find_batch(session, questions_digest(batch.questions))
         if entry is None or entry[0] != snapshot or entry[1] is None:
             raise PeerError(

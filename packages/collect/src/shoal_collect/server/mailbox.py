@@ -108,6 +108,11 @@ class Mailbox:
             parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
         return b"".join(parts)
 
+    def is_member(self, identity: bytes) -> bool:
+        """Whether somebody is in a group, and so may wait for letters."""
+        statement = "SELECT 1 FROM ticket WHERE identity = ? AND session IS NOT NULL LIMIT 1"
+        return self._db.row(statement, (identity,)) is not None
+
     def longest_letters(self, identity: bytes) -> int:
         """Bytes of letters that a member may send at once."""
         return self._groups.longest_letters(identity)

@@ -19,7 +19,7 @@ class _MetricsServer(socketserver.TCPServer):
 
 @contextmanager
 def metrics_at(app: FastAPI, host: str, port: int) -> Iterator[str]:
-    """Serve /metrics of ``app`` at this address only; yield its URL (port 0: any free one)."""
+    """Serve /metrics of ``app`` at this address; yield its URL (port 0: any free one)."""
     text: Callable[[], str] = app.state.watch.text
 
     class MetricsHandler(BaseHTTPRequestHandler):
@@ -51,7 +51,6 @@ def metrics_at(app: FastAPI, host: str, port: int) -> Iterator[str]:
         raise InputError(
             f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --metrics"
         ) from error
-    app.state.has_metrics = False
     thread = Thread(target=listening.serve_forever, daemon=True)
     thread.start()
     try:

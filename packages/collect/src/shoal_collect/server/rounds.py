@@ -109,6 +109,13 @@ class Rounds:
             self._advance(name, now_s)
             return self._view(name, identity)
 
+    def has_joined(self, name: bytes, identity: bytes) -> bool:
+        """Whether somebody is on a round's roster, and so may wait for its news."""
+        statement = (
+            "SELECT 1 FROM ticket JOIN round ON round.id = ticket.round WHERE name = ? AND identity = ?"
+        )
+        return self._db.row(statement, (name, identity)) is not None
+
     def move_on(self, name: bytes, now_s: float) -> None:
         """Do what is due in a round."""
         with self._db.transaction():

@@ -85,9 +85,19 @@ class WatchMiddleware:
         self._app, self._watch = app, watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on one request, and count it."""
+        """Pass on one request, and count it.
+
+        One with two lengths is refused and its connection closed: a proxy may have read the other one.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        names = [name for name, _ in scope["headers"]]
+        if names.count(b"content-length") + names.count(b"transfer-encoding") > 1:
+            self._watch.record_request("two lengths", 400, 0.0, 0, 0)
+            head = {"type": "http.response.start", "status": 400, "headers": [(b"connection", b"close")]}
+            await send(head)
+            await send({"type": "http.response.body", "body": b"a request with two lengths\n"})
             return
         began, status, size = time.perf_counter(), 500, [0, 0]
 
