@@ -22,8 +22,6 @@ from shoal_collect.matching.cylinders import (
     cylinder_as_printed,
     cylinder_for,
     distance_m,
-    utility,
-    utility_of,
 )
 from shoal_collect.matching.records import (
     Query,
@@ -274,18 +272,6 @@ def test_all_pairs_are_asked_once_where_they_fit() -> None:
         most = most_points_in_pairs(how_many)
         assert math.comb(most, 2) <= how_many < math.comb(most + 1, 2)
     assert len(choose_subtrajectories(10, 40, 4, Chance(bytes(32)))) == 40  # 45 pairs do not fit
-
-
-def test_the_two_utilities_of_the_paper() -> None:
-    """Sec. 4.2, with the minutes of its time stamps.
-
-    From the hours as it rounds them the second would be 0.946.
-    """
-    assert round(utility([0.3, 0.8, 0.4], [64 / 60, 56 / 60, 102 / 60], 5), 2) == 0.18
-    assert round(utility([0.1, 0.3, 0.2], [29 / 60, 28 / 60, 29 / 60], 5), 2) == 0.94
-    assert utility([], [], 5) == 0.0
-    points = [Cylinder(0, 60, 0, 0, 1000)]
-    assert utility_of(points, 1) == pytest.approx(1 - math.exp(-1 / math.pi))
 
 
 def test_fakes_pass_for_real_and_canaries_are_where_nobody_is() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from collect_oracles import claim_key
 from example_counts import examples, tries
-from in_process import Outcome, run_collection
+from in_process import Collector, Outcome, require_agreement, run_collection
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto import envelope
@@ -28,7 +28,7 @@ from shoal_collect.matching.records import Query, Release, encode_query
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.roles.authority import Authority
-from shoal_collect.roles.collector import Collector, read_answer, require_agreement
+from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
 from shoal_collect.storage.phi import PhiStore

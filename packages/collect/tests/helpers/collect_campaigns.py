@@ -18,7 +18,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from pydantic import ValidationError
 
 from collect_oracles import claim_key, decode_points
-from in_process import Network, Outcome, run_collection
+from in_process import Collector, Network, Outcome, run_collection
 from mix_runs import LAST_MIXES_NOTHING, LIMIT_S, PROVEN, SMALL, Withhold, build, records_of, seed, session_of
 from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
@@ -41,7 +41,7 @@ from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, open_frame
 from shoal_collect.roles.authority import Authority, claim, receipt
-from shoal_collect.roles.collector import Collector, read_answer
+from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.wire import bundles, unbundle

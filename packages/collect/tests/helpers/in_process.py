@@ -5,7 +5,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from shoal_collect.crypto.chance import Chance
@@ -17,12 +17,37 @@ from shoal_collect.matching.trimming import required_phi, trim
 from shoal_collect.mix.grouping import Lottery, commitment, divide
 from shoal_collect.mix.member import PHASE_LIMIT_S, AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.session import Session
+from shoal_collect.roles import collector as service
 from shoal_collect.roles.authority import Authority, Receipt, claim
-from shoal_collect.roles.collector import Answer, Collector, read_answer, require_agreement
+from shoal_collect.roles.collector import Answer, read_answer
 from shoal_collect.roles.participant import Participant, blur, choose_questions, count_others, draft_release
 from shoal_collect.roles.rules import Rules, require_room
 
 SERVER: Final = b"server"
+
+
+@dataclass
+class Collector(service.Collector):
+    """A collector that is asked directly; ``quota``: questions per member and day."""
+
+    quota: int = 4096
+    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
+
+    def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
+        """Answer one question; PeerError beyond the quota."""
+        asked = self._asked.get((submitter, today), 0)
+        if asked >= self.quota:
+            raise PeerError("too-many", f"more than {self.quota} questions in a day; try again tomorrow")
+        people = self.people(record, today)
+        self._asked[submitter, today] = asked + 1
+        return self.sign_answer(record, people, today)
+
+
+def require_agreement(answers: Sequence[Answer]) -> Answer:
+    """The one answer of all collectors; PeerError when they differ."""
+    if not answers or len(set(answers)) != 1:
+        raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
+    return answers[0]
 
 
 class Network:

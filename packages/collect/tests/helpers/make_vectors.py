@@ -11,6 +11,7 @@ from typing import Any
 from gmpy2 import mpz
 from nacl.bindings import crypto_sign_seed_keypair
 
+from in_process import Collector
 from mix_runs import SMALL, build, records_of, seed, session_of
 from shoal_collect.crypto import elgamal, envelope
 from shoal_collect.crypto.chance import Chance
@@ -25,7 +26,6 @@ from shoal_collect.mix.messages import Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, Session, sign
 from shoal_collect.mix.transcript import commitment as shown_commitment
 from shoal_collect.roles.authority import claim, receipt
-from shoal_collect.roles.collector import Collector
 from shoal_collect.roles.requests import authorization
 from shoal_collect.storage.phi import PhiStore
 from vector_cases import FOLDER

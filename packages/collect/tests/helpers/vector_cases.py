@@ -12,6 +12,7 @@ from typing import Any, Final
 from gmpy2 import mpz
 
 from collect_oracles import decode_points
+from in_process import Collector, require_agreement
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext
 from shoal_collect.crypto.group import Group
@@ -23,7 +24,7 @@ from shoal_collect.mix.messages import Confession, Key, Opening, Vote, decode_li
 from shoal_collect.mix.session import Session, open_frame
 from shoal_collect.mix.transcript import read_hop, read_input, read_key
 from shoal_collect.roles.authority import Authority
-from shoal_collect.roles.collector import Collector, read_answer, require_agreement
+from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.requests import body_digest, read_authorization
 from shoal_collect.storage.phi import PhiStore
 

@@ -7,7 +7,7 @@ contains the whole cell, so it reveals no more.
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -188,26 +188,3 @@ def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:
 def _key(device_key: bytes, *parts: object) -> bytes:
     text = "|".join(map(str, parts)).encode()
     return hashlib.blake2b(text, digest_size=32, key=device_key, person=b"shoal cylinder").digest()
-
-
-def utility(radii_km: Sequence[float], gaps_h: Sequence[float], n_original: int) -> float:
-    """Utility: 1 - exp(-(|T'| / |T|) / V), V the sum of volumes in km^2 h (Eq. 1).
-
-    ``n_original``: before trimming. 0 without points, 1 without blur.
-    """
-    if not len(radii_km) == len(gaps_h) <= n_original:
-        raise MisuseError(
-            f"{len(radii_km)} radii and {len(gaps_h)} gaps for a trajectory of {n_original} points; give "
-            "one of each for each kept point"
-        )
-    if not radii_km:
-        return 0.0
-    volume = sum(math.pi * radius * radius * gap for radius, gap in zip(radii_km, gaps_h, strict=True))
-    return 1.0 if volume == 0 else -math.expm1(-len(radii_km) / n_original / volume)
-
-
-def utility_of(points: Sequence[Cylinder], n_original: int) -> float:
-    """Compute the utility of cylinders."""
-    return utility(
-        [point.radius_m / 1000 for point in points], [point.gap_min / 60 for point in points], n_original
-    )

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from shoal_collect.crypto.merkle import DIGEST_BYTES
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.cylinders import Cylinder, utility_of
+from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release, decode_query, decode_releases
 from shoal_collect.matching.similarity import CAP, Count, Thresholds
 from shoal_collect.roles.authority import Receipt, receipt
@@ -21,7 +21,6 @@ from shoal_collect.roles.days import NO_STATE
 
 _BODY_BYTES: Final = 32 + 2 + 4 + DIGEST_BYTES  # the record's digest, people, day, state
 ANSWER_BYTES: Final = _BODY_BYTES + SIGNATURE_BYTES
-DEFAULT_QUOTA: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,7 @@ class Store(Protocol):
 class Collector:
     """The collector without a network.
 
-    ``signing_seed``: 32 secret bytes. ``quota``: questions per member and day. ``least_utility``: of
-    releases (Eq. 1); the original length is unknown, so all counts as kept. ``by_occurrence``: count
-    sub-trajectories, as the paper does. ``proven``: whether only contributors with a credential count.
+    ``signing_seed``: 32 secret bytes. ``proven``: whether only contributors with a credential count.
     ``scope_of``: the scope of a release's tag, or PeerError. ``least_count``: smaller counts are answered
     as 0.
     """
@@ -68,45 +65,20 @@ class Collector:
     store: Store
     signing_seed: bytes
     thresholds: Thresholds = field(default_factory=Thresholds)
-    quota: int = DEFAULT_QUOTA
-    least_utility: float = 0.0
-    by_occurrence: bool = False
     proven: bool = False
     scope_of: Callable[[Release], bytes] = lambda _: b""
     least_count: int = 0
-    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
 
     @property
     def public_key(self) -> bytes:
         """Checks answers and receipts."""
         return verify_key(self.signing_seed)
 
-    def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
-        """Answer one question; raise PeerError for a malformed one, and beyond the quota.
-
-        ``submitter``: identity key. ``record``: encoded. ``today``: since 1970.
-        """
-        asked = self._asked.get((submitter, today), 0)
-        if asked >= self.quota:
-            raise PeerError("too-many", f"more than {self.quota} questions in a day; try again tomorrow")
-        decode_query(record)
-        if asked == 0:
-            self._asked = {who: n for who, n in self._asked.items() if who[1] == today}
-        self._asked[submitter, today] = asked + 1
-        return self.reply(record, today)
-
-    def reply(self, record: bytes, today: int) -> bytes:
-        """Answer without a quota."""
-        return self.sign_answer(record, self.people(record, today), today)
-
     def people(self, record: bytes, today: int) -> int:
         """The people to answer: between threshold and cap."""
-        enough = None if self.by_occurrence else CAP
-        count = self.store.count(
-            decode_query(record).points, self.thresholds, today, enough=enough, proven=self.proven
-        )
-        phi = count.occurrences if self.by_occurrence else count.people
-        return min(phi, CAP) if phi >= self.least_count else 0
+        points = decode_query(record).points
+        count = self.store.count(points, self.thresholds, today, enough=CAP, proven=self.proven)
+        return min(count.people, CAP) if count.people >= self.least_count else 0
 
     def sign_answer(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
         """Sign an answer over the state before a day."""
@@ -122,8 +94,6 @@ class Collector:
         receipts: dict[bytes, Receipt] = {}
         releases, bad = decode_releases(records)
         for one in releases:
-            if utility_of(one.points, len(one.points)) < self.least_utility:
-                continue
             try:
                 identifier = self.store.add(one, today, self.scope_of(one))
             except PeerError:
@@ -142,10 +112,3 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
     if body[:32] != hashlib.blake2b(record, digest_size=32).digest():
         raise PeerError("bad-answer", "an answer to another question")
     return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]), body[38:])
-
-
-def require_agreement(answers: Sequence[Answer]) -> Answer:
-    """The one answer of all collectors; PeerError when they differ."""
-    if not answers or len(set(answers)) != 1:
-        raise PeerError("bad-answer", "collectors that do not agree; send nothing to any of them")
-    return answers[0]
