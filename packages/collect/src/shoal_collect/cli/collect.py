@@ -1,6 +1,5 @@
 """The commands of the user-centric protocol."""
 
-import resource
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,6 +27,10 @@ _NOTE: Final = (
 
 def leave_no_core() -> None:
     """Disable core dumps: they would hold secret keys."""
+    try:
+        import resource
+    except ImportError:  # Windows writes none unless asked to
+        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
