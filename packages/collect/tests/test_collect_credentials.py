@@ -123,7 +123,8 @@ def areas(office: Office, store: PhiStore) -> tuple[Cylinder, ...]:
     """From both sides of a border of areas, on ways that one question meets."""
     side = 50 * 8993
     border = (HERE[0].lat_udeg + 90_000_000) // side * side - 90_000_000
-    group, points = seed("group"), HERE
+    points: tuple[Cylinder, ...] = HERE
+    group = seed("group")
     for number, lat in enumerate((border - 100, border + 100)):
         points = tuple(replace(one, lat_udeg=lat + 10_000 * i) for i, one in enumerate(HERE))
         wrong = sign_release(drafted((number, "wrong"), points), credential(office, at=HERE[0]), group)

@@ -98,7 +98,13 @@ class Forger:
         )
         drawn = [chance.below(1 << 300) for _ in range(4 + 2 * self.n)]
         announced = shuffle_proof._map_totals(
-            TINY, Y, self.after, self.bases, drawn[:4], drawn[4 : 4 + self.n], TINY.power
+            TINY,
+            Y,
+            self.after,
+            drawn[:4],
+            TINY.power,
+            lambda of: TINY.product_of_powers(of, drawn[4 : 4 + self.n], 304),
+            self.bases,
         )
         announced += [
             TINY.power(TINY.g, mpz(link)) * TINY.power(earlier, mpz(weight)) % TINY.p

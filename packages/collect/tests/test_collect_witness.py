@@ -118,9 +118,8 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
         records = session.slice_of(number)
 
         def said(who: bytes, day: int) -> bytes:
-            return b"".join(
-                Collector(store, who, TERMS.rules.thresholds).reply(record, day) for record in records
-            )
+            honest = Collector(store, who, TERMS.rules.thresholds)
+            return b"".join(honest.sign_answer(record, honest.people(record, day), day) for record in records)
 
         first, witness = town.server_seed, seed("witness", 0)
         old = said(witness, today - 1)

@@ -182,7 +182,7 @@ class Server:
 
 
 def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
-    """Add /health, which answers within 100 ms under any load, and never well on an old look."""
+    """Add /health: within 100 ms, two seconds after a pause, and never well on an old look."""
 
     @app.get("/health")
     async def health() -> Response:

@@ -15,7 +15,7 @@ _Params = ParamSpec("_Params")
 _Result = TypeVar("_Result")
 _COUNTING, _MOST_WAITING = 2, 32
 _QUICK: Final = 4
-_LOOK_EVERY_S, _STALE_S, _WAIT_S = 1.0, 10.0, 0.05
+_LOOK_EVERY_S, _STALE_S, _WAIT_S, _LONG_WAIT_S = 1.0, 10.0, 0.05, 2.0
 
 
 class Pools:
@@ -48,12 +48,16 @@ class Pools:
         return await anyio.to_thread.run_sync(look, limiter=self._news)
 
     async def health(self, look: Callable[[], str]) -> str:
-        """A check at most a second old, or ten while one runs; "busy" when none has ended for longer."""
+        """A check at most a second old, or ten while one runs; "busy" when none has ended for longer.
+
+        It waits for a running check, briefly where the last one is not stale.
+        """
         now_s = time.monotonic()
         if self._looking is None and now_s - self._looked_s > _LOOK_EVERY_S:
             self._looking = asyncio.create_task(self._look(look))
         if self._looking is not None:
-            await asyncio.wait({self._looking}, timeout=_WAIT_S)
+            stale = now_s - self._looked_s >= _STALE_S
+            await asyncio.wait({self._looking}, timeout=_LONG_WAIT_S if stale else _WAIT_S)
         return self._trouble if time.monotonic() - self._looked_s < _STALE_S else "busy"
 
     async def _look(self, look: Callable[[], str]) -> None:
