@@ -1,6 +1,6 @@
 """The collector's page: purpose, terms, the open round, how to take part.
 
-No script. Of members it shows only their public number. Its sentences on terms are those of the consent.
+No script, and nothing of members. Its sentences on terms are those of the consent.
 """
 
 import threading
@@ -72,13 +72,10 @@ class PeoplePage:
 
 
 def round_in_words(standing: dict[str, Any], round_size: int, enough: int) -> str:
-    """The progress of the open round."""
-    joined, until = int(standing["members"]), np.datetime64(int(standing["deadline_s"]), "s")
-    so_far = {0: "Nobody has joined it yet.", 1: "1 person has joined it."}.get(
-        joined, f"{joined} people have joined it."
-    )
+    """The open round; how many have joined it is for its members."""
+    until = np.datetime64(int(standing["deadline_s"]), "s")
     clock = str(until).replace("T", " ")[:16]
     return (
-        f"A round is open. {so_far} It starts when {round_size} people have joined. From {clock} "
-        f"(UTC) on it starts with {enough}."
+        f"A round is open. It starts when {round_size} people have joined. From {clock} (UTC) on it starts "
+        f"with {enough}."
     )

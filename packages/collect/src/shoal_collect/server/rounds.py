@@ -358,13 +358,13 @@ class Rounds:
             "terms": json.loads(terms),
             "restarts": restarts,
             "deadline_s": deadline_s,
-            "members": len(tickets),
         }
         if identity not in {bytes(who) for who, *_ in tickets}:
             return {**public, "roster": {}, "commits": {}, "reveals": {}, "token_key": ""}
         lottery, registrar = self._lottery(name), stored_terms(terms).registrar
         return {
             **public,
+            "members": len(tickets),
             "roster_digest": None if phase == "joining" else lottery.roster.hex(),
             "token_key": self._tokens.statement(registrar.period).hex() if registrar is not None else "",
             "roster": {
