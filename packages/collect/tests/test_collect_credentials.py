@@ -297,6 +297,17 @@ def test_a_device_asks_for_every_area_of_the_collection(office: Office) -> None:
     assert request_credentials(server, device, terms.model_copy(update={"registrar": None}), areas) == {}
 
 
+def test_the_areas_of_a_collection_surround_its_places() -> None:
+    """A town on the corner of four areas, places far apart, and the edges of the map."""
+    assert len(areas_of(PLACES, SCOPING)) == 4
+    for lat, lon in ((39.8, 116.1), (39.8, 116.5), (40.1, 116.1), (40.1, 116.5), (39.93, 116.35)):
+        assert SCOPING.area_at(round(lat * 1e6), round(lon * 1e6)) in areas_of(PLACES, SCOPING)
+    far = PLACES.model_copy(update={"lat_deg": (39.9, 52.0)})
+    assert len(areas_of(far, SCOPING)) == 33
+    for lat, lon in ((90.0, 0.0), (-90.0, -180.0), (0.0, 180.0)):
+        assert areas_of(PLACES.model_copy(update={"lat_deg": (lat,), "lon_deg": (lon,)}), SCOPING)
+
+
 def test_a_device_without_a_credential_of_the_area_shares_nothing(office: Office) -> None:
     with Database() as database:
         town = Town(

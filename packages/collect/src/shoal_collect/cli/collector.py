@@ -194,8 +194,8 @@ def server(**options: Any) -> int:
     areas = areas_of(places, Scoping(terms.area_km, terms.period_days))
     if terms.registrar is not None and len(areas) > MOST_AREAS:
         raise MisuseError(
-            f"{options['places']} has places in {len(areas)} areas of {terms.area_km} km; with --registrar "
-            f"at most {MOST_AREAS}, since each device asks for a credential of each"
+            f"{options['places']} has places in more than {MOST_AREAS} areas of {terms.area_km} km, and with "
+            "--registrar a device asks for a credential of each; leave out far places"
         )
     require_listening(options)
     with Database(options["database"]) as database:

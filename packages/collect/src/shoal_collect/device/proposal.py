@@ -194,13 +194,13 @@ def _require_areas(connection: Connection, cylinders: Sequence[Cylinder]) -> Non
         return
     if len(areas) > MOST_AREAS:
         raise InputError(
-            f"this collector names places in {len(areas)} areas, and a device asks for at most {MOST_AREAS}; "
+            f"this collector's places lie in more than {MOST_AREAS} areas, for which a device does not ask; "
             "ask its operator"
         )
     scoping = Scoping(terms.area_km, terms.period_days)
     if not {scoping.area_of(cylinder) for cylinder in cylinders} <= set(areas):
         raise InputError(
-            "this trip leaves the areas of this collection, where it has public places; choose another trip "
+            "this trip leaves the areas around the public places of this collection; choose another trip "
             "(--trip)"
         )
 

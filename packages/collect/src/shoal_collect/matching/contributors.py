@@ -30,9 +30,14 @@ class Scoping:
     area_km: int
     period_days: int
 
+    @property
+    def side_udeg(self) -> int:
+        """The height of an area, and its least width."""
+        return self.area_km * _UDEG_PER_KM
+
     def area_at(self, lat_udeg: int, lon_udeg: int) -> str:
         """The area of a place."""
-        side = self.area_km * _UDEG_PER_KM
+        side = self.side_udeg
         band = (lat_udeg + 90 * MICRO) // side
         middle = abs(band * side + side // 2 - 90 * MICRO)
         wide = side << sum(middle >= border for border in _WIDER_FROM_UDEG)

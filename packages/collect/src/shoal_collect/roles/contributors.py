@@ -7,7 +7,7 @@ them; nobody else can release under her key, and a collector or witness can chec
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +20,7 @@ from shoal_collect.crypto.signatures import (
 )
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import TAG_BYTES, Scoping
+from shoal_collect.matching.cylinders import MICRO
 from shoal_collect.matching.records import CHANNEL_BYTES, PROOF_BYTES, Release, encode_points
 from shoal_collect.roles.admission import (
     TOKEN_BYTES,
@@ -30,6 +31,7 @@ from shoal_collect.roles.admission import (
 )
 from shoal_collect.roles.terms import PublicPlaces, RegistrarTerms, Terms
 
+_MARGIN_UDEG: Final = 200_000
 MOST_AREAS: Final = 32  # a device asks for a credential of each, so that the registrar does not learn hers
 _SIGNED_AT: Final = CHANNEL_BYTES + KEY_BYTES
 _TOKEN_AT: Final = _SIGNED_AT + SIGNATURE_BYTES
@@ -37,9 +39,24 @@ _STATEMENT_AT: Final = _TOKEN_AT + TOKEN_BYTES
 
 
 def areas_of(places: PublicPlaces, scoping: Scoping) -> tuple[str, ...]:
-    """The areas of a collection: those of its public places."""
-    where = zip(places.lat_deg, places.lon_deg, strict=True)
-    return tuple(sorted({scoping.area_at(round(lat * 1e6), round(lon * 1e6)) for lat, lon in where}))
+    """The areas of a collection: all that a box around its public places touches, some 20 km wider.
+
+    After MOST_AREAS one more, and no further.
+    """
+    step, areas = scoping.side_udeg // 2, set[str]()
+    for lat in _marks(places.lat_deg, 90 * MICRO, step):
+        for lon in _marks(places.lon_deg, 180 * MICRO - 1, step):
+            areas.add(scoping.area_at(lat, lon))
+            if len(areas) > MOST_AREAS:
+                return tuple(sorted(areas))
+    return tuple(sorted(areas))
+
+
+def _marks(degrees: Sequence[float], most: int, step: int) -> list[int]:
+    """So close to each other that none of an area's sides lies between two."""
+    least, last = round(min(degrees) * MICRO) - _MARGIN_UDEG, round(max(degrees) * MICRO) + _MARGIN_UDEG
+    first, last = max(-most, least), min(most, last)
+    return [*range(first, last, step), last]
 
 
 def purpose_in(collector_key: bytes, terms: Terms, registrar: RegistrarTerms, area: str) -> Purpose:
