@@ -110,3 +110,27 @@ def lengths_by_relaxing(
         for (here, a), (there, b) in pairwise(stops):
             matrix[a, b] = matrix[b, a] = min(matrix[a, b], there - here)
     return floyd_warshall(matrix)[n_nodes:, n_nodes:]
+
+
+def mdav_groups(distances: Floats, k: int) -> list[list[int]]:
+    """MDAV (Domingo-Ferrer and Torra 2005), with the medoid of those left as their middle, in order.
+
+    The farthest from the middle takes its k - 1 nearest, then the farthest from it does; up to k - 1 left at
+    the end join the group to which they are nearest in sum.
+    """
+    rest, groups = list(range(len(distances))), []
+    extreme: int | None = None
+    while len(rest) >= k:
+        middle = extreme
+        if middle is None:
+            middle = min(rest, key=lambda i: (sum(distances[i][j] for j in rest), i))
+        seed = max(rest, key=lambda i: (distances[middle][i], -i))
+        others = sorted((i for i in rest if i != seed), key=lambda i: (distances[seed][i], i))
+        groups.append([seed, *others[: k - 1]])
+        rest = [i for i in rest if i not in groups[-1]]
+        extreme = None if extreme is not None else seed
+    formed = [list(group) for group in groups]
+    for one in rest:
+        sums = [sum(distances[one][i] for i in group) for group in formed]
+        groups[sums.index(min(sums))].append(one)
+    return [sorted(group) for group in groups]

@@ -4,6 +4,7 @@ Ties in time, unequal lengths, one trajectory far longer than the others.
 """
 
 from itertools import pairwise
+from time import process_time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
+from shoal.kernels.k_merge import best_partition
 from shoal.methods.k_merge import merge_crowds, merge_members
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
@@ -122,6 +124,20 @@ def test_long_ranges_are_searched_as_exactly_as_short_ones(
 ) -> None:
     """Far more stamps between the short trajectories' samples than are looked at one by one."""
     assert shoal.k_merge(arrays([long, *short]))[1] == quadratic_cost([long, *short])
+
+
+@pytest.mark.jit_only
+@pytest.mark.parametrize("between", [1, 10], ids=["looked at one by one", "levels"])
+def test_a_run_begins_no_earlier_than_two_complete_ones_allow(between: int) -> None:
+    """The cost would be the same without the bound, and the time would grow as the square of the length."""
+    n, draw = 60_000, np.random.default_rng(between)
+    t, owner = np.arange(n), (np.arange(n) % (between + 1) == 0).astype(np.int64)
+    x, y = draw.integers(0, 50, (2, n))
+    best_partition(t[:50], x[:50], y[:50], owner[:50], 2)  # compiles
+    began = process_time()
+    first, _, _ = best_partition(t, x, y, owner, 2)
+    assert process_time() - began < 0.5  # without the bound some 15 s, with it 10 ms
+    assert len(first) > n / (2 * between + 2)
 
 
 def test_one_raw_sample_costs_two() -> None:

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import measure_cylinders
 import measure_isolation
 import measure_stations
 import measure_suppression
 import measure_tails
 import shoal
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
+from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.omission import Budget
 from shoal.synthetic.habits import HABITS
 from shoal_papers.data import TINY
@@ -19,6 +21,21 @@ from shoal_papers.data import TINY
 @pytest.fixture(scope="module")
 def city() -> shoal.Trajectories:
     return shoal.read(shoal.synthesize(24, 1, 3, layout="city"))
+
+
+def test_around_the_pivot_its_own_points_stay_and_others_come_within_half_of_delta() -> None:
+    people = shoal.read(shoal.synthesize(24, 1, 3, layout="city"), snap=False)
+    for cluster in W4m(k=3, delta_m=500.0).clusters(people, shoal.Run()):
+        pivot = measure_cylinders.pivot_of(people, cluster)
+        assert people.t[cluster.source[pivot]].tolist() == cluster.t.tolist()
+        x, y = measure_cylinders.around(cluster.x, cluster.y, pivot, 500.0)
+        assert x[pivot].tolist() == people.x[cluster.source[pivot]].tolist()
+        away = np.hypot(x - x[pivot], y - y[pivot])
+        assert (
+            away.max()
+            == pytest.approx(250.0)
+            == away[np.hypot(cluster.x - x[pivot], cluster.y - y[pivot]) > 250].min()
+        )
 
 
 def cells(line: str) -> list[str]:

@@ -24,7 +24,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility.points import calibrated_threshold
 from small_points import crowd, small_crowds
-from swap_oracles import swap_sets
+from swap_oracles import mdav_groups, swap_sets
 
 pytestmark = pytest.mark.kernels
 
@@ -44,6 +44,17 @@ def test_clusters_take_everybody_in_groups_of_k_and_little_more(
     assert sorted(np.concatenate(groups).tolist()) == list(range(n))
     assert len(groups) == n // k
     assert all(k <= len(group) < 2 * k for group in groups)
+
+
+@given(n=st.integers(2, 23), k=st.integers(2, 5), seed=st.integers(0, 99), far=st.integers(1, 40))
+def test_clusters_of_mdav_are_those_of_its_definition(n: int, k: int, seed: int, far: int) -> None:
+    """Whole numbers, so that ties are exact; few of them, so that there are many ties."""
+    if n < k:
+        return
+    distances = np.triu(np.random.default_rng(seed).integers(1, far + 1, (n, n)), 1).astype(float)
+    distances += distances.T
+    groups = microaggregate(distances, k, "mdav")
+    assert [group.tolist() for group in groups] == mdav_groups(distances, k)
 
 
 @ways

@@ -149,7 +149,7 @@ def test_outcomes_are_written_in_every_form() -> None:
         "12",
         "2",
     )
-    assert "messages of one member" in plot_page("Costs", found)
+    assert "messages of one member" in plot_page("Costs", found, ["Data, traces: none."])
 
 
 def test_the_command_writes_a_folder_and_json(shoal: Shoal, tmp_path: Path) -> None:
@@ -158,6 +158,9 @@ def test_the_command_writes_a_folder_and_json(shoal: Shoal, tmp_path: Path) -> N
     assert done.code == 0
     told = json.loads(done.out)
     assert told["papers"]["collect"][0]["cells"][0]["mean"] == 12
+    assert told["data"] == {"collect": {"traces": "60 made-up people of a city, others for each seed"}}
+    assert "Data, traces: 60 made-up people of a city" in (folder / "collect.md").read_text(encoding="utf-8")
+    assert "Data, traces: 60 made-up people of a city" in (folder / "collect.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in folder.iterdir()) == ["collect.csv", "collect.html", "collect.md"]
     again = shoal("reproduce", "collect", "--figure", "messages", "--output", folder)
     assert again.code == 2
@@ -263,7 +266,7 @@ def test_figures_of_a_folder_take_their_places_on_the_page(tmp_path: Path) -> No
     page.write_text("\n\n".join(["# Words", *map(markdown, old[::-1])]) + "\n", encoding="utf-8")
     kept.write_text(csv_text(old[::-1]), encoding="utf-8")
     new = reproduce(asked[:1], replace(TINY, seeds=2), Run(threads=1))
-    write_outcomes({"collect": new}, made)
+    write_outcomes({"collect": new}, made, {"collect": {"traces": "none"}})
     wanted = [new[0], old[1]]
     for _ in range(2):
         update_pages.main([str(made), "--docs", str(docs)])

@@ -1,7 +1,7 @@
 """Base stations: positions and population weights.
 
-Layouts after a data set have its densities (Gramaglia et al. 2017, Table I), not its area: crowds are as
-dense. A nation is its capital, towns of Zipf size, and single stations.
+Layouts after a data set have its people per station and per area (Gramaglia et al. 2017, Table I). A nation
+is its capital, towns of Zipf size, and single stations.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ DENSITIES: Final[Mapping[str, DataSetSize]] = {
 
 
 def place_by_density(density: DataSetSize, n_subjects: int, rng: np.random.Generator) -> Placed:
-    """Stations for ``n_subjects`` people, at a data set's density."""
+    """Stations for ``n_subjects`` people, as many per person as in a data set, on their part of its area."""
     scale = n_subjects / density.people
     if density.capital is None:
         return _dense_city(density.stations * scale, density.surface_km2 * scale, 1.0, rng)

@@ -81,7 +81,7 @@ def reproduce(
     from shoal.errors import OutputError
     from shoal.runtime.json_values import null_for_nan
     from shoal.runtime.run import Run
-    from shoal_papers.data import FULL, QUICK
+    from shoal_papers.data import FULL, QUICK, data_words
     from shoal_papers.folder import write_outcomes
     from shoal_papers.running import reproduce as run_experiments
     from shoal_papers.table import experiments_of, papers, titles
@@ -106,16 +106,23 @@ def reproduce(
             )
             for one in asked
         }
+        data = {one: data_words(one, size, inputs_by_kind) for one in asked}
         if output is not None:
-            write_outcomes(outcomes, output)
+            write_outcomes(outcomes, output, data)
     lines = []
     for one, results in outcomes.items():
-        lines += ["", titles()[one], *(line for outcome in results for line in text_lines(outcome))]
+        lines += ["", titles()[one], *(f"data, {kind}: {words}" for kind, words in data[one].items())]
+        lines += [line for outcome in results for line in text_lines(outcome)]
     document = {one: [json_of(outcome) for outcome in results] for one, results in outcomes.items()}
     written = [] if output is None else [f"written: {output}"]
     print_result(
         options["as_json"],
-        {"size": "full" if full else "quick", "seeds": size.seeds, "papers": null_for_nan(document)},
+        {
+            "size": "full" if full else "quick",
+            "seeds": size.seeds,
+            "data": data,
+            "papers": null_for_nan(document),
+        },
         [*lines[1:], *written],
     )
     return 0

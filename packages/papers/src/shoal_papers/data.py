@@ -1,5 +1,6 @@
 """The data of an experiment: the user's, or synthetic."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
@@ -8,17 +9,22 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io import read
+from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import synthesize
-from shoal.synthetic.stations import Layout
+from shoal.synthetic.stations import DENSITIES, Layout, lay_out_stations
 from shoal_papers.town import drives, town
 
 Made = TypeVar("Made")
 
 # people: subscribers; network: objects on a street network; cabs: GPS of vehicles; traces: GPS of people
 KINDS: Final = ("people", "network", "cabs", "traces")
+KINDS_OF: Final = {
+    "glove": ("people",), "kte": ("people",), "swap": ("network", "cabs"), "collect": ("traces",)
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +98,28 @@ class World:
         """This seed's generator, at its start."""
         return np.random.default_rng(self.seed)
 
-    def people(self, layout: Layout, *, people: int | None = None, days: int | None = None) -> Trajectories:
-        """Subscribers of a layout, or the user's."""
+    def people(
+        self, layout: Layout, *, people: int | None = None, days: int | None = None, whole_area: bool = False
+    ) -> Trajectories:
+        """Subscribers of a layout, or the user's; whole_area: on all of the data set's area and stations."""
         people_given = self.inputs.get("people")
         if people_given is not None:
             return _part(people_given, people, days, self.draw)
         n, length = people or self.size.people, days or self.size.days
         return self.once(
-            ("people", layout, n, length),
-            lambda: read(synthesize(n, length, self.seed, layout=layout), run=self.run),
+            ("people", layout, n, length, whole_area),
+            lambda: read(
+                synthesize(
+                    n,
+                    length,
+                    self.seed,
+                    layout=layout,
+                    stations=lay_out_stations(layout, self.draw, DENSITIES[layout].people)
+                    if whole_area
+                    else None,
+                ),
+                run=self.run,
+            ),
         )
 
     def network(self) -> Trajectories:
@@ -125,6 +144,22 @@ class World:
         return self.inputs[kind]
 
 
+def data_words(paper: str, size: Size, inputs: Mapping[str, Trajectories]) -> dict[str, str]:
+    """Which data the figures of a paper are measured on, in words, by kind."""
+    made_up = {
+        "people": f"{size.people:,} made-up people over {size.days} days, others for each seed",
+        "network": f"{size.drives:,} made-up objects on the streets of a made-up town, others for each seed",
+        "cabs": "none; give --input cabs=FILE",
+        "traces": f"{size.participants:,} made-up people of a city, others for each seed",
+    }
+    return {
+        kind: f"{inputs[kind].n_subjects:,} trajectories with {inputs[kind].n_samples:,} points of --input"
+        if kind in inputs
+        else made_up[kind]
+        for kind in KINDS_OF[paper]
+    }
+
+
 def as_points(snapped: Trajectories) -> Trajectories:
     """Seconds and meters, for methods that move points."""
     grid = snapped.snapped_grid()
@@ -132,6 +167,17 @@ def as_points(snapped: Trajectories) -> Trajectories:
     return Trajectories.from_rows(
         ids, snapped.t * grid.slot_s, snapped.x * grid.cell_m, snapped.y * grid.cell_m
     )
+
+
+def mean_move(original: Trajectories, release: Release, linkage: Linkage) -> tuple[float, float]:
+    """Mean meters and seconds from the raw samples that points stand for to these points; nan of none."""
+    source, points = cast("Integers", linkage.stands_for), release.points
+    kept = source >= 0
+    raw = source[kept]
+    if not len(raw):
+        return math.nan, math.nan
+    meters = np.hypot(points.x[kept] - original.x[raw], points.y[kept] - original.y[raw])
+    return float(meters.mean()), float(np.abs(points.t[kept] - original.t[raw]).mean())
 
 
 def _part(

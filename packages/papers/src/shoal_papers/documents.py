@@ -32,10 +32,11 @@ class FigureDocument(TypedDict):
 
 @closed
 class ReproduceDocument(TypedDict):
-    """The figures and tables of papers with the measured values."""
+    """The figures and tables of papers with the measured values; ``data``: by paper and kind, in words."""
 
     size: Literal["quick", "full"]
     seeds: int
+    data: dict[str, dict[str, str]]
     papers: dict[str, list[FigureDocument]]
 
 

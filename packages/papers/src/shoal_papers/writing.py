@@ -148,8 +148,8 @@ def json_of(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
-    """A drawing for each outcome with values."""
+def plot_page(title: str, outcomes: Sequence[Outcome], measured_on: Sequence[str]) -> str:
+    """A drawing for each outcome with values; measured_on: sentences about the data."""
     outcomes_with_cells = [one for one in outcomes if one.cells]
     drawings = {f"figure-{number}": _drawing(one) for number, one in enumerate(outcomes_with_cells)}
     sections = [
@@ -157,7 +157,8 @@ def plot_page(title: str, outcomes: Sequence[Outcome]) -> str:
         for name, one in zip(drawings, outcomes_with_cells, strict=True)
     ]
     left_out = [(one.experiment.title, one.skipped) for one in outcomes if one.skipped]
-    return page("reproduction.html.j2", drawings, title=title, sections=sections, left_out=left_out)
+    words = {"title": title, "measured_on": measured_on, "sections": sections, "left_out": left_out}
+    return page("reproduction.html.j2", drawings, **words)
 
 
 def _drawing(outcome: Outcome) -> Drawing:
