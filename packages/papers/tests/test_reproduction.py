@@ -160,7 +160,9 @@ def test_the_command_writes_a_folder_and_json(shoal: Shoal, tmp_path: Path) -> N
     assert told["papers"]["collect"][0]["cells"][0]["mean"] == 12
     assert told["data"] == {"collect": {"traces": "60 made-up people of a city, others for each seed"}}
     assert "Data, traces: 60 made-up people of a city" in (folder / "collect.md").read_text(encoding="utf-8")
-    assert "Data, traces: 60 made-up people of a city" in (folder / "collect.html").read_text(encoding="utf-8")
+    assert "Data, traces: 60 made-up people of a city" in (folder / "collect.html").read_text(
+        encoding="utf-8"
+    )
     assert sorted(path.name for path in folder.iterdir()) == ["collect.csv", "collect.html", "collect.md"]
     again = shoal("reproduce", "collect", "--figure", "messages", "--output", folder)
     assert again.code == 2

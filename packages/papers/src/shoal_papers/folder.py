@@ -19,4 +19,6 @@ def write_outcomes(
             (folder / f"{paper}.csv").write_text(csv_text(results), encoding="utf-8")
             sections = "\n\n".join([*measured_on, *(markdown(one) for one in results)])
             (folder / f"{paper}.md").write_text(f"# {titles()[paper]}\n\n{sections}\n", encoding="utf-8")
-            (folder / f"{paper}.html").write_text(plot_page(titles()[paper], results, measured_on), encoding="utf-8")
+            (folder / f"{paper}.html").write_text(
+                plot_page(titles()[paper], results, measured_on), encoding="utf-8"
+            )
