@@ -11,6 +11,7 @@ edits.
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -69,8 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     method = w4m.W4m(k=asked.k, delta_m=asked.delta, speed_m_s=asked.speed)
     print("| lives compared by | around | mean move | mean time error | near |\n|---|---|---|---|---|")
     for reading, sample_lives in READINGS.items():
-        w4m._sample_lives = sample_lives
-        clusters = replace(method, distance="edr" if reading == "edits" else "lst").clusters(original, Run())
+        with patch.object(w4m, "_sample_lives", sample_lives):
+            clusters = replace(method, distance="edr" if reading == "edits" else "lst").clusters(
+                original, Run()
+            )
         moves: dict[str, list[Floats]] = {"the middle": [], "the pivot": []}
         for cluster in clusters:
             kept = cluster.source >= 0
@@ -89,7 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"| {reading} | {place} | {meters.mean():,.0f} m | {late.mean():,.0f} s | {near:.1%} |",
                 flush=True,
             )
-    w4m._sample_lives = lives
 
 
 if __name__ == "__main__":

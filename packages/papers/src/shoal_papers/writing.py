@@ -157,8 +157,10 @@ def plot_page(title: str, outcomes: Sequence[Outcome], measured_on: Sequence[str
         for name, one in zip(drawings, outcomes_with_cells, strict=True)
     ]
     left_out = [(one.experiment.title, one.skipped) for one in outcomes if one.skipped]
-    words = {"title": title, "measured_on": measured_on, "sections": sections, "left_out": left_out}
-    return page("reproduction.html.j2", drawings, **words)
+    template = "reproduction.html.j2"
+    return page(
+        template, drawings, title=title, measured_on=measured_on, sections=sections, left_out=left_out
+    )
 
 
 def _drawing(outcome: Outcome) -> Drawing:
