@@ -158,12 +158,13 @@ def test_the_unit_is_decided_once_for_the_input() -> None:
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("other", ["s", "ms", "us", "ns"])
-def test_numbers_of_a_smaller_unit_are_not_read_as_times_of_1970(unit: str, other: str) -> None:
+def test_numbers_of_several_units_are_not_read_as_one(unit: str, other: str) -> None:
     of = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
     mixed = [1_714_564_800 * of[unit]] * 3 + [1_714_564_860 * of[other]]
     for column in (pa.array(mixed), pa.array([str(one) for one in mixed])):
-        if of[other] < of[unit]:
-            with pytest.raises(InputError, match=r"several units, .* and 1 smaller number like 99"):
+        if other != unit:
+            size = "smaller" if of[other] < of[unit] else "larger"
+            with pytest.raises(InputError, match=rf"several units, .* and 1 {size} number like 99"):
                 got(column)
         else:
             assert got(column)[:3] == [1_714_564_800_000_000] * 3
@@ -219,8 +220,10 @@ def test_mixed_zones_are_counted_as_repaired(extra: list[str]) -> None:
         "time without a zone taken as UTC": 2,
         "x and y without a reference system taken as meters": 4,
     }
-    assert len(got.intake.notes) == len(extra)
-    assert all("give their --time-format" in note for note in got.intake.notes)
+    *notes, utc = got.intake.notes
+    assert utc == "times without a zone are taken as UTC; --time-zone gives another"
+    assert len(notes) == len(extra)
+    assert all("give their --time-format" in note for note in notes)
 
 
 def test_without_a_limit_the_future_begins_after_today() -> None:

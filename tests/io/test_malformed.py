@@ -267,8 +267,8 @@ COUNTED: Final[Mapping[str, tuple[Writer, dict[str, int]]]] = {
     ),
     "Porto, polylines that are none": (of("Porto", 1.0), dict(FILES["Porto"].dropped)),
     "YJMob100K, withheld cells": (of("YJMob100K", 1.0), {NO_PLACE: 1}),
-    "a decimal comma among points": (
-        text("a.csv", HEAD.replace(",", ";") + "a;2024-05-01;48.85;2.35\na;2024-05-01;48,85;2.35\n"),
+    "thousands among points": (
+        text("a.csv", HEAD.replace(",", ";") + "a;2024-05-01;48.85;2.35\na;2024-05-01;48,850,000;2.35\n"),
         {NO_PLACE: 1}
     ),
     "a time of another order": (

@@ -238,8 +238,10 @@ def test_coordinates_in_other_clothes() -> None:
     commas = read(table(lat=["48,85", "48,86"], lon=["2,35", "2,36"]))
     assert commas.n_samples == 2
     assert commas.intake.repaired == {"coordinate with a decimal comma": 4}
-    mixed = read(table(lat=["48.85", "48,86"], lon=["2.35", "2.36"]))
-    assert mixed.intake.dropped == {"empty or unreadable coordinate": 1}
+    mixed = read(table(lat=["48.85", "48,86"], lon=["2.35", "2.36"]), snap=False)
+    assert mixed.lat is not None
+    assert mixed.lat.tolist() == [48.85, 48.86], "degrees have no thousands"
+    assert mixed.intake.repaired == {"coordinate with a decimal comma": 1}
 
 
 def test_thousands_are_no_decimal_commas() -> None:
@@ -266,14 +268,13 @@ def test_one_file_of_several_with_latitude_and_longitude_swapped(tmp_path: Path,
     rows_at(tmp_path, "bob", 48.9, 2.4)
     rows_at(tmp_path, "cho", 2.35, 48.85, rows)
     assert refusal(tmp_path) == (
-        "the positions of 1 file (cho.csv) lie at sea as given, and where others are with latitude and "
-        "longitude swapped; name the columns with --lat and --lon, the other way round if they are swapped, "
-        "as they are if this is the sea"
+        "people in cho.csv are at sea as given, and where others are with latitude and longitude swapped; "
+        "write all alike, or name the columns with --lat and --lon if this is the sea"
     )
     named = read(tmp_path, lat="lat", lon="lon")
     assert (
-        "the positions of 1 file lie at sea as given, and where others are with latitude and "
-        "longitude swapped; check --lat and --lon"
+        "people in the input are at sea as given, and where others are with latitude and longitude swapped; "
+        "check --lat and --lon"
     ) in named.intake.notes
 
 
@@ -284,7 +285,7 @@ def test_swapped_files_are_seen_by_tasks_that_read_them(
     (tmp_path / "calls").mkdir()
     for i in range(6):
         rows_at(tmp_path / "calls", f"p{i}", *((48.85, 2.35) if i % 3 else (2.35, 48.85)))
-    with pytest.raises(InputError, match=r"2 files \(p0.csv, p3.csv\)"):
+    with pytest.raises(InputError, match=r"people in p0\.csv, p3\.csv are at sea"):
         store_people(tmp_path / "calls", Reading(), tmp_path / "people", Run(), engine=Run(threads=1))
 
 

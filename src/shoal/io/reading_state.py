@@ -195,11 +195,13 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock)
-    t, readable = state.times.microseconds(clock, f"column '{columns.time}' of {table.name}")
+    where = f"column '{columns.time}' of {table.name}"
+    t, readable = state.times.microseconds(clock, where)
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
-    first, second = state.positions.read(batch, columns, sieve)
+    first, second = state.positions.read(batch, columns, sieve, code, table.name)
     if not sieve.good.all():
         code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
+    state.times.require_one_order(code, t, where)
     state.order.count(code, t)
     if code.size:
         state.rows_kept += code.size
@@ -284,6 +286,9 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.reading.preset:
         text = "it was read as {preset}: if that is wrong, name its columns; {advice}"
         hint = say("advice.preset", text, preset=state.reading.preset, advice=hint)
+    if most == cleaning.BAD_COORDINATE and state.positions.unread:
+        text = "coordinates are written like {form}; write them as decimal numbers, such as 48.85 and -2.35"
+        return say("advice.coordinates", text, form=state.positions.unread)
     if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and (guess := state.positions.advice()):
         return say("advice.degrees", "{guess}", guess=guess)
     return hint

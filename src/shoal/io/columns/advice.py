@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.io.columns.land import on_land
 from shoal.model.projection import WGS84, transform
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Floats
 
 _ENOUGH: Final = 0.9  # of the positions are on land
 _UNITS: Final = (
@@ -43,14 +43,6 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
     if _fits(lat, lon):
         guesses.append(f"swapped ({place(lat, lon)}): name latitude with --lat and longitude with --lon")
     return f"they may be {', or '.join(guesses)}" if guesses else ""
-
-
-def may_be_radians(lon: Floats, lat: Floats) -> Flags:
-    """Which positions are at sea in degrees, and on land in radians."""
-    inside = (np.abs(lon) <= np.pi) & (np.abs(lat) <= np.pi / 2)
-    if not inside.any():
-        return inside
-    return inside & ~on_land(lon, lat) & on_land(np.degrees(lon), np.degrees(lat))
 
 
 def place(lon: Floats, lat: Floats) -> str:

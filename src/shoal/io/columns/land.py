@@ -108,10 +108,10 @@ def middles(square: Integers) -> tuple[Floats, Floats]:
     return (column + 0.5) / _PER_DEGREE - 180, (row + 0.5) / _PER_DEGREE - 180
 
 
-def mirror_squares(square: Integers) -> tuple[Integers, Floats]:
-    """The squares after swapping both angles, and how far apart both are, in degrees."""
-    row, column = np.divmod(square, _SIDE)
-    return column * _SIDE + row, np.abs(row - column) / _PER_DEGREE
+def neighbors(square: Integers) -> Integers:
+    """These squares and the eight around each."""
+    around = np.array([-_SIDE - 1, -_SIDE, 1 - _SIDE, -1, 0, 1, _SIDE - 1, _SIDE, _SIDE + 1])
+    return np.unique(square[:, None] + around)
 
 
 @cache

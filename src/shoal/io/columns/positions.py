@@ -1,6 +1,7 @@
 """From coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Final
@@ -10,12 +11,13 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
-from shoal.io.columns.advice import advise_degrees, likely_planes, may_be_radians
+from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
-from shoal.io.columns.land import middles, mirror_squares, on_land, squares
+from shoal.io.columns.land import middles, neighbors, on_land, squares
 from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
-from shoal.io.columns.values import DecimalCommas, numbers, points
-from shoal.messages import say, say_number
+from shoal.io.columns.time_text import shape_of
+from shoal.io.columns.values import Codes, DecimalCommas, is_text, numbers, points
+from shoal.messages import say
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
@@ -30,16 +32,39 @@ _LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with th
 _SWAPPED: Final = 0.9
 _APART_DEG: Final = 5.0  # a boat at the coast is at sea, too, and others are near
 _NAMED: Final = 3  # files that a message names
+_MOST_DOUBTS: Final = 1 << 20
+_LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
+_DIGITS_APART: Final = 3
+_FEW: Final = 0.01
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 
 
 @dataclass(frozen=True, eq=False)
-class AtSea:
-    """A table whose positions look swapped: its squares, and the positions in each."""
+class Doubt:
+    """Positions of people in a table who are at sea as given, and on land in another reading.
 
-    name: str
+    reading: its key in ``_READINGS``. person: int64 [n], of each. square: there.
+    """
+
+    table: str
+    reading: str
+    person: Integers
     square: Integers
-    count: Integers
+
+
+def _radians(lon: Floats, lat: Floats) -> tuple[Floats, Floats]:
+    return np.degrees(lon), np.degrees(lat)
+
+
+# readings of coordinates that part of a file's people may need, since theirs were written in another way
+_READINGS: Final[Mapping[str, tuple[str, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
+    "swapped": ("latitude and longitude swapped", lambda lon, lat: (lat, lon)),
+    "radians": ("their numbers taken as radians", _radians),
+    "west": ("the longitude's sign turned", lambda lon, lat: (-lon, lat)),
+    "south": ("the latitude's sign turned", lambda lon, lat: (lon, -lat)),
+    "both": ("both signs turned", lambda lon, lat: (-lon, -lat)),
+    "ten": ("their decimal points one digit on", lambda lon, lat: (10 * lon, 10 * lat)),
+}
 
 
 class Positions:
@@ -107,13 +132,14 @@ class Positions:
         self._zones: set[str] = set()
         self._sums = [0, 0, 0]
         self._rows = 0
+        self.unread = ""  # the shape of a coordinate that cannot be read
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
-        self._looked_at = self._swapped = self._radians = 0
+        self._looked_at = 0
+        self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
         self._squares: Counter[int] = Counter()  # positions looked at in each square of the map
-        self._of_table: Counter[int] = Counter()  # the same, of the table that is read
-        self._swapped_before = 0  # it
-        self._at_sea: list[AtSea] = []
+        self._doubts: list[Doubt] = []
+        self._sizes = np.zeros(_LARGEST, dtype=np.int64)  # of planar positions, by their digits
         self._bounds = np.full(
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
@@ -139,19 +165,23 @@ class Positions:
         self._zones |= later._zones
         self._require_one_zone()
         self.wrapped += later.wrapped
+        self.unread = self.unread or later.unread
         self._off += later._off
         self.commas.rows += later.commas.rows
-        self._looked_at, self._swapped = self._looked_at + later._looked_at, self._swapped + later._swapped
-        self._radians += later._radians
+        self._looked_at += later._looked_at
+        self._turned.update(later._turned)
         self._squares.update(later._squares)
-        self._at_sea += later._at_sea
+        self._doubts += later._doubts
+        self._sizes += later._sizes
         self._bounds = np.maximum(self._bounds, later._bounds)
         self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
         if self._lengths is not None and later._lengths is not None:
             self._lengths.add(later._lengths)
 
-    def read(self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve) -> tuple[Floats, Floats]:
-        """Coordinates, float64 [n] twice; unusable rows may hold any value."""
+    def read(
+        self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve, people: Codes, table: str
+    ) -> tuple[Floats, Floats]:
+        """Coordinates, float64 [n] twice; unusable rows may hold any value. people: of the rows, [n]."""
         if columns.geometry is not None:
             first, second, readable = points(batch.column(columns.geometry.column))
         else:
@@ -169,7 +199,12 @@ class Positions:
                 self._off += [np.stack([first[off], second[off]])[:, :_MEASURED]] if off.any() else []
             sieve.drop_angles(first, second)
             sieve.drop(ZERO, (first == 0) & (second == 0))
-        elif self.crs is not None:
+        else:
+            step = slice(None, None, len(first) // _LOOKED_AT + 1)
+            largest = np.maximum(np.abs(first[step]), np.abs(second[step]))[sieve.good[step]]
+            digits = np.log10(largest[(largest >= 1) & (largest < _FARTHEST_M)]).astype(np.int64)
+            self._sizes += np.bincount(digits, minlength=_LARGEST)
+        if self.crs is not None and not self.degrees:
             lon, lat = transform(
                 self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan)
             )
@@ -177,24 +212,19 @@ class Positions:
             sieve.drop_angles(lon, lat)
             if self.keeps_degrees:
                 first, second = lon, lat
-        everywhere = bool(sieve.good.all())
-        self._remember(*((first, second) if everywhere else (first[sieve.good], second[sieve.good])))
+        if sieve.good.all():
+            self._remember(first, second, people, table)
+        else:
+            self._remember(first[sieve.good], second[sieve.good], people[sieve.good], table)
         return first, second
 
-    def end_table(self, name: str) -> None:
-        """Close a table after its last batch."""
-        looked_at, swapped = self._of_table.total(), self._swapped - self._swapped_before
-        if looked_at and swapped >= _SWAPPED * looked_at:
-            square, count = np.array(list(self._of_table.items())).T
-            self._at_sea.append(AtSea(name, square, count))
-        self._squares.update(self._of_table)
-        self._of_table, self._swapped_before = Counter(), self._swapped
-
     def _values(self, batch: pa.RecordBatch, name: str, sign: str, axis: str) -> tuple[Floats, Flags]:
-        values, readable = numbers(
-            self.commas.replaced(batch, name, angle=self.degrees), f"column '{name}' of {self._name}"
-        )
         per_unit = self._divisors.setdefault(name, divisor(name, angle=self.degrees))
+        column = self.commas.replaced(batch, name, angle=self.degrees and per_unit == 1.0)
+        values, readable = numbers(column, f"column '{name}' of {self._name}")
+        if not self.unread and is_text(column.type) and not readable.all():
+            written = column.filter(pa.array(~readable)).drop_null()
+            self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
         values = values if per_unit == 1.0 else values / per_unit
         if sign and self._signed.get(sign) is not False:
             side = signs(batch.column(sign), axis, sign)
@@ -234,7 +264,7 @@ class Positions:
                 "if the column means something else"
             )
 
-    def _remember(self, first: Floats, second: Floats) -> None:
+    def _remember(self, first: Floats, second: Floats, people: Codes, table: str) -> None:
         """Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
         if self._lengths is not None and len(first):
@@ -253,19 +283,33 @@ class Positions:
             step = max(1, len(first) // _LOOKED_AT)
             lon, lat = first[::step], second[::step]
             square, count = np.unique(squares(lon, lat), return_counts=True)
-            self._of_table.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
+            self._squares.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
             if self.degrees:
-                may_be_swapped = (np.abs(lon) <= 90) & (lon > _SOUTHERNMOST_DEG)
                 self._looked_at += len(lon)
-                self._radians += int(np.count_nonzero(may_be_radians(lon, lat)))
-                self._swapped += int(
-                    np.count_nonzero(may_be_swapped & ~on_land(lon, lat) & on_land(lat, lon))
-                )
+                at_sea = np.flatnonzero(~on_land(lon, lat))
+                self._doubt(lon[at_sea], lat[at_sea], people[::step], at_sea, table)
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
         if self._may_be_degrees and first.size:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
+
+    def _doubt(self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str) -> None:
+        """Remember whose positions, nearly all at sea, are on land in another reading."""
+        for key, (_, turned) in _READINGS.items():
+            other_lon, other_lat = turned(lon, lat)
+            rows = np.flatnonzero(on_land(other_lon, other_lat) & (other_lat > _SOUTHERNMOST_DEG))
+            self._turned[key] += len(rows)
+            far = np.hypot(other_lon[rows] - lon[rows], other_lat[rows] - lat[rows]) >= _APART_DEG
+            rows = rows[far]
+            if not rows.size or sum(len(doubt.person) for doubt in self._doubts) > _MOST_DOUBTS:
+                continue
+            person = people[at_sea[rows]]
+            whole = np.bincount(person) >= _SWAPPED * np.bincount(people, minlength=1)[: person.max() + 1]
+            rows = rows[whole[person]]
+            if rows.size:
+                there = squares(other_lon[rows], other_lat[rows])
+                self._doubts.append(Doubt(table, key, people[at_sea[rows]], there))
 
     def plane(self) -> str | None:
         """The plane after all rows, None for local meters.
@@ -293,7 +337,8 @@ class Positions:
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
                     "meters around the data, or read longitude and latitude"
                 )
-        self._check_swapped()
+        self._check_readings()
+        self._check_sizes()
         self._note_national()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
@@ -337,33 +382,35 @@ class Positions:
             planes_in_words = " or ".join(planes.values())
             self.notes.append(say("reading.local_meters", text, file=self._name, planes=planes_in_words))
 
-    def _check_swapped(self) -> None:
+    def _check_readings(self) -> None:
+        """Ask where positions, or those of some people, are at sea, and on land in another reading."""
         remedy = (
             "name the columns with --lat and --lon, the other way round if they are swapped, as they are if"
         )
-        if self._radians and self._radians >= _SWAPPED * self._looked_at:
+        enough = _SWAPPED * max(self._looked_at, 1)
+        if self._turned["radians"] >= enough:
             seen = say(
                 "reading.radians",
                 "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians",
                 file=self._name,
             )
             remedy = "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if"
-        elif self._swapped >= _SWAPPED * max(self._looked_at, 1):
-            share = 100 * self._swapped // self._looked_at
+        elif self._turned["swapped"] >= enough:
             seen = say(
                 "reading.swapped",
                 "{percent} % of the positions of {file} lie at sea as given, and on land with latitude and "
                 "longitude swapped",
-                percent=share,
+                percent=100 * self._turned["swapped"] // self._looked_at,
                 file=self._name,
             )
-        elif names := self._swapped_tables():
-            which = "" if self._named else f" ({', '.join(names[:_NAMED])}{', ...' * (len(names) > _NAMED)})"
-            there = "lie at sea as given, and where others are with latitude and longitude swapped"
-            one, more = (
-                f"the positions of {{number}} {files}{{which}} {there}" for files in ("file", "files")
+        elif doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
+            text = "people in {files} are at sea as given, and where others are with {reading}"
+            names = list(dict.fromkeys(doubt.table for doubt in doubts))
+            files = (
+                "the input" if self._named else ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
             )
-            seen = say_number("reading.swapped_files", len(names), one, more, which=which)
+            seen = say("reading.other_reading", text, files=files, reading=_READINGS[doubts[0].reading][0])
+            remedy = "write all alike, or name the columns with --lat and --lon if"
         else:
             return
         if self._named:
@@ -371,15 +418,23 @@ class Positions:
             return
         raise InputError(f"{seen}; {remedy} this is the sea")
 
-    def _swapped_tables(self) -> list[str]:
-        """Near the diagonal both look the same."""
-        names = []
-        for table in self._at_sea:
-            swapped, apart_deg = mirror_squares(table.square)
-            occupied = np.array([self._squares[square] > 0 for square in swapped.tolist()])
-            if table.count[occupied & (apart_deg >= _APART_DEG)].sum() >= _SWAPPED * table.count.sum():
-                names.append(table.name)
-        return list(dict.fromkeys(names))
+    def _is_among_others(self, doubt: Doubt) -> bool:
+        """Whether somebody's positions, in the other reading, are nearly all where others are."""
+        there, place = np.unique(doubt.square, return_inverse=True)
+        among = np.isin(there, neighbors(np.fromiter(self._squares, np.int64, len(self._squares))))[place]
+        whole = np.bincount(doubt.person)
+        return bool((np.bincount(doubt.person, among)[whole > 0] >= _SWAPPED * whole[whole > 0]).any())
+
+    def _check_sizes(self) -> None:
+        """Ask where some planar positions have at least three digits less than all others."""
+        filled = np.flatnonzero(self._sizes > _FEW * self._sizes.sum())
+        if self._declared == "local" or not (np.diff(filled) >= _DIGITS_APART).any():
+            return
+        text = "some x and y of {file} are more than a hundred times smaller than the others, as degrees or "
+        seen = say("reading.sizes", text + "kilometers among meters are", file=self._name)
+        if self._declared is None:
+            raise InputError(f"{seen}; write them alike, or give --crs local if all are meters")
+        self.notes.append(seen)
 
 
 def _is_wgs84(crs: str) -> bool:

@@ -14,7 +14,7 @@ from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import say, say_number
-from shoal.runtime.arrays import Flags, Numbers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.units import DAY_S, counted, duration_s
 
 DAY: Final = DAY_S * SECOND
@@ -32,6 +32,11 @@ TAKEN_AS_UTC: Final = say("reading.utc", "times without a zone are taken as UTC;
 GPS: Final = "gps"  # the name of a column says that it counts from 1980
 DATED: Final = r"[0-9]{4}[-/.][0-9]|[0-9][-/.][0-9]{1,2}[-/.]|[0-9]:[0-9]"
 EXPONENT: Final = r"^[+]?[0-9]+\.?[0-9]*[eE]\+?[0-9]{1,3}$"
+_TWO_ORDERS: Final = (
+    "{where} holds dates with the day first and dates with the month first; write them alike, or give "
+    "--time-format, which leaves the others out"
+)
+_MONTHS_OF_A_DAY, _MONTHS_A_YEAR = 4, 12  # nobody is tracked on the fifth of four months alone
 _ONE_SECOND: Final = say("unit.one_second", "one second")
 _LOOKED_AT: Final = 1 << 14  # times of each batch
 SERIAL_DAYS: Final = "serial-days"
@@ -42,8 +47,10 @@ _OTHER_DAYS: Final = (
     ("Julian days", 2_440_588, 2_488_070),
     ("days of MATLAB", 719_529, 767_011),
 )  # 1970 to 2100
+_FEW, _MANY = 0.01, 0.5
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
+_YEAR_2100_S: Final = 4_102_444_800
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
@@ -124,6 +131,24 @@ class Times:
         self._numbers_looked_at += later._numbers_looked_at
         self._thousands += later._thousands
 
+    def require_one_order(self, code: Integers, t: Micros, where: str) -> None:
+        """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
+        if self._slashed is None:
+            return
+        months = t.astype("datetime64[us]").astype("datetime64[M]")
+        day = (t.astype("datetime64[us]") - months).astype("timedelta64[D]").astype(np.int64) + 1
+        months_of, days_of = (
+            np.bincount(np.unique((code.astype(np.int64) << 20) + part.astype(np.int64)) >> 20)
+            for part in (months, day)
+        )
+        one_day = (months_of >= _MONTHS_OF_A_DAY) & (days_of == 1)
+        if one_day[code[day <= _MONTHS_A_YEAR]].any():
+            raise InputError(
+                f"{where} holds people's dates like 99/99/9999 on one day of several months alone, "
+                f"read with the {_PARTS[self._slashed]} first as those of others show; write them alike, or "
+                "give --time-format if that is right"
+            )
+
     def require_meaning(self, name: str, date: str | None) -> None:
         """Ask about columns that may change what the times mean. date: the column of dates, if named."""
         if not self.naive or self._layout is not None:
@@ -169,21 +194,20 @@ class Times:
         if self._slashed is not None:
             text = "dates such as 99/99/9999 begin with the {part}, as some of them show"
             notes.append(say("reading.dates", text, part=_PARTS[self._slashed]))
-        if self._naive_looked_at > 1 and 2 * self._midnights >= self._naive_looked_at:
+        share = self._midnights * self.naive / max(self._naive_looked_at * (self.naive + self.zoned), 1)
+        if self._naive_looked_at > 1 and share >= _MANY:
             text = (
                 "{percent} % of the times have no time of day and are taken as midnight; what is said "
                 "about hours and about who was where at one time is not about these"
             )
-            notes.append(
-                say("reading.midnights", text, percent=100 * self._midnights // self._naive_looked_at)
-            )
+            notes.append(say("reading.midnights", text, percent=int(100 * share)))
         if self._numbers_looked_at > 1 and self._thousands == self._numbers_looked_at:
             text = (
                 "all times are whole thousands of seconds; if a table tool rounded them, export them "
                 "again as whole numbers"
             )
             notes.append(say("reading.thousands", text))
-        if self.naive and not self.zoned and not self._zone_given:
+        if self.naive and not self._zone_given:
             notes.append(TAKEN_AS_UTC)
         return notes
 
@@ -242,7 +266,7 @@ class Times:
             self._count(readable, zoned=False)
             return self._utc(ticks, readable), readable
         if not self.given and not self.steps:
-            self._require_no_smaller_unit(values[readable], where)
+            self._require_one_unit(values[readable], where)
         ticks = _scaled(values, self.unit)
         if not self.steps:
             some = ticks[:: len(ticks) // _LOOKED_AT + 1]
@@ -287,16 +311,24 @@ class Times:
             mantissa, power = re.split("[eE]", written)
             self._require_digits(10.0 ** (int(power) - len(mantissa.partition(".")[2])), where)
 
-    def _require_no_smaller_unit(self, values: Numbers, where: str) -> None:
-        """Seconds among milliseconds would be read as of 1970."""
-        smaller = (values >= _FROM["s"]) & (values < _FROM[str(self.unit)])
-        if smaller.any():
-            shape = shape_of(str(int(values[smaller][0])))
-            few = f"{counted(int(smaller.sum()), 'smaller number')} like {shape}"
-            raise InputError(
-                f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and "
-                f"{few}; write them alike, or give --time-unit, by which all of them are read"
-            )
+    def _require_one_unit(self, values: Numbers, where: str) -> None:
+        """Refuse numbers that are dates, or times in another unit: they would be of 1970 or the future."""
+        low = _FROM[str(self.unit)]
+        smaller = (values >= _FROM["s"]) & (values < low)
+        for first, last in ((_SERIAL_FROM, _SERIAL_TO), (_FIRST_YEAR, _LAST_YEAR), (_FIRST_DATE, _LAST_DATE)):
+            smaller |= (values >= first) & (values <= last)
+        larger = np.zeros_like(smaller)
+        for start in (start for start in _FROM.values() if start > low):
+            second = start / _FROM["s"]
+            larger |= (values > _OPEN_GPS_S * second) & (values < _YEAR_2100_S * second)
+        for size, other in (("smaller", smaller), ("larger", larger)):
+            if other.any():
+                few = counted(int(other.sum()), f"{size} number")
+                raise InputError(
+                    f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and "
+                    f"{few} like {shape_of(str(int(values[other][0])))}; write them alike, or give "
+                    "--time-unit, by which all of them are read"
+                )
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
         """Uniform columns first: they are many times faster."""
@@ -346,10 +378,7 @@ class Times:
             by_day, by_month = time_text.day_and_month(text)
             either = parse(text, time_text.DAY_FIRST)[1]
             if by_day and by_month and most:
-                raise InputError(
-                    f"{where} holds dates with the day first and dates with the month first; write them "
-                    "alike, or give --time-format, which leaves the others out"
-                )
+                raise InputError(_TWO_ORDERS.format(where=where))
             if most and either.any() and not by_day and not by_month:
                 raise InputError(
                     f"{where} holds dates like {shape_of(_first(text, either))}, which may begin with the "
@@ -359,8 +388,12 @@ class Times:
                 )
             if most and bool(by_day) != bool(by_month):
                 self._slashed = "day" if by_day else "month"
-        layout = time_text.MONTH_FIRST if self._slashed == "month" else time_text.DAY_FIRST
-        return self._by_layouts(text, (layout,) if self._slashed else ())
+        layouts = (time_text.DAY_FIRST, time_text.MONTH_FIRST)
+        layout, other = reversed(layouts) if self._slashed == "month" else layouts
+        ticks, readable = self._by_layouts(text, (layout,) if self._slashed else ())
+        if self._slashed and parse(text.filter(pa.array(~readable)), other)[1].any():
+            raise InputError(_TWO_ORDERS.format(where=where))
+        return ticks, readable
 
     def _by_layouts(self, text: pa.Array, layouts: tuple[str, ...]) -> tuple[Micros, Flags]:
         ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)

@@ -99,22 +99,19 @@ class DecimalCommas:
     def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
         """The column with points for commas.
 
-        angle: it holds degrees. A length such as 652,000 may mean thousands, and stays unreadable.
+        angle: it holds degrees, in which each comma is decimal. A length such as 652,000 may mean
+        thousands: it is read where all have commas, and not all have three digits after them.
         """
         column = plain(batch.column(name))
-        if not is_text(column.type) or self._has.get(name) is False:
+        if not is_text(column.type):
             return column
         commas = pc.fill_null(pc.match_substring_regex(column, COMMA), False)
-        if name not in self._has:
+        if not angle and name not in self._has:
             points = bool(pc.any(pc.match_substring(column, ".")).as_py())
-            has_commas = bool(pc.any(commas).as_py())
-            if not angle and has_commas:
-                has_commas = not pc.all(
-                    pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$")
-                ).as_py()
-            if points or has_commas:
-                self._has[name] = has_commas and not points
-        if not self._has.get(name):
+            decimal = pc.invert(pc.match_substring_regex(column.filter(commas), r",[0-9]{3}$"))
+            if points or pc.any(decimal).as_py():
+                self._has[name] = not points
+        if not angle and not self._has.get(name):
             return column
         self.rows += int(pc.sum(commas).as_py() or 0)
         return pc.if_else(commas, pc.replace_substring(column, ",", "."), column)

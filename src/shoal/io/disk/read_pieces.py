@@ -126,7 +126,6 @@ def read_piece(
         state.rows_read += sum(table.unreadable.values())
         add_counts(state.repaired, table.repaired)
         state.notes += table.notes
-        state.positions.end_table(table.name)
         state.empty_tables += state.rows_read == rows_before
     return state
 
