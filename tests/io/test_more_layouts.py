@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import tarfile
@@ -16,6 +17,7 @@ from foreign_files import FILES
 from foreign_writers import NOON_S, document, sentence, text, zipped
 from shoal.errors import InputError
 from shoal.io import read
+from shoal.io.formats import packed_files
 
 ROWS = "uid,t,lat,lon\nann,2024-05-01T12:00:00Z,48.85,2.35\nbob,2024-05-01T12:05:00Z,48.86,2.36\n"
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -61,12 +63,60 @@ def test_packed_files_that_are_damaged(tmp_path: Path, ending: str) -> None:
         assert f"is not whole {ending} data" in refusal(tmp_path / f"calls.csv{ending}")
 
 
-def test_archives_of_tape_say_what_to_do(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "calls.tar.gz", "w:gz") as archive:
-        archive.add(text("calls.csv", ROWS)(tmp_path), "calls.csv")
-    assert refusal(tmp_path / "calls.tar.gz").startswith(
-        "calls.tar.gz is an archive of tar; unpack it with tar -xf"
-    )
+ZST, LZ4 = PACKERS[".zst"], PACKERS[".lz4"]
+TARS = {
+    ".tar": bytes, ".tar.gz": gzip.compress, ".tgz": gzip.compress, ".tar.bz2": bz2.compress, ".tar.lz4": LZ4,
+    ".tbz2": bz2.compress, ".tar.xz": lzma.compress, ".tar.zst": ZST, ".tzst": ZST,
+}  # fmt: skip
+
+
+def tar_of(members: dict[str, bytes], *, link: str = "") -> bytes:
+    """An archive with files, and with a link of that name."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in members.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            archive.addfile(about, io.BytesIO(content))
+        if link:
+            about = tarfile.TarInfo(link)
+            about.type, about.linkname = tarfile.SYMTYPE, "/etc/hostname"
+            archive.addfile(about)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("ending", TARS)
+def test_archives_of_tar_are_read_as_those_of_zip(tmp_path: Path, ending: str) -> None:
+    rows = ROWS.encode()
+    members = {
+        "data/a.csv": rows,
+        "data/b.csv": rows.replace(b"bob", b"cho"),
+        "README.md": b"# About",
+        "._a.csv": b"x",
+    }
+    whole = TARS[ending](tar_of(members))
+    (tmp_path / f"calls{ending}").write_bytes(whole)
+    got = read(tmp_path / f"calls{ending}")
+    assert got.ids == ("ann", "bob", "cho")
+    assert "left out, since their names say that they describe data: README.md" in got.intake.notes
+    zipped("calls.zip", members)(tmp_path)
+    assert read(tmp_path / "calls.zip").intake == got.intake
+    (tmp_path / f"calls{ending}").write_bytes(TARS[ending](tar_of(members)[:1536]))
+    assert f"calls{ending} is not a whole tar archive" in refusal(tmp_path / f"calls{ending}")
+    (tmp_path / f"calls{ending}").write_bytes(whole[: len(whole) // 3])
+    assert f"calls{ending} is not" in refusal(tmp_path / f"calls{ending}")
+
+
+def test_an_archive_of_tar_reaches_nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "calls.tar.gz"
+    path.write_bytes(gzip.compress(tar_of({"a.csv": ROWS.encode()}, link="b.csv")))
+    assert "holds a link or a device, b.csv" in refusal(path)
+    path.write_bytes(gzip.compress(tar_of({"/tmp/out.csv": ROWS.encode()})))
+    assert "holds a file outside itself" in refusal(path)
+    path.write_bytes(gzip.compress(tar_of({"a.csv": ROWS.encode(), "old.tar.gz": b"?"})))
+    assert "holds another archive, old.tar.gz" in refusal(path)
+    monkeypatch.setattr(packed_files, "_KEEP_FREE_BYTES", 1 << 60)
+    assert "unpacks to more than the disk for temporary files holds" in refusal(path)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from shoal.io.formats.table import ARCHIVE, FORMATS
+from shoal.io.formats.table import is_known
 from shoal.io.sources.named_files import STANDARD_INPUT, files
 from shoal.io.sources.servers import is_address
 from shoal.local_pages.forms import RefusedError, absolute_path, read_entry
@@ -93,7 +93,7 @@ def folder_at(text: str) -> Folder:
     except (OSError, ValueError) as error:
         raise RefusedError("error.folder", path=text) from error
     readable = [
-        entry for entry in entries if not entry.name.startswith(".") and (entry.is_dir() or _readable(entry))
+        entry for entry in entries if not entry.name.startswith(".") and (entry.is_dir() or is_known(entry))
     ]
     return Folder(
         path=str(path),
@@ -101,11 +101,6 @@ def folder_at(text: str) -> Folder:
         places=tuple(_place(entry) for entry in readable[:_MOST]),
         left_out=max(0, len(readable) - _MOST),
     )
-
-
-def _readable(path: Path) -> bool:
-    name = path.name.lower()
-    return any(name.endswith(ending) for ending in (*FORMATS, ARCHIVE))
 
 
 def _place(path: Path) -> Place:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.io.columns.column_names import CELLS, NAMES
+from shoal.io.columns.place_text import read_place_text
 from shoal.io.columns.presets import apply_preset
 from shoal.io.columns.values import Names, is_text, numbers, plain
 from shoal.io.formats import gis_files
@@ -166,7 +167,7 @@ def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
         if name != "preset" and getattr(reading, name) is None
     }
     reading = replace(reading, **settings)
-    return (table, reading) if reading.cells is None else join_cells(table, reading)
+    return (read_place_text(table, reading), reading) if reading.cells is None else join_cells(table, reading)
 
 
 def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:

@@ -25,7 +25,7 @@ from shoal.io.formats import (
     tcx_files,
 )
 from shoal.io.formats.input_table import Table
-from shoal.io.formats.packed_files import PACKED, open_packed
+from shoal.io.formats.packed_files import PACKED, TAR, open_packed
 from shoal.messages import Message, say
 from shoal.model.intake import Reading
 
@@ -102,6 +102,7 @@ _READERS_OF: Final[Mapping[str, tuple[Collection[object], Callable[[str], Messag
     ),
 }
 ARCHIVE: Final = ".zip"
+ARCHIVES: Final = (ARCHIVE, *TAR)
 _ABOUT: Final = re.compile(
     r"(readme|licen[cs]e|copying|notice|change(log|s)|citation|authors|contributors|codebook|terms|about|"
     r"data[-_ ]?dictionary|description|requirements)([-_. ].*)?|"
@@ -144,12 +145,12 @@ def is_lines(name: str) -> bool:
 
 def is_known(path: Path) -> bool:
     """Whether such a file can be read, as an archive too."""
-    return bool(_ending(path)) or path.name.lower().endswith(ARCHIVE)
+    return bool(_ending(path)) or path.name.lower().endswith(ARCHIVES)
 
 
 def known_endings() -> str:
     """The known endings, for messages."""
-    return f"{', '.join((*FORMATS, ARCHIVE))}, and these packed as {', '.join(PACKED)}"
+    return f"{', '.join((*FORMATS, *ARCHIVES))}, and these packed as {', '.join(PACKED)}"
 
 
 def is_about_data(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 import glob
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from shoal.io.formats import plt_files
 from shoal.io.formats.table import is_about_data, is_hidden, is_known, is_read, known_endings
 from shoal.io.sources import lake_folders, object_stores, servers
 
-_TAR: Final = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)$")
 STANDARD_INPUT: Final = "-"
 SPARK_TABLE: Final = "spark-table:"
 BY_SPARK: Final = (
@@ -106,8 +104,6 @@ def names_about_data(folder: Path, paths: Sequence[Path]) -> list[str]:
 
 
 def _require_known(path: Path) -> None:
-    if _TAR.search(path.name.lower()):
-        raise InputError(f"{path.name} is an archive of tar; unpack it with tar -xf, and name the folder")
     if not is_known(path):
         raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
 

@@ -16,7 +16,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns.owners import add_file_column
 from shoal.io.formats import frames
 from shoal.io.formats.input_table import Table, add_constants
-from shoal.io.formats.table import ARCHIVE, is_lines, is_read, note_unused_settings, open_file
+from shoal.io.formats.table import ARCHIVES, is_lines, is_read, note_unused_settings, open_file
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
 from shoal.io.sources.named_files import STANDARD_INPUT, files, names_about_data
 from shoal.messages import say
@@ -89,16 +89,19 @@ class FileOpener:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberOpener:
-    """A file in an archive; its unpacked size."""
+    """A file in an archive; its unpacked size, and notes of the archive."""
 
     reading: Reading
-    archive: Path
+    archive: zip_files.Archive
     member: str
     size: int
+    notes: tuple[str, ...] = ()
 
     def __call__(self) -> Table:
         """Open the table."""
-        return zip_files.open_member(self.archive, self.member, partial(_open, self.reading))
+        table = zip_files.open_member(self.archive.path, self.member, partial(_open, self.reading))
+        table.notes.extend(self.notes)
+        return table
 
     def is_blank(self) -> bool:
         """Whether it is text without lines."""
@@ -157,19 +160,17 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     paths = list(files(source))
     root = _root(source, paths)
     opened: list[Opener] = []
-    notes: tuple[str, ...] = ()
-    if (
-        "://" not in str(source)
-        and Path(source).is_dir()
-        and (names := names_about_data(Path(source), paths))
-    ):
-        text = "left out, since their names say that they describe data: {names}"
-        notes = (say("reading.about_data", text, names=", ".join(names)),)
+    is_folder = "://" not in str(source) and Path(source).is_dir()
+    notes = _about_data(names_about_data(Path(source), paths)) if is_folder else ()
     for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
-        if path.name.lower().endswith(ARCHIVE):
+        if path.name.lower().endswith(ARCHIVES):
+            archive = zip_files.open_archive(path)
+            members, about = zip_files.members(archive.path, is_read)
             opened += [
-                MemberOpener(reading=reading, archive=path, member=member, size=size)
-                for member, size in zip_files.members(path, is_read).items()
+                MemberOpener(
+                    reading=reading, archive=archive, member=member, size=size, notes=_about_data(about)
+                )
+                for member, size in members.items()
             ]
         else:
             opened.append(
@@ -178,6 +179,11 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
                 )
             )
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
+
+
+def _about_data(names: Sequence[str]) -> tuple[str, ...]:
+    text = "left out, since their names say that they describe data: {names}"
+    return (say("reading.about_data", text, names=", ".join(names)),) if names else ()
 
 
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:

@@ -1,4 +1,4 @@
-"""Archives (.zip) and standard input, copied into a private folder while read.
+"""Archives (zip and tar) and standard input, copied into a private folder while read.
 
 Exports of Strava, Dawarich and Google belong to one person: only activities, ``data.json``, or the Timeline
 are read.
@@ -8,9 +8,10 @@ import gzip
 import json
 import re
 import shutil
+import weakref
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
@@ -21,7 +22,8 @@ from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
 from shoal.io.formats.input_table import Owner, Table, bind_folder, folder_for_a_copy, reshape
-from shoal.io.formats.table import ARCHIVE, is_about_data, is_hidden
+from shoal.io.formats.packed_files import zip_of_tar
+from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
 from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
 _BLOCK: Final = 1 << 20
@@ -39,8 +41,25 @@ _ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabas
 _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
-def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
-    """The files to read, with their unpacked bytes.
+@dataclass(frozen=True)
+class Archive:
+    """A zip archive, or a private copy that goes with this object."""
+
+    path: Path
+
+
+def open_archive(path: Path) -> Archive:
+    """The archive; of tar a copy as zip."""
+    if path.name.lower().endswith(ARCHIVE):
+        return Archive(path)
+    with folder_for_a_copy() as folder:
+        archive = Archive(zip_of_tar(path, folder))
+        weakref.finalize(archive, shutil.rmtree, folder, ignore_errors=True)
+    return archive
+
+
+def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], list[str]]:
+    """The files to read with their unpacked bytes, and the names of those that describe data.
 
     Archives within the archive are refused: their content would be lost.
     """
@@ -50,12 +69,13 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
             names = [member.filename for member in inside]
             dawarich = _is_dawarich(archive)
     except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
+        raise InputError(f"{path.name} is not a whole archive; copy it again") from error
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
     selected = [name for name in read if PurePosixPath(name) not in labels]
     selected = [name for name in selected if not is_about_data(Path(name))] or selected
-    inner = [name for name in names if name.lower().endswith(ARCHIVE) and not is_hidden(Path(name))]
+    about = sorted({Path(name).name for name in names if is_about_data(Path(name)) and name not in selected})
+    inner = [name for name in names if name.lower().endswith(ARCHIVES) and not is_hidden(Path(name))]
     if _is_strava(names):
         selected = [name for name in selected if name.startswith("activities/")]
     if dawarich:
@@ -78,7 +98,7 @@ def members(path: Path, reads: Callable[[Path], bool]) -> dict[str, int]:
             f"{path.name} holds two files of one name, {Path(twice).name}, of which only one could be read; "
             "pack it anew"
         )
-    return {name: sizes[name] for name in selected}
+    return {name: sizes[name] for name in selected}, about
 
 
 def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
@@ -87,7 +107,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
     open_file: takes the unpacked file and the folder of the archive.
     """
     with folder_for_a_copy() as folder:
-        inner = folder / path.stem / member
+        inner = folder / stem_of(path.name) / member
         if not inner.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{path.name} holds a file outside itself; it is not read")
         try:
@@ -103,7 +123,7 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
             raise InputError(
                 f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
             ) from error
-        table = bind_folder(open_file(inner, folder / path.stem), folder)
+        table = bind_folder(open_file(inner, folder / stem_of(path.name)), folder)
     inside = str(folder.resolve())
     owners = tuple(
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners

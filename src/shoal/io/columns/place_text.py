@@ -1,0 +1,155 @@
+"""Positions in one column of text: points as WKT, EWKT or hexadecimal (E)WKB, pairs of degrees, geohashes.
+
+OGC 06-103r4, chapters 7 and 8; PostGIS manual, "Geometry formats"; https://geohash.org.
+"""
+
+import re
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import InputError
+from shoal.io.columns.cell_codes import cells_of, system_of
+from shoal.io.columns.column_names import CELLS, NAMES
+from shoal.io.columns.time_text import shape_of
+from shoal.io.columns.values import has_value, is_text, plain, points
+from shoal.io.formats.input_table import Table, reshape
+from shoal.messages import say
+from shoal.model.intake import Reading
+from shoal.runtime.arrays import Floats
+
+_COLUMN: Final = re.compile(
+    r"(the)?(geometry|geom|geo|shape|wkt|ewkt|wkb|ewkb)(wkt|wkb|json|point|geometry|geom)?|stas(text|binary|e?wk[tb]|geojson)|"
+    r"(gps|geo|lastknown)?(point|location|loc|position|pos|coordinates?|coords?|lat(itude)?lon(g|gitude)?|"
+    r"lat(itude)?lng|lon(g|gitude)?lat(itude)?|lnglat|gps)|geohash|gh"
+)
+_NUMBER: Final = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_POINT: Final = (
+    rf"^(?i:SRID=(?P<srid>[0-9]+)\s*;)?\s*(?i:POINT\s*(?:ZM|Z|M)?)\s*\(\s*(?P<x>{_NUMBER})\s+(?P<y>{_NUMBER})"
+    rf"(?:\s+{_NUMBER}){{0,2}}\s*\)$"
+)
+_LISTED: Final = rf'^(?:\{{.*"coordinates"\s*:\s*)?\[\s*(?P<x>{_NUMBER})\s*,\s*(?P<y>{_NUMBER})\s*[,\]]'
+_PAIR: Final = (
+    rf"^(?i:geo:)?\(?\s*(?P<y>{_NUMBER})\s*°?\s*(?P<ns>[NnSs]?)\s*[,;\s]\s*(?P<x>{_NUMBER})\s*°?\s*(?P<ew>[EeWw]?)"
+    rf"(?:[,;\s]\s*(?:{_NUMBER}|[a-z]+=[^,;]+)){{0,2}}\s*\)?$"
+)
+_HEXADECIMAL: Final = r"^(?:\\x|0[xX])?(?P<bytes>0[01](?:[0-9a-fA-F]{2}){20,})$"
+_WGS84: Final = {"", "0", "4326"}
+_LON_FIRST: Final = re.compile("(lon|lng).*lat")
+
+
+def read_place_text(table: Table, reading: Reading) -> Table:
+    """The table with ``lat`` and ``lon`` (``x`` and ``y`` with --crs) from a column of text, if needed."""
+    usual = {name.strip().lower() for name in table.columns}
+    places = {name for role in ("lat", "lon", "x", "y") for name in NAMES[role]}
+    named = {reading.lat, reading.lon, reading.x, reading.y}
+    column = next(
+        (name for name in table.columns if _COLUMN.fullmatch(_compact(name).rstrip("0123456789"))), None
+    )
+    if column is None or table.geometry is not None or usual & (places | {*CELLS}):
+        return table
+    if named - {None, "lat", "lon", "x", "y"}:
+        return table
+    planar = reading.crs not in (None, "local") and reading.lat is None
+    first, second = ("x", "y") if planar else ("lon", "lat")
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        x, y = _positions(table, column, plain(batch.column(column)), planar=planar)
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        return pa.record_batch(
+            {**columns, first: pa.array(x, from_pandas=True), second: pa.array(y, from_pandas=True)}
+        )
+
+    return reshape(table, (first, second), (column,), change)
+
+
+def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tuple[Floats, Floats]:
+    """First and second coordinates, float64 [n], nan where there is no point."""
+    x, y = np.full(len(text), np.nan), np.full(len(text), np.nan)
+    if not is_text(text.type):
+        return x, y
+    for form in (_POINT, _LISTED, _PAIR):
+        fields = pc.extract_regex(text, form)
+        rows = np.flatnonzero(has_value(fields))
+        if not rows.size:
+            continue
+        values = {
+            field.name: pc.struct_field(fields, field.name).take(pa.array(rows)) for field in fields.type
+        }
+        _require_one_system(
+            table, column, set(pc.unique(values.get("srid", pa.array([""]))).to_pylist()), planar
+        )
+        x[rows], y[rows] = (values[axis].cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in "xy")
+        if form == _PAIR:
+            for axis, sides in ((y, "ns"), (x, "ew")):
+                turned = np.isin(values[sides].to_numpy(zero_copy_only=False), [*"SsWw"])
+                axis[rows[turned]] *= -1
+            if _LON_FIRST.search(_compact(column)):
+                x[rows], y[rows] = y[rows], x[rows]
+            sides = "longitude, latitude" if _LON_FIRST.search(_compact(column)) else "latitude, longitude"
+            _note(
+                table,
+                say(
+                    "reading.pairs",
+                    "the column {column} is read as {sides}; --lat lon --lon lat turns it",
+                    column=column,
+                    sides=sides,
+                ),
+            )
+    binary = pc.struct_field(pc.extract_regex(text, _HEXADECIMAL), "bytes")
+    rows = np.flatnonzero(has_value(binary))
+    if rows.size:
+        shapes = [bytes.fromhex(value) for value in binary.take(pa.array(rows)).to_pylist()]
+        _require_one_system(table, column, {_srid(shape) for shape in shapes}, planar)
+        x[rows], y[rows], _ = points(pa.array(shapes, pa.binary()))
+    rest = np.flatnonzero(np.isnan(x) & has_value(text))
+    others = pc.unique(text.take(pa.array(rest))).to_pylist()
+    hashes = [value for value in others if system_of([value]) == "geohash"]
+    if hashes and _compact(column).rstrip("0123456789") in {"geohash", "gh"}:
+        cells = cells_of("geohash", hashes)
+        place = pc.index_in(text, pa.array(hashes, text.type)).fill_null(-1).to_numpy(zero_copy_only=False)
+        inside = place >= 0
+        x[inside] = ((cells.west + cells.east) / 2)[place[inside]]
+        y[inside] = ((cells.south + cells.north) / 2)[place[inside]]
+        text_of_note = "positions are the middles of the geohashes in {column}, up to {high} degrees high"
+        high = f"{(cells.north - cells.south).max():.2g}"
+        _note(table, say("reading.geohashes", text_of_note, column=column, high=high))
+    if rest.size and np.isnan(x).all():
+        raise InputError(
+            f"the column '{column}' of {table.name} holds values like {shape_of(others[0])}, no positions "
+            "that shoal reads: points as WKT, EWKT or hexadecimal EWKB, 'latitude, longitude', or geohashes; "
+            "name columns of degrees with --lat and --lon"
+        )
+    return x, y
+
+
+def _require_one_system(table: Table, column: str, codes: set[str | None], planar: bool) -> None:
+    systems = {code or "" for code in codes} - _WGS84
+    if len(systems) > 1 or (systems and (codes & _WGS84) - {""}):
+        raise InputError(
+            f"the column '{column}' of {table.name} holds positions in several reference systems (SRID "
+            f"{', '.join(sorted(systems))}); convert them to one"
+        )
+    if systems and not planar:
+        code = next(iter(systems))
+        raise InputError(
+            f"the column '{column}' of {table.name} holds positions of the reference system {code}; give "
+            f"--crs EPSG:{code}"
+        )
+
+
+def _srid(shape: bytes) -> str:
+    order = "little" if shape[0] else "big"
+    has_srid = int.from_bytes(shape[1:5], order) & 0x20000000
+    return str(int.from_bytes(shape[5:9], order)) if has_srid else ""
+
+
+def _note(table: Table, note: str) -> None:
+    if note not in table.notes:
+        table.notes.append(note)
+
+
+def _compact(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower().rpartition(".")[2])
