@@ -241,3 +241,81 @@ def test_years_and_months_in_kml_are_no_seconds(tmp_path: Path) -> None:
     assert got.intake.dropped == {"empty or unreadable time": 2}
     assert got.n_samples == 2
     assert "which are years" in refusal(marks("1997", "1998"))
+
+
+OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+SPACES = " ".join(f'xmlns:{name}="{OASIS}:{name}:1.0"' for name in ("office", "table", "text", "manifest"))
+MIME = b"application/vnd.oasis.opendocument.spreadsheet"
+
+
+def ods_row(values: list[str], rows: int = 1, columns: int = 1) -> str:
+    """A row that stands for so many, and whose last cell stands for so many."""
+    cells = "".join(
+        f'<table:table-cell office:value-type="string" table:number-columns-repeated="{columns if last else 1}">'
+        f"<text:p>{value}</text:p></table:table-cell>"
+        for value, last in zip(values, [False] * (len(values) - 1) + [True], strict=True)
+    )
+    return f'<table:table-row table:number-rows-repeated="{rows}">{cells}</table:table-row>'
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 90), (1_048_000, 90), (1, 5_000_000)])
+def test_a_cell_of_ods_that_stands_for_many(tmp_path: Path, rows: int, columns: int) -> None:
+    pytest.importorskip("python_calamine")
+    table = ods_row(["uid", "t", "lat", "lon"]) + ods_row(["ann", "2024-05-01T12:00:00Z", "48.85", "2.35"])
+    blank = '<table:table-row table:number-rows-repeated="1000000"><table:table-cell/></table:table-row>'
+    table += ods_row(["bob", "2024-05-01T12:00:00Z", "48.85", "2.35"], rows, columns) + blank
+    content = (
+        f"<office:document-content {SPACES}><office:body><office:spreadsheet><table:table table:name='a'>"
+    )
+    content += f"{table}</table:table></office:spreadsheet></office:body></office:document-content>"
+    manifest = f"<manifest:manifest {SPACES}/>".encode()
+    members = {"mimetype": MIME, "content.xml": content.encode(), "META-INF/manifest.xml": manifest}
+    zipped("calls.ods", members)(tmp_path)
+    if rows * columns > 100:
+        assert "has a cell so far from the others" in refusal(tmp_path / "calls.ods")
+    else:
+        assert read(tmp_path / "calls.ods").ids == ("ann", "bob")
+
+
+def test_the_files_of_an_account_at_google_are_one_person(tmp_path: Path) -> None:
+    position = {"latitudeE7": 488500000, "longitudeE7": 23500000}
+    duration = {"startTimestamp": "2024-05-01T06:00:00Z", "endTimestamp": "2024-05-01T07:00:00Z"}
+    visit = json.dumps({"timelineObjects": [{"placeVisit": {"location": position, "duration": duration}}]})
+    files = {
+        "Records.json": json.dumps({"locations": [{**position, "timestamp": "2024-05-01T06:00:00Z"}]}),
+        "Settings.json": "{}",
+        "Semantic Location History/2024/2024_MAY.json": visit,
+        "Semantic Location History/2024/2024_JUNE.json": visit.replace("-05-", "-06-"),
+    }
+    for name, content in files.items():
+        path = tmp_path / "ann" / "Takeout" / "Location History" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    got = read(tmp_path / "ann")
+    assert got.ids == ("ann",)
+    assert "each export counts as one person; --id names a column of people instead" in got.intake.notes
+
+
+@pytest.mark.parametrize("layout", ["prisms", "sequences", "alone"])
+def test_moving_features_in_parts_and_alone(tmp_path: Path, layout: str) -> None:
+    part = {
+        "coordinates": [[2.35, 48.85], [2.36, 48.86]],
+        "datetimes": ["2024-05-01T06:00Z", "2024-05-01T06:10Z"],
+    }
+    moving: dict[str, Any] = {"type": "MovingPoint", **part}
+    if layout == "prisms":
+        moving = {
+            "type": "Feature",
+            "temporalGeometry": {"type": "MovingGeometryCollection", "prisms": [moving]},
+        }
+    if layout == "sequences":
+        moving = {"type": "MovingPoint", "sequences": [part]}
+    got = read(document("car.json", moving)(tmp_path))
+    assert got.ids == ("car",)
+    assert got.n_samples == 2
+
+
+def test_sentences_of_a_receiver_in_a_text_file(tmp_path: Path) -> None:
+    line = sentence("GNRMC,061500.00,A,4851.000,N,00221.000,E,0.0,0.0,010524,,,A")
+    (tmp_path / "log.txt").write_text(line if isinstance(line, str) else line.decode())
+    assert read(tmp_path / "log.txt").ids == ("log",)

@@ -12,6 +12,7 @@ from shoal.messages import say
 from shoal.model.intake import Reading
 
 _MOST_NAMES: Final = 10
+_ACCOUNT: Final = "Takeout"  # the folder of an account at Google
 
 
 def add_file_column(table: Table) -> Table:
@@ -22,10 +23,13 @@ def add_file_column(table: Table) -> Table:
 
 
 def owners_of_file(path: Path) -> tuple[Owner, Owner]:
-    """The owners of a file, by its name and its folder."""
+    """The owners of a file, by its name and its folder; all files of an account's Takeout have one."""
     whole = path.resolve()
+    account = next((above.parent for above in whole.parents if above.name == _ACCOUNT), None)
     return (
-        Owner(column="uid", value=stem_of(path.name), place=str(whole)),
+        Owner(column="uid", value=stem_of(path.name), place=str(whole))
+        if account is None
+        else Owner(column="uid", value=account.name, place=str(account), what="export"),
         Owner(column="folder", value=whole.parent.name, place=str(whole.parent), what="folder"),
     )
 

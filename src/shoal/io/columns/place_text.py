@@ -4,6 +4,7 @@ OGC 06-103r4, chapters 7 and 8; PostGIS manual, "Geometry formats"; https://geoh
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -62,7 +63,8 @@ def read_place_text(table: Table, reading: Reading) -> Table:
             {**columns, first: pa.array(x, from_pandas=True), second: pa.array(y, from_pandas=True)}
         )
 
-    return reshape(table, (first, second), (column,), change)
+    whole = reshape(table, (first, second), (column,), change)
+    return replace(whole, added=table.added | {first, second})
 
 
 def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tuple[Floats, Floats]:

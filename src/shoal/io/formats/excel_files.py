@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from xml.parsers import expat
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from shoal.model.intake import Reading
 _ROWS: Final = 1 << 14
 _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
-_CELLS: Final = 1 << 24  # half a gigabyte
+_CELLS: Final = 1 << 22
 _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
 _WIDE: Final = re.compile(rb"""r=["']([A-Za-z]{2,3})\d""")
 _ROW: Final = re.compile(rb"""r=["'][A-Za-z]{0,3}(\d{1,7})["']""")
@@ -59,7 +60,7 @@ def open_table(path: Path, reading: Reading) -> Table:
     try:
         _require_near_cells(path)
         sheet = _choose_sheet(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
-    except (CalamineError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
+    except (CalamineError, expat.ExpatError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         if "Cell limit" in str(error):
@@ -80,7 +81,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 
 def _require_near_cells(path: Path) -> None:
-    """Refuse an .xlsx that the library would unfold into far more cells than it holds, before it tries.
+    """Refuse a sheet that the library would unfold into far more cells than it holds, before it tries.
 
     The library reserves the rectangle around all cells, and ends the process if memory is short.
     """
@@ -93,12 +94,34 @@ def _require_near_cells(path: Path) -> None:
                 f"{path.name} unpacks to {unpacked / 2**20:,.0f} MiB, which no spreadsheet needs"
             )
         for part in book.namelist():
+            most = max(_CELLS, book.getinfo(part).file_size)
+            if part == "content.xml" and _has_more_cells(book, most):
+                raise InputError(_FAR.format(name=path.name))
             if not part.lower().startswith("xl/worksheets/sheet"):
                 continue
             width = max(map(_column, _in_blocks(book, part, _WIDE)), default=_NARROW)
             height = max(map(int, _in_blocks(book, part, _ROW)), default=0) if width > _NARROW else 0
-            if width * height > max(_CELLS, book.getinfo(part).file_size):
+            if width * height > most:
                 raise InputError(_FAR.format(name=path.name))
+
+
+def _has_more_cells(book: zipfile.ZipFile, most: int) -> bool:
+    """Whether an .ods has more cells with content, of which one element may stand for many."""
+    parser, total, rows = expat.ParserCreate(), 0, 1
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal total, rows
+        kind, values = name.rpartition(":")[2], {key.rpartition(":")[2]: of for key, of in attributes.items()}
+        if kind == "table-row":
+            rows = int(values.get("number-rows-repeated", 1))
+        elif kind.endswith("table-cell") and "value-type" in values:
+            total += rows * int(values.get("number-columns-repeated", 1))
+
+    parser.StartElementHandler = start
+    with book.open("content.xml") as file:
+        while total <= most and (block := file.read(_BLOCK_BYTES)):
+            parser.Parse(block)
+    return total > most
 
 
 def _in_blocks(book: zipfile.ZipFile, part: str, pattern: re.Pattern[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ _TIME: Final = ("time", "t", "timestamp", "datetime")
 _WGS84: Final = ("crs84", "4326")
 _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
 _FEATURES: Final = "features"
+_MOVING: Final = "MovingPoint"  # alone, as MobilityDB writes it
 _OVERLAND: Final = "locations"  # features of the app Overland, and of its servers
 _FIRST_TIME: Final = 1e8  # the fourth number of a position is a time from this on
 
@@ -28,8 +29,10 @@ def holds(content: Any) -> bool:
         and all(isinstance(one, dict) and "geometry" in one for one in batch)
     ):
         return True
-    return (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list)) or (
-        kind == "Feature" and ("geometry" in content or "temporalGeometry" in content)
+    return (
+        kind == _MOVING
+        or (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list))
+        or (kind == "Feature" and ("geometry" in content or "temporalGeometry" in content))
     )
 
 
@@ -42,7 +45,9 @@ def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | No
             "convert it to longitude and latitude"
         )
     features = (
-        [content] if content.get("type") == "Feature" else content.get(_FEATURES, content.get(_OVERLAND))
+        [content]
+        if content.get("type") in {"Feature", _MOVING}
+        else content.get(_FEATURES, content.get(_OVERLAND))
     )
     records: list[tuple[dict[str, Any], Any, Any, Any]] = []
     points: list[tuple[dict[str, Any], int]] = []
@@ -115,17 +120,24 @@ def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
-    """A moving point of OGC Moving Features JSON as a line with times; other features as they are."""
-    moving = feature.get("temporalGeometry")
-    if not isinstance(moving, dict):
+    """Moving points of OGC Moving Features JSON as lines with times; other features as they are."""
+    moving = feature.get("temporalGeometry", feature)
+    if not isinstance(moving, dict) or not str(moving.get("type")).startswith("Moving"):
         return feature
-    kind = "LineString" if moving.get("type") == "MovingPoint" else None
+    parts = [
+        part
+        for part in _listed(moving.get("prisms", moving.get("sequences", [moving])))
+        if isinstance(part, dict)
+    ]
+    points = all(part.get("type", "MovingPoint") == "MovingPoint" for part in parts)
     properties = feature["properties"] if isinstance(feature.get("properties"), dict) else {}
-    line = {"type": kind, "coordinates": moving.get("coordinates")}
     return {
         **feature,
-        "geometry": line,
-        "properties": {**properties, "times": _listed(moving.get("datetimes"))},
+        "geometry": {
+            "type": "MultiLineString" if points else "Polygon",
+            "coordinates": [part.get("coordinates") for part in parts],
+        },
+        "properties": {**properties, "times": [_listed(part.get("datetimes")) for part in parts]},
     }
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.columns.column_names import NAMES, RECOGNIZED
-from shoal.io.columns.owners import may_name_people, owners_of_file, stem_of
+from shoal.io.columns.owners import may_name_people, owners_of_file
 from shoal.io.formats import geojson, google_timeline, json_values, owntracks_files
 from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.json_values import flat, text_of
@@ -56,7 +56,7 @@ def _streamed(path: Path) -> Table:
             if first.setdefault(name, value) != value:
                 differing.add(name)
     names = tuple(first)
-    owner = (stem_of(path.name), path.resolve().parent.name)
+    owner = tuple(owner.value for owner in owners_of_file(path))
     added = _person_columns_to_add(names)
     columns = (*added, *(name for name in names if name not in added))
 
@@ -83,7 +83,7 @@ def _person_columns_to_add(names: Collection[str]) -> tuple[str, ...]:
 
 def table_of(path: Path, content: Any) -> Table:
     """The table of a JSON file's content."""
-    owner = (stem_of(path.name), path.resolve().parent.name)
+    owner = tuple(owner.value for owner in owners_of_file(path))
     for holds, take in _KINDS:
         if holds(content):
             names, rows, notes = take(content)
@@ -95,7 +95,7 @@ def table_of(path: Path, content: Any) -> Table:
 
 
 def _own_table(
-    path: Path, owner: tuple[str, str], names: Sequence[str], rows: Rows, notes: Sequence[str]
+    path: Path, owner: tuple[str, ...], names: Sequence[str], rows: Rows, notes: Sequence[str]
 ) -> Table:
     added = _person_columns_to_add(names)
     columns = (*added, *(name for name in names if name not in added))

@@ -24,10 +24,20 @@ COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
 BROKEN: Final = say("row.broken_nmea", "NMEA sentence with a wrong checksum or too few fields")
 _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*([0-9A-Fa-f]{2}))?")
 _LINES: Final = 1 << 16
+_LONGEST: Final = 1 << 10  # bytes of a line
 _FIELDS: Final = 9
 _MINUTES: Final = 60  # of a degree
 _CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
 _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
+
+
+def holds(path: Path) -> bool:
+    """Whether a file begins with such a sentence."""
+    try:
+        with open_bytes(path) as file:
+            return _SENTENCE.match(file.readline(_LONGEST).decode("latin-1")) is not None
+    except (OSError, *BROKEN_GZIP):
+        return False
 
 
 def open_table(path: Path, reading: Reading) -> Table:
