@@ -250,10 +250,11 @@ MIME = b"application/vnd.oasis.opendocument.spreadsheet"
 
 def ods_row(values: list[str], rows: int = 1, columns: int = 1) -> str:
     """A row that stands for so many, and whose last cell stands for so many."""
+    repeated = [1] * (len(values) - 1) + [columns]
     cells = "".join(
-        f'<table:table-cell office:value-type="string" table:number-columns-repeated="{columns if last else 1}">'
+        f'<table:table-cell office:value-type="string" table:number-columns-repeated="{times}">'
         f"<text:p>{value}</text:p></table:table-cell>"
-        for value, last in zip(values, [False] * (len(values) - 1) + [True], strict=True)
+        for value, times in zip(values, repeated, strict=True)
     )
     return f'<table:table-row table:number-rows-repeated="{rows}">{cells}</table:table-row>'
 
