@@ -117,9 +117,7 @@ def _sheet(path: Path) -> Iterator[Sample | None]:
         sheet = ElementTree.fromstring(book.read("xl/worksheets/sheet1.xml"))
     names: dict[str, str] = {}
     for row in (element for element in sheet.iter() if element.tag.endswith("}row")):
-        cells = {
-            re.sub(r"\d", "", cell.get("r", "")): _value(cell) for cell in row if cell.tag.endswith("}c")
-        }
+        cells = {re.sub(r"\d", "", cell.attrib["r"]): _value(cell) for cell in row if cell.tag.endswith("}c")}
         if names:
             yield _row({names.get(place, ""): value for place, value in cells.items()})
         names = names or cells

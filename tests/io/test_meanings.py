@@ -270,6 +270,11 @@ def test_numbers_of_other_programs_that_look_older_than_they_are(number: int) ->
     assert any("most times lie before 1995" in note for note in got.intake.notes)
 
 
+def test_a_time_that_was_cut_in_its_hour_is_no_midnight() -> None:
+    got = read(table(t=["2024-05-01T0", "2024-05-01T06"], lat=[48.0] * 2, lon=[2.0] * 2))
+    assert got.intake.dropped == {"empty or unreadable time": 1}
+
+
 def test_years_among_dates_are_no_seconds() -> None:
     got = read(table(t=["2024", "2024-05-01T12:00Z"], lat=[48.0] * 2, lon=[2.0] * 2), lose_people=True)
     assert got.intake.dropped == {"empty or unreadable time": 1}

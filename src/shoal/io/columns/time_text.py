@@ -140,6 +140,9 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
         short = number("short")
         year = np.where(short >= 69, 1900 + short, 2000 + short)
     possible = np.ones(len(text), dtype=np.bool_)
+    if "minute" in groups:  # 2024-05-01T0 was cut
+        cut = pc.and_(pc.equal(pc.utf8_length(words("hour")), 1), pc.equal(words("minute"), ""))
+        possible &= ~pc.and_(cut, pc.equal(words("half"), "")).to_numpy(zero_copy_only=False)
     if "name" in groups:
         month = _months(words("name"))
     if "half" in groups:
