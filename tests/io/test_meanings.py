@@ -271,7 +271,8 @@ def test_numbers_of_other_programs_that_look_older_than_they_are(number: int) ->
 
 
 def test_a_time_that_was_cut_in_its_hour_is_no_midnight() -> None:
-    got = read(table(t=["2024-05-01T0", "2024-05-01T06"], lat=[48.0] * 2, lon=[2.0] * 2))
+    times = ["2024-05-01T0", "2024-05-01T06"]
+    got = read(table(t=times, lat=[48.0] * 2, lon=[2.0] * 2), lose_people=True)
     assert got.intake.dropped == {"empty or unreadable time": 1}
 
 

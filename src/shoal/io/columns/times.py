@@ -453,8 +453,8 @@ def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
         date = date.cast(pa.date32(), safe=False)
     if pa.types.is_timestamp(clock.type):  # a spreadsheet's clock stands on a day of its own
         clock = clock.cast(pa.time64("us"), safe=False)
-    both = [column.cast(pa.string()) for column in (date, clock)]
-    return pc.binary_join_element_wise(*both, " ")
+    days, clocks = (column.cast(pa.string()) for column in (date, clock))
+    return pc.binary_join_element_wise(days, pc.utf8_lpad(clocks, 2, "0"), " ")  # 6 o'clock
 
 
 def _first(text: pa.Array, rows: Flags) -> str:
