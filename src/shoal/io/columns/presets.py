@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -195,9 +197,6 @@ def yjmob(table: Table) -> Table:
     return reshape(table, ("t", "x", "y"), (day, slot, x, y), change)
 
 
-_NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """One layout.
@@ -217,156 +216,22 @@ class Preset:
     encoding: str = "utf-8"
 
 
+_ROWS: Final[Mapping[str, Callable[[Table], Table]]] = {
+    "taxi-ny": taxi_ny,
+    "taxi-ny-zones": taxi_ny_zones,
+    "citi-bike": citi_bike,
+    "citi-bike-2013": citi_bike_2013,
+    "porto": porto,
+    "yjmob100k": yjmob,
+    "mobilitydb": mobility_text.moving_points,
+    "crawdad-cabs": owners.add_file_column,
+}
 PRESETS: Final[Mapping[str, Preset]] = {
-    "ais-us": Preset(
-        title="ships of the United States (MarineCadastre AIS)",
-        source="https://hub.marinecadastre.gov/pages/vesseltraffic",
-        header=frozenset({"mmsi", "basedatetime", "lat", "lon"}),
-        settings={"id": "MMSI", "time": "BaseDateTime", "lat": "LAT", "lon": "LON", "time_zone": "UTC"},
-    ),
-    "ais-dk": Preset(
-        title="ships of Denmark (Danish Maritime Authority AIS)",
-        source="https://www.dma.dk/safety-at-sea/navigational-information/ais-data",
-        header=frozenset({"# timestamp", "type of mobile", "mmsi", "latitude", "longitude"}),
-        settings={
-            "id": "MMSI",
-            "time": "# Timestamp",
-            "lat": "Latitude",
-            "lon": "Longitude",
-            "time_zone": "UTC",
-            "time_format": "%d/%m/%Y %H:%M:%S",
-        },
-    ),
-    "movebank": Preset(
-        title="animals (Movebank)",
-        source="https://www.movebank.org/cms/movebank-content/movebank-attribute-dictionary",
-        header=frozenset({"individual-local-identifier", "timestamp", "location-lat", "location-long"}),
-        settings={
-            "id": "individual-local-identifier",
-            "time": "timestamp",
-            "lat": "location-lat",
-            "lon": "location-long",
-            "time_zone": "UTC",
-        },
-    ),
-    "traccar": Preset(
-        title="positions of the Traccar server",
-        source="https://www.traccar.org/documentation/",
-        header=frozenset({"deviceid", "fixtime", "latitude", "longitude"}),
-        settings={"id": "deviceid", "time": "fixtime", "lat": "latitude", "lon": "longitude"},
-    ),
-    "multimno-bronze": Preset(
-        title="mobile network events of Eurostat's multimno, bronze layer",
-        source="https://github.com/eurostat/multimno",
-        header=frozenset({"user_id", "timestamp", "mcc", "cell_id"}),
-        settings={"id": "user_id", "time": "timestamp", "cell_id": "cell_id"},
-    ),
-    "multimno-silver": Preset(
-        title="mobile network events of Eurostat's multimno, silver layer",
-        source="https://github.com/eurostat/multimno",
-        header=frozenset({"user_id", "timestamp", "cell_id", "user_id_modulo"}),
-        settings={"id": "user_id", "time": "timestamp", "cell_id": "cell_id", "time_zone": "UTC"},
-    ),
-    "taxi-ny": Preset(
-        title="taxi trips of New York with places, until June 2016 (TLC)",
-        source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
-        header=frozenset({"pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"}),
-        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "America/New_York"},
-        rows=taxi_ny,
-    ),
-    "taxi-ny-zones": Preset(
-        title="taxi trips of New York with zones, since July 2016 (TLC)",
-        source="https://www.nyc.gov/site/tlc/about/tlc-trip-record-data.page",
-        header=frozenset({"pulocationid", "dolocationid"}),
-        settings={"id": "trip", "time": "time", "cell_id": "zone", "time_zone": "America/New_York"},
-        rows=taxi_ny_zones,
-    ),
-    "citi-bike": Preset(
-        title="bike trips of Citi Bike and its kin",
-        source="https://citibikenyc.com/system-data",
-        header=frozenset({"started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng"}),
-        settings={"id": "trip", "time": "time", "lat": "lat", "lon": "lon"},  # of many cities: no zone
-        rows=citi_bike,
-    ),
-    "citi-bike-2013": Preset(
-        title="bike trips of Citi Bike until January 2021, by bike",
-        source="https://citibikenyc.com/system-data",
-        header=frozenset(
-            {"starttime", "stoptime", "start station latitude", "end station latitude", "bikeid"}
-        ),
-        settings={
-            "id": "bikeid",
-            "time": "time",
-            "lat": "lat",
-            "lon": "lon",
-            "time_zone": "America/New_York",
-        },
-        rows=citi_bike_2013,
-    ),
-    "porto": Preset(
-        title="taxi trips of Porto, one polyline a trip",
-        source="https://archive.ics.uci.edu/dataset/339",
-        header=frozenset({"trip_id", "taxi_id", "timestamp", "polyline"}),
-        settings={"id": "TAXI_ID", "time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
-        rows=porto,
-    ),
-    "yjmob100k": Preset(
-        title="people of a Japanese city in cells of 500 m and half hours (YJMob100K)",
-        source="https://doi.org/10.1038/s41597-024-03237-9",
-        header=frozenset({"uid", "d", "t", "x", "y"}),
-        settings={"id": "uid", "time": "t", "x": "x", "y": "y", "crs": "local", "time_unit": "s"},
-        rows=yjmob,
-    ),
-    "foursquare": Preset(
-        title="check-ins of Foursquare in New York and Tokyo",
-        source="https://sites.google.com/site/yangdingqi/home/foursquare-dataset",
-        fields=("user", "venue", "category", "category name", "lat", "lon", "offset_min", "time"),
-        looks=rf"\d+,[0-9a-f]{{24}},[0-9a-f]{{24}},.*,{_NUMBER},{_NUMBER},-?\d+,[A-Z][a-z]{{2}} .*",
-        settings={"id": "user", "time": "time", "lat": "lat", "lon": "lon"},
-        encoding="latin-1",
-    ),
-    "mobilitydb": Preset(
-        title="moving points of MobilityDB in its text form, one or more samples a row",
-        source="https://libmeos.org/documentation/datamodel/",
-        header=frozenset({mobility_text.COLUMN}),
-        settings={"time": "time", "lat": "lat", "lon": "lon", "time_unit": "s"},
-        rows=mobility_text.moving_points,
-    ),
-    "gowalla": Preset(
-        title="check-ins of Gowalla and Brightkite",
-        source="https://snap.stanford.edu/data/loc-gowalla.html",
-        fields=("user", "time", "lat", "lon", "venue"),
-        looks=rf"\d+,\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ,{_NUMBER},{_NUMBER},[0-9a-f]+",
-        settings={"id": "user", "time": "time", "lat": "lat", "lon": "lon"},
-    ),
-    "t-drive": Preset(
-        title="taxis of Beijing (T-Drive)",
-        source="https://www.microsoft.com/en-us/research/publication/t-drive-trajectory-data-sample/",
-        fields=("taxi", "time", "lon", "lat"),
-        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,1[0-3]\d\.\d+,[234]\d\.\d+",  # around Beijing
-        settings={"id": "taxi", "time": "time", "lat": "lat", "lon": "lon", "time_zone": "Asia/Shanghai"},
-    ),
-    "crawdad-cabs": Preset(
-        title="cabs of San Francisco, a file each (CRAWDAD epfl/mobility)",
-        source="https://ieee-dataport.org/open-access/crawdad-epflmobility",
-        fields=("lat", "lon", "occupied", "t"),
-        looks=r"3\d\.\d+,-12\d\.\d+,[01],\d{10}",  # around San Francisco
-        settings={"id": "file", "time": "t", "lat": "lat", "lon": "lon", "time_unit": "s"},
-        rows=owners.add_file_column,
-    ),
-    "d4d-2": Preset(
-        title="mobile phones of the Ivory Coast and of Senegal, by antenna (D4D set 2)",
-        source="https://arxiv.org/abs/1210.0137",
-        fields=("user", "time", "cell"),
-        looks=r"\d+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,-?\d+",
-        settings={"id": "user", "time": "time", "cell_id": "cell", "time_zone": "UTC"},
-    ),
-    "d4d-3": Preset(
-        title="mobile phones of the Ivory Coast and of Senegal, by district (D4D set 3)",
-        source="https://arxiv.org/abs/1210.0137",
-        fields=("user", "time", "cell"),
-        settings={"id": "user", "time": "time", "cell_id": "cell", "time_zone": "UTC"},
-    ),
+    name: Preset(
+        **{**row, "header": frozenset(row.get("header", ())), "fields": tuple(row.get("fields", ()))},
+        rows=_ROWS.get(name),
+    )
+    for name, row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
 }
 
 
