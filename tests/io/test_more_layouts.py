@@ -64,7 +64,7 @@ def test_packed_files_that_are_damaged(tmp_path: Path, ending: str) -> None:
 
 
 ZST, LZ4 = PACKERS[".zst"], PACKERS[".lz4"]
-TARS = {
+TARS: dict[str, Callable[[bytes], bytes]] = {
     ".tar": bytes, ".tar.gz": gzip.compress, ".tgz": gzip.compress, ".tar.bz2": bz2.compress, ".tar.lz4": LZ4,
     ".tbz2": bz2.compress, ".tar.xz": lzma.compress, ".tar.zst": ZST, ".tzst": ZST,
 }  # fmt: skip

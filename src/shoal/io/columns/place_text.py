@@ -5,7 +5,7 @@ OGC 06-103r4, chapters 7 and 8; PostGIS manual, "Geometry formats"; https://geoh
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -143,7 +143,7 @@ def _require_one_system(table: Table, column: str, codes: set[str | None], plana
 
 
 def _srid(shape: bytes) -> str:
-    order = "little" if shape[0] else "big"
+    order: Literal["little", "big"] = "little" if shape[0] else "big"
     has_srid = int.from_bytes(shape[1:5], order) & 0x20000000
     return str(int.from_bytes(shape[5:9], order)) if has_srid else ""
 

@@ -43,12 +43,12 @@ _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is 
 class Doubt:
     """Positions of people in a table who are at sea as given, and on land in another reading.
 
-    reading: its key in ``_READINGS``. person: int64 [n], of each. square: there.
+    reading: its key in ``_READINGS``. person: of each, [n]. square: there.
     """
 
     table: str
     reading: str
-    person: Integers
+    person: Codes
     square: Integers
 
 

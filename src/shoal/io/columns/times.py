@@ -12,9 +12,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_text
 from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
-from shoal.io.columns.values import has_value, is_number, is_text, numbers_in_text, plain
+from shoal.io.columns.values import Codes, has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import say, say_number
-from shoal.runtime.arrays import Flags, Integers, Numbers
+from shoal.runtime.arrays import Flags, Numbers
 from shoal.units import DAY_S, counted, duration_s
 
 DAY: Final = DAY_S * SECOND
@@ -131,7 +131,7 @@ class Times:
         self._numbers_looked_at += later._numbers_looked_at
         self._thousands += later._thousands
 
-    def require_one_order(self, code: Integers, t: Micros, where: str) -> None:
+    def require_one_order(self, code: Codes, t: Micros, where: str) -> None:
         """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
         if self._slashed is None:
             return
