@@ -1,10 +1,10 @@
 """Tables of counts and flows: the table of bounds, the error by size of cell, and the time they take.
 
-    ./dev bench tables bounds          # norms of contributions of 20,000 synthetic people, beside the bounds
+    ./dev bench tables bounds          # errors with several bounds, of 100,000 other synthetic people
     ./dev bench tables [--people 100000] [--seeds 5]
 
-Errors are those of shipped bounds, which were measured on other synthetic people (another seed). The true
-counts are those without a bound and without noise.
+Errors are those of estimates with the shipped bounds, which were measured on other synthetic people (another
+seed). The true counts are those without a bound and without noise.
 """
 
 import argparse
@@ -20,15 +20,17 @@ from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, each_day, grid_zones, kinds_of_days, slots_of, typical_days
 from shoal_tables.making.bounds import default_bound
 from shoal_tables.making.contributions import clip, contributions
-from shoal_tables.making.noise import stand_in
+from shoal_tables.making.estimates import estimate, scale_of
+from shoal_tables.making.noise import add_noise
 from shoal_tables.making.rules import WHOLE_DAY
 from shoal_tables.making.sequences import events_of, sequences_of
-from shoal_tables.making.tabulate import Calibration, parts_of, require_reading
+from shoal_tables.making.tabulate import Calibration, parts_of, require_reading, with_totals
 
 AREA = (-5.13, 6.87, -4.85, 7.14)  # the synthetic city
 FIRST, LAST, ONE = date(2024, 1, 1), date(2024, 1, 14), date(2024, 1, 3)
@@ -79,53 +81,60 @@ def values(rules: Rules, cell: Integers, number: Integers) -> Floats:
     return number / (rules.dates_per_day[cell % rules.shape[-1]] if rules.has_days else 1)
 
 
-def norms(people: StoredPeople, rules: Rules) -> Floats:
-    unit, cell, number = contributed(people, rules)
-    squares = values(rules, cell, number) ** 2
-    return np.sqrt(np.add.reduceat(squares, np.flatnonzero(np.diff(unit, prepend=-1))))
-
-
 def print_bounds(people: StoredPeople) -> None:
-    print(f"{'table':38} {'median':>8} {'90 %':>8} {'99 %':>8} {'bound':>8}")
-    for table in ("presence", "flows", "dwell", "homes"):
-        for days in DAYS if table != "homes" else ("typical day, person",):
+    for table in ("presence", "flows", "dwell"):
+        for days in DAYS:
             rules = rules_of(table, days)
-            shares = np.quantile(norms(people, rules), (0.5, 0.9, 0.99))
-            columns = " ".join(f"{value:8.2f}" for value in (*shares, default_bound(rules)))
-            print(f"{table + ', ' + days:38} {columns}")
+            everyone = contributed(people, rules)
+            unit, cell, number = everyone
+            first = np.flatnonzero(np.diff(unit, prepend=-1))
+            entries = values(rules, cell, number)
+            total = np.quantile(np.add.reduceat(entries, first), 0.99) / len(rules.days)
+            print(f"{table}, {days}: bound {default_bound(rules):.2f}; 99 % add at most {total:.1f} a day")
+            norms = np.sqrt(np.add.reduceat(entries**2, first))
+            for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95):
+                bound = float(np.quantile(norms, share))
+                privacy = Privacy(epsilon=1.0, bound=bound)
+                print_errors_of(f"  {bound:.2f} ({100 * share:.0f} %)", rules, everyone, privacy, 2)
 
 
 def print_errors(people: StoredPeople, seeds: int) -> None:
-    print(
-        f"{'table, unit':38} epsilon  bound  sigma   {'50-100':>12} {'100-300':>12} {'>= 300':>12}  common "
-        "part"
-    )
-    rows = [
+    print(f"{'table, unit, epsilon':50} {'50-100':>12} {'100-300':>12} {'>= 300':>12}  common part, covered")
+    for table, days, side_m in (
         ("flows", "typical day, person", 2000),
         ("flows", "typical day, person", 8000),
         ("presence", "typical day, person", 2000),
         ("flows", "one day, person-day", 2000),
-    ]
-    for table, days, side_m in rows:
+    ):
         rules = rules_of(table, days, side_m)
-        unit, cell, number = contributed(people, rules)
-        true = np.bincount(cell, values(rules, cell, number), minlength=rules.n_cells)
+        everyone = contributed(people, rules)
         for epsilon in (1.0, 4.0):
-            noise = Calibration(rules=rules, privacy=Privacy(epsilon=epsilon))
-            g = noise.granularity
-            parts, _ = clip(unit, number, rules, cell % rules.shape[-1], g, noise.sensitivity)
-            clipped = np.bincount(cell, parts.astype(np.float64), minlength=rules.n_cells) / g
-            runs: list[list[float]] = []
-            for seed in range(seeds):
-                drawn = stand_in(rules.n_cells, noise.sigma, np.random.default_rng(seed))
-                counts = clipped + drawn / g
-                runs.append([*errors(counts, true), common_part(counts, true, noise.sigma / g)])
-            mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
-            shown = [f"{100 * a:5.1f} ± {100 * b:3.1f} %" for a, b in zip(mean[:3], spread[:3], strict=True)]
-            print(
-                f"{f'{table}, {days}, {side_m / 1000:g} km':38} {epsilon:7g} {noise.sensitivity / g:6.2f} "
-                f"{noise.sigma / g:6.1f}   {' '.join(shown)}  {mean[3]:.3f} ± {spread[3]:.3f}"
-            )
+            name = f"{table}, {days}, {side_m / 1000:g} km, {epsilon:g}"
+            print_errors_of(name, rules, everyone, Privacy(epsilon=epsilon), seeds)
+
+
+def print_errors_of(
+    name: str, rules: Rules, everyone: tuple[Integers, Integers, Integers], privacy: Privacy, seeds: int
+) -> None:
+    unit, cell, number = everyone
+    true = np.bincount(cell, values(rules, cell, number), minlength=rules.n_cells)
+    noise = Calibration(rules=rules, privacy=privacy)
+    parts = clip(unit, number, rules, cell % rules.shape[-1], noise.limits)
+    clipped = np.bincount(cell, parts[1].astype(np.float64), minlength=rules.n_cells).astype(np.int64)
+    first = np.flatnonzero(np.diff(unit, prepend=-1))
+    totals = np.array([np.minimum(np.add.reduceat(part, first), noise.limits.most).sum() for part in parts])
+    runs: list[list[float]] = []
+    for seed in range(seeds):
+        rng = Randomness.for_research(seed)
+        promise = with_totals(noise.promise(""), totals, rng)
+        noisy = add_noise(clipped, noise.sigma, noise.sensitivity, rng)
+        numbers, spread = estimate(rules, noisy, promise)
+        off = np.abs(numbers - scale_of(promise) * clipped) <= spread * promise.half_width
+        common = common_part(numbers / noise.granularity, true, spread * noise.sigma / noise.granularity)
+        runs.append([*errors(numbers / noise.granularity, true), common, float(off.mean())])
+    mean, spread_of_runs = np.mean(runs, axis=0), np.std(runs, axis=0)
+    shown = [f"{100 * a:5.1f} ± {100 * b:3.1f} %" for a, b in zip(mean[:3], spread_of_runs[:3], strict=True)]
+    print(f"{name:50} {' '.join(shown)}  {mean[3]:.3f} ± {spread_of_runs[3]:.3f}, {mean[4]:.4f}", flush=True)
 
 
 def errors(counts: Numbers, true: Numbers) -> list[float]:
@@ -139,7 +148,7 @@ def errors(counts: Numbers, true: Numbers) -> list[float]:
     return found
 
 
-def common_part(counts: Numbers, true: Numbers, sigma: float) -> float:
+def common_part(counts: Numbers, true: Numbers, sigma: Floats) -> float:
     """The common part of trips, of cells above two standard deviations of noise."""
     clear = np.where(counts > 2 * sigma, counts, 0)
     return float(2 * np.minimum(clear, true).sum() / (clear.sum() + true.sum()))
@@ -163,7 +172,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
-        number = asked.people or (20_000 if asked.what == "bounds" else 100_000)
+        number = asked.people or 100_000
         people = people_in(Path(folder), number, 2 if asked.what == "bounds" else 1)
         print(f"{number:,} synthetic people: {time.process_time() - began:.0f} CPU s to synthesize and read")
         if asked.what == "bounds":

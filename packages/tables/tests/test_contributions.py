@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Grid, Trajectories
+from shoal.runtime.arrays import Integers
 from shoal_tables import Rules, each_day, hours_of, kinds_of_days, typical_days, workdays
 from shoal_tables.definition.manifest import STAY_STARTS_S, STAYS, Kind, Trips, Unit, Zones
-from shoal_tables.making.contributions import clip, tally
+from shoal_tables.making.contributions import Limits, clip, tally
 from shoal_tables.making.zones import ZoneSet
 
 Sample = tuple[int, int, int, datetime]
@@ -140,18 +141,14 @@ def homes(pieces: Pieces, rules: Rules) -> Iterator[tuple[str, ...]]:
         yield (next(name for name in ZONES.names if len(nights.get(name, ())) == most),)
 
 
-def sums(people: Trajectories, rules: Rules, granularity: int, sensitivity: int) -> Counter[tuple[str, ...]]:
-    """Clipped, rounded and added, with Python's integers."""
-    total: Counter[tuple[str, ...]] = Counter()
-    for vector in vectors(people, rules):
-        norm2 = sum(value**2 for value in vector.values())
-        for cell, value in vector.items():
-            if norm2 * granularity**2 <= sensitivity**2:
-                total[cell] += math.floor(value * granularity)
-            else:
-                ratio = value**2 * sensitivity**2 / norm2
-                total[cell] += math.isqrt(ratio.numerator // ratio.denominator)
-    return +total
+def clipped(vector: dict[tuple[str, ...], Fraction], limits: Limits) -> dict[tuple[str, ...], int]:
+    """Clipped and rounded, with Python's integers."""
+    granularity, sensitivity = limits.granularity, limits.sensitivity
+    norm2 = sum(value**2 for value in vector.values())
+    if norm2 * granularity**2 <= sensitivity**2:
+        return {cell: math.floor(value * granularity) for cell, value in vector.items()}
+    ratios = {cell: value**2 * sensitivity**2 / norm2 for cell, value in vector.items()}
+    return {cell: math.isqrt(ratio.numerator // ratio.denominator) for cell, ratio in ratios.items()}
 
 
 def random_people(seed: int) -> Trajectories:
@@ -200,16 +197,28 @@ def test_counts_equal_those_of_plain_loops(
     sensitivity = int(bound * granularity)
     for seed in range(2):
         people = random_people(seed)
-        cells, counts, clipped = tally(people, rules, granularity, sensitivity)
+        limits = Limits(granularity=granularity, sensitivity=sensitivity, most=3 * granularity)
+        found = tally(people, rules, limits)
         labels, codes = rules.labels(), rules.codes()
-        names = list(zip(*([labels[name][i] for i in codes[name][cells]] for name in codes), strict=True))
-        expected = sums(people, rules, granularity, sensitivity)
-        assert expected
-        assert dict(zip(names, counts.tolist(), strict=True)) == {**dict.fromkeys(names, 0), **expected}
-        assert clipped == sum(
-            sum(value**2 for value in vector.values()) * granularity**2 > sensitivity**2
-            for vector in vectors(people, rules)
+        names = list(
+            zip(*([labels[name][i] for i in codes[name][found.cells]] for name in codes), strict=True)
         )
+        expected: Counter[tuple[str, ...]] = Counter()
+        totals = [0, 0]
+        for vector in vectors(people, rules):
+            after = clipped(vector, limits)
+            expected.update(after)
+            before = sum(math.floor(value * granularity) for value in vector.values())
+            totals = [
+                total + min(whole, limits.most)
+                for total, whole in zip(totals, (before, sum(after.values())), strict=True)
+            ]
+        assert sum(expected.values())
+        assert dict(zip(names, found.counts.tolist(), strict=True)) == {
+            **dict.fromkeys(names, 0),
+            **+expected,
+        }
+        assert found.totals.tolist() == totals
 
 
 @given(
@@ -226,7 +235,8 @@ def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
     number = np.array([n for vector in numbers for n in vector])
     day = np.arange(len(number)) % len(rules.days)
     granularity = parts * scale
-    entries, _ = clip(unit, number, rules, day, granularity, sensitivity)
+    limits = Limits(granularity=granularity, sensitivity=sensitivity, most=1)
+    _, entries = clip(unit, number, rules, day, limits)
     for one in range(len(numbers)):
         own = unit == one
         w = [
@@ -243,17 +253,18 @@ def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
         assert sum(v * v for v in exact) <= sensitivity**2
 
 
-def test_one_unit_moves_the_sums_by_no_more_than_the_bound() -> None:
+def test_one_unit_moves_the_sums_by_no_more_than_their_limits() -> None:
     rules = Rules(table="flows", zones=ZONES, day_of=each_day(FIRST, LAST), time_zone=PARIS)
-    people = random_people(5)
-    whole = np.zeros(rules.n_cells, dtype=np.int64)
-    cells, counts, _ = tally(people, rules, 1000, 1500)
-    whole[cells] = counts
+    people, limits = random_people(5), Limits(granularity=1000, sensitivity=1500, most=2000)
+
+    def sums_of(some: Trajectories) -> tuple[Integers, Integers]:
+        found, counts = tally(some, rules, limits), np.zeros(rules.n_cells, dtype=np.int64)
+        counts[found.cells] = found.counts
+        return counts, found.totals
+
+    whole, totals = sums_of(people)
     for person in range(people.n_subjects):
-        others = np.zeros(rules.n_cells, dtype=np.int64)
-        cells, counts, _ = tally(
-            people.keep(np.delete(np.arange(people.n_subjects), person)), rules, 1000, 1500
-        )
-        others[cells] = counts
+        others, less = sums_of(people.keep(np.delete(np.arange(people.n_subjects), person)))
         assert (whole - others >= 0).all()
         assert ((whole - others) ** 2).sum() <= 1500**2
+        assert (totals - less).max() <= 2000

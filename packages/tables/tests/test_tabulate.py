@@ -25,7 +25,7 @@ def test_a_folder_states_its_numbers(tmp_path: Path, kind: Kind) -> None:
     manifest = read_table_manifest(made.folder)
     assert manifest == made.manifest
     table, secret = pq.read_table(made.folder / "table.parquet"), pq.read_table(tmp_path / "counts.parquet")
-    assert table.column_names == [*manifest.columns, "count", "low", "high", "shown"]
+    assert table.column_names == [*manifest.columns, "count", "estimate", "low", "high", "shown"]
     assert secret.column_names == [*manifest.columns, "count"]
     for name in manifest.columns:
         assert table[name].equals(secret[name])
@@ -40,18 +40,20 @@ def test_a_folder_states_its_numbers(tmp_path: Path, kind: Kind) -> None:
     assert stat.S_IMODE((tmp_path / "counts.parquet").stat().st_mode) == 0o600
 
 
-def test_columns_follow_from_the_noisy_count(tmp_path: Path) -> None:
-    made = make(tmp_path)
-    promise = made.manifest.promise
-    table = pq.read_table(made.folder / "table.parquet").to_pydict()
-    for count, low, high, shown in zip(
-        *(table[name] for name in ("count", "low", "high", "shown")), strict=True
-    ):
-        noisy = round(count * promise.granularity)
-        assert low == max(0, noisy - promise.half_width) / promise.granularity
-        assert high == max(0, noisy + promise.half_width) / promise.granularity
+def test_columns_of_a_table_without_flows_follow_from_the_noisy_count_and_the_scale(tmp_path: Path) -> None:
+    bound = Privacy(epsilon=10.0, bound=0.5, rng=shoal.Randomness.for_research(1))
+    promise = make(tmp_path, rules_of("presence"), privacy=bound).manifest.promise
+    totals = promise.totals
+    assert totals is not None
+    scale = totals.before / totals.after
+    assert scale > 1.5
+    for row in pq.read_table(tmp_path / "table" / "table.parquet").to_pylist():
+        noisy = round(row["count"] * promise.granularity)
+        assert row["estimate"] == pytest.approx(scale * row["count"])
+        assert row["low"] == pytest.approx(max(0, noisy - promise.half_width) * scale / promise.granularity)
+        assert row["high"] == pytest.approx(max(0, noisy + promise.half_width) * scale / promise.granularity)
         certain = promise.least_shown <= noisy
-        assert shown == (int(np.floor(count + 0.5)) if certain else None)
+        assert row["shown"] == (int(np.floor(row["estimate"] + 0.5)) if certain else None)
 
 
 @pytest.mark.parametrize("kind", ["presence", "flows", "dwell", "homes"])

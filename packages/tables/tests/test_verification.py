@@ -106,6 +106,8 @@ def _from_data(folder: Path) -> plain.Written:
     return plain.write(folder, PLAN, moved)
 
 
+EXACT = plain.totals_of(replace(PLAN, totals_sigma=0), ROWS) or {}
+EXACT |= {"sigma": PLAN.totals_sigma}
 SMALLER = np.rint(NOISE * 0.7).astype(np.int64)
 SHAPE = (12, 24, 3)
 LAPLACE = np.rint(np.random.default_rng(1).laplace(0, 40 / 2**0.5, N)).astype(np.int64)
@@ -164,7 +166,16 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "a budget that does not add up": ("budget-differs", _with(promise={"epsilon": 0.5})),
     "rho that does not follow from sigma": ("budget-differs", _with(promise={"rho": 0.005})),
     "sensitivity of one cell for a whole person": (
-        "counts-too-large", _with(promise={"sensitivity": 60, "rho": 1.125, "epsilon": 9.0})),
+        "counts-too-large", _with(promise={"sensitivity": 60, "rho": 0.5 * 60**2 / 40**2 + PLAN.rho - 0.5 * 120**2 / 40**2, "epsilon": 9.0})),
+    "a total that is not of the people": (
+        "totals-differ", _with(promise={"totals": {**(plain.totals_of(PLAN, ROWS) or {}), "before": 900_000}})),
+    "totals without noise": ("totals-differ", _with(promise={"totals": EXACT})),
+    "totals that one unit can change by more": (
+        "budget-differs", _with(promise={"totals": {**(plain.totals_of(PLAN, ROWS) or {}), "most": 1300}})),
+    "totals that cost nothing": (
+        "budget-differs", _with(promise={"rho": PLAN.sensitivity**2 / (2 * PLAN.sigma**2)})),
+    "estimates from the true counts": (
+        "estimate-differs", _columns(lambda table: {**table, "estimate": COUNTS / 60})),
     "intervals too narrow": ("interval-differs", _with(promise={"half_width": 40})),
     "intervals around the true counts": (
         "interval-differs", _columns(lambda table: {**table, "low": np.maximum(COUNTS / 60 - 1, 0)})),
@@ -230,7 +241,7 @@ def test_faults_of_the_bound_are_named_without_the_secret(tmp_path: Path) -> Non
 
 
 def _ledger(
-    path: Path, *, digest: str = "a" * 64, sigma: int = 40, budget: float = 20.0, entries: int = 1
+    path: Path, *, digest: str = "a" * 64, sigma: int = 40, budget: float = 20.0, entries: int = 1, share: float = 1.0
 ) -> Path:
     with sqlite3.connect(path) as connection:
         connection.execute(
@@ -244,7 +255,7 @@ def _ledger(
         for entry in range(entries):
             connection.execute(
                 "INSERT INTO tables VALUES (?, '', 'presence', 'person', ?, 1, 1e-6, ?, 120, 60)",
-                (f"{entry:032x}", 120**2 / (2 * sigma**2), sigma),
+                (f"{entry:032x}", replace(PLAN, sigma=sigma).rho * share, sigma),
             )
     connection.close()
     return path
@@ -257,6 +268,7 @@ def _ledger(
         ("not-in-ledger", {}, 7),
         ("other-people", {"digest": "b" * 64}, 0),
         ("ledger-differs", {"sigma": 80}, 0),
+        ("ledger-differs", {"share": 0.999}, 0),
         # SmartNoise 621: the sum of what was spent passes the budget
         ("over-budget", {"entries": 2}, 0),
     ],

@@ -45,6 +45,19 @@ class Plan:
     sensitivity: int = 120
     sigma: int = 40
     delta: float = 1e-6
+    most: int = 1200
+    totals_sigma: int = 6000
+
+    @property
+    def both(self) -> int:
+        """The L2 sensitivity of both totals together."""
+        return isqrt(2 * self.most**2) + 1
+
+    @property
+    def rho(self) -> float:
+        """Of the counts and, but for homes, of the totals."""
+        totals = 0 if self.table == "homes" else self.both**2 / (2 * self.totals_sigma**2)
+        return self.sensitivity**2 / (2 * self.sigma**2) + totals
 
     def day_of(self) -> dict[date, str]:
         dates = [FIRST + timedelta(days=day) for day in range(self.n_days)]
@@ -239,13 +252,58 @@ def bounded_by_day(plan: Plan, vector: dict[Cell, Fraction]) -> dict[Cell, int]:
     return {cell: number for part in parts for cell, number in part.items()}
 
 
-def counts_before_noise(plan: Plan, rows: list[Row], bounding: Bounding = bounded) -> np.ndarray:
+def vectors(plan: Plan, rows: list[Row]) -> Iterator[dict[Cell, Fraction]]:
     n_dates = Counter(plan.day_of().values())
-    sums: Counter[Cell] = Counter()
     for entries in contributions(plan, rows).values():
-        vector = {cell: Fraction(c, n_dates.get(cell[-1], 1)) for cell, c in entries.items()}
+        yield {cell: Fraction(c, n_dates.get(cell[-1], 1)) for cell, c in entries.items()}
+
+
+def counts_before_noise(plan: Plan, rows: list[Row], bounding: Bounding = bounded) -> np.ndarray:
+    sums: Counter[Cell] = Counter()
+    for vector in vectors(plan, rows):
         sums.update(bounding(plan, vector))
     return np.array([sums[cell] for cell in cells(plan)], dtype=np.int64)
+
+
+def totals_of(plan: Plan, rows: list[Row]) -> dict[str, int] | None:
+    """What the manifest states of the totals, with noise."""
+    if plan.table == "homes":
+        return None
+    before = after = 0
+    for vector in vectors(plan, rows):
+        before += min(sum(unbounded(plan, vector).values()), plan.most)
+        after += min(sum(bounded(plan, vector).values()), plan.most)
+    noise = np.rint(np.random.default_rng(3).normal(0, plan.totals_sigma, 2)).astype(int).tolist()
+    return {
+        "most": plan.most,
+        "sensitivity": plan.both,
+        "sigma": plan.totals_sigma,
+        "before": before + noise[0],
+        "after": after + noise[1],
+    }
+
+
+def estimates(plan: Plan, published: list[int], totals: dict[str, int] | None) -> list[tuple[float, float]]:
+    """Estimate and spread of each cell, in the integers of the counts."""
+    scale = 1.0
+    if totals and totals["after"] >= 10 * totals["sigma"]:
+        scale = max(1.0, totals["before"] / totals["after"])
+    if plan.table != "flows":
+        return [(scale * one, scale) for one in published]
+    of_cell = dict(zip(cells(plan), published, strict=True))
+    sums: dict[Any, list[float]] = defaultdict(lambda: [0, 0])
+    for cell, one in of_cell.items():
+        other = of_cell[cell[1], cell[0], *cell[2:]]
+        if one + other >= 4 * plan.sigma:
+            sums[cell[2:]][0] += (one - other) ** 2 - 2 * plan.sigma**2
+            sums[cell[2:]][1] += (one + other) ** 2
+    found = []
+    for cell, one in of_cell.items():
+        other, (beyond, squares) = of_cell[cell[1], cell[0], *cell[2:]], sums[cell[2:]]
+        signal = max(beyond, 0) / max(squares, 1) * max(one + other, 0) ** 2
+        weight = signal / (signal + 2 * plan.sigma**2) if squares else 1.0
+        found.append((scale * (one + other + weight * (one - other)) / 2, scale * ((1 + weight) / 2) ** 0.5))
+    return found
 
 
 def true_noise(plan: Plan, n: int, seed: int = 0) -> np.ndarray:
@@ -274,7 +332,7 @@ class Written:
 
 
 def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
-    rho = plan.sensitivity**2 / (2 * plan.sigma**2)
+    rho = plan.rho
     support = np.arange(0, 40 * plan.sigma)
     mass = np.exp(-((support / plan.sigma) ** 2) / 2)
     inside = mass[0] + 2 * np.concatenate([[0], np.cumsum(mass[1:])])
@@ -315,6 +373,7 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
             "least_shown": max(2 * half, ceil(plan.sigma * seldom + 0.5)),
             "mechanism": "discrete Gaussian",
             "sampler": "a test",
+            "totals": None,
         },
         "ledger": None,
         "publishable": True,
@@ -337,16 +396,20 @@ def write(
     """Write a table; what differs from a true one is handed in."""
     counts = counts_before_noise(plan, rows) if counts is None else counts
     noise = true_noise(plan, len(counts)) if noise is None else noise
+    totals = totals_of(plan, rows)
+    changes["promise"] = {"totals": totals, **changes.get("promise", {})}
     entries = manifest_of(plan, **changes)
     published, g, half = counts + noise, plan.granularity, entries["promise"]["half_width"]
     least = entries["promise"]["least_shown"]
     keys = dict(zip(COLUMNS[plan.table], zip(*cells(plan), strict=True), strict=True))  # type: ignore[index]
+    estimated = estimates(plan, published.tolist(), totals)
     columns = {
         **keys,
         "count": published / g,
-        "low": np.where(published + half < 0, 0, np.maximum(published - half, 0) / g),
-        "high": np.maximum(published + half, 0) / g,
-        "shown": [(2 * one + g) // (2 * g) if least <= one else None for one in published.tolist()],
+        "estimate": [one / g for one, _ in estimated],
+        "low": [max(one - spread * half, 0) / g for one, spread in estimated],
+        "high": [max(one + spread * half, 0) / g for one, spread in estimated],
+        "shown": [floor(one / g + 0.5) if one >= spread * least else None for one, spread in estimated],
     }
     target = folder / "table"
     target.mkdir()

@@ -75,6 +75,20 @@ class Trips(BaseModel):
     least_s: _Positive | None = None
 
 
+class Totals(BaseModel):
+    """All contributions together, before and after the bound, each with noise of its own, in the same integers."""
+
+    model_config = _STRICT
+
+    most: _Positive
+    """One unit adds at most so much to each."""
+    sensitivity: _Positive
+    """In L2, of both numbers together."""
+    sigma: _Positive
+    before: int
+    after: int
+
+
 class Promise(BaseModel):
     """User-level differential privacy, and the numbers that it follows from."""
 
@@ -91,10 +105,12 @@ class Promise(BaseModel):
     half_width: _Whole
     """Of the intervals, in the secret file's integers."""
     least_shown: _Whole = 0
-    """``shown`` is null below this, in the same integers: noise alone seldom reaches it in any cell."""
+    """``shown`` is null below this, times the spread of the estimate: noise alone seldom reaches it."""
     mechanism: Literal["discrete Gaussian"]
     sampler: _Text
     """The library and version that drew the noise."""
+    totals: Totals | None
+    """What the bound took away in all; null for homes, of which no unit has more than one."""
 
     @property
     def bound(self) -> float:

@@ -1,5 +1,6 @@
 """Each unit's contribution: whole multiples of 1 / granularity, clipped to the bound in exact arithmetic."""
 
+from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
@@ -15,9 +16,33 @@ _NEAR: Final = 1e-4
 """So near a whole number, floating point cannot say on which side of it a quotient lies."""
 
 
-def tally(
-    people: Trajectories, rules: Rules, granularity: int, sensitivity: int
-) -> tuple[Integers, Integers, int]:
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Parts of one, and what one unit adds at most in these parts: in L2, and to each total."""
+
+    granularity: int
+    sensitivity: int
+    most: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tally:
+    """Sums over some units.
+
+    Parameters
+    ----------
+    cells, counts : int64 [n]
+        The cells with contributions, ascending, and their sums.
+    totals : int64 [2]
+        All contributions together, before and after the bound, each unit's limited.
+    """
+
+    cells: Integers
+    counts: Integers
+    totals: Integers
+
+
+def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
     """The sums over all units of some people.
 
     Parameters
@@ -26,24 +51,23 @@ def tally(
         On a grid of 1 m and 1 s.
     rules : Rules
         What is counted.
-    granularity, sensitivity : int
-        Parts of one, and the bound in these parts.
+    limits : Limits
+        Of each unit.
 
     Returns
     -------
-    cells : int64 [n]
-        The cells with contributions, ascending.
-    counts : int64 [n]
-        Their sums.
-    clipped : int
-        How many units the bound shortened: secret.
+    Tally
+        Secret sums.
     """
     unit, cell, number = contributions(events_of(sequences_of(people, rules), rules), rules)
-    parts, clipped = clip(unit, number, rules, cell % rules.shape[-1], granularity, sensitivity)
+    before, after = clip(unit, number, rules, cell % rules.shape[-1], limits)
     cells, place = np.unique(cell, return_inverse=True)
     counts = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(counts, place, parts)
-    return cells, counts, clipped
+    np.add.at(counts, place, after)
+    first = np.flatnonzero(np.diff(unit, prepend=-1))
+    of_unit = (np.add.reduceat(parts, first) if len(first) else parts for parts in (before, after))
+    totals = np.array([np.minimum(sums, limits.most).sum() for sums in of_unit], dtype=np.int64)
+    return Tally(cells=cells, counts=counts, totals=totals)
 
 
 def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Integers]:
@@ -55,15 +79,15 @@ def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Int
 
 
 def clip(
-    unit: Integers, number: Integers, rules: Rules, day: Integers, granularity: int, sensitivity: int
-) -> tuple[Integers, int]:
-    """Clip vectors in L2 and round them down; the parts of each entry, and how many vectors were too long.
+    unit: Integers, number: Integers, rules: Rules, day: Integers, limits: Limits
+) -> tuple[Integers, Integers]:
+    """Clip vectors in L2 and round them down; the parts of each entry before and after.
 
     unit, number, day: int64 [n], ascending by unit: entries, and the position of each one's day.
     """
     if not len(unit):
-        return np.empty(0, dtype=np.int64), 0
-    scale = rules.common_days
+        return number, number
+    scale, granularity, sensitivity = rules.common_days, limits.granularity, limits.sensitivity
     weight = scale // rules.dates_per_day if rules.has_days else np.ones(1, dtype=np.int64)
     w = number * (weight[day] if rules.has_days else 1)
     first = np.flatnonzero(np.diff(unit, prepend=-1))
@@ -74,10 +98,10 @@ def clip(
     )
     lengths = np.diff(np.append(first, len(unit)))
     long = np.repeat(too_long, lengths)
-    parts = w * (granularity // scale)
-    norm = np.repeat(norms, lengths)[long]
-    parts[long] = _quotients(w[long], norm, sensitivity)
-    return parts, int(np.count_nonzero(too_long))
+    before = w * (granularity // scale)
+    after = before.copy()
+    after[long] = _quotients(w[long], np.repeat(norms, lengths)[long], sensitivity)
+    return before, after
 
 
 def _quotients(w: Integers, norm: Integers, sensitivity: int) -> Integers:

@@ -19,6 +19,7 @@ from shoal_tables.definition.manifest import (
     Promise,
     TableManifest,
 )
+from shoal_tables.making.estimates import estimate
 from shoal_tables.making.rules import Rules
 from shoal_tables.making.zones import ZoneSet
 
@@ -47,18 +48,20 @@ def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        The columns of cells, ``count``, ``low``, ``high`` and ``shown``.
+        The columns of cells, ``count``, ``estimate``, ``low``, ``high`` and ``shown``.
     """
-    granularity, half_width = promise.granularity, promise.half_width
-    shown = (2 * noisy + granularity) // (2 * granularity)
-    uncertain = noisy < promise.least_shown
+    granularity = promise.granularity
+    numbers, spread = estimate(rules, noisy, promise)
+    half = spread * promise.half_width
+    shown = np.floor(numbers / granularity + 0.5).astype(np.int64)
     return pa.table(
         {
             **_cells(rules),
             "count": noisy / granularity,
-            "low": np.maximum(0, noisy - half_width) / granularity,
-            "high": np.maximum(0, noisy + half_width) / granularity,
-            "shown": pa.array(shown, mask=uncertain),
+            "estimate": numbers / granularity,
+            "low": np.maximum(0, numbers - half) / granularity,
+            "high": np.maximum(0, numbers + half) / granularity,
+            "shown": pa.array(shown, mask=numbers < spread * promise.least_shown),
         }
     )
 

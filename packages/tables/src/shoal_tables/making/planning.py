@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal_tables.definition.manifest import Promise
+from shoal_tables.making.estimates import scale_of
 
 SIZES: Final = (50, 100, 300)
 EPSILONS: Final = (0.5, 1.0, 2.0, 4.0)
@@ -47,13 +48,13 @@ def expected_error(promise: Promise) -> ExpectedError:
     ExpectedError
         In people or trips, and as shares.
     """
-    half = promise.half_width / promise.granularity
-    typical = _MEDIAN * promise.sigma / promise.granularity
+    one = promise.granularity / scale_of(promise)
+    half, typical = promise.half_width / one, _MEDIAN * promise.sigma / one
     return ExpectedError(
         epsilon=promise.epsilon,
         delta=promise.delta,
         half_width=half,
-        least_shown=promise.least_shown / promise.granularity,
+        least_shown=promise.least_shown / one,
         by_size=tuple(typical / size for size in SIZES),
     )
 

@@ -60,24 +60,25 @@ def rho_of(sigma: int, sensitivity: int) -> float:
     return sensitivity**2 / (2 * sigma**2)
 
 
-def sigma_for(epsilon: float, delta: float, sensitivity: int) -> int:
-    """The least whole standard deviation that keeps epsilon at delta.
+def sigma_for(epsilon: float, delta: float, sensitivity: int, share: float = 1.0) -> int:
+    """The least whole standard deviation that spends a share of rho, where all of it keeps epsilon at delta.
 
     Examples
     --------
-    >>> sigma_for(1.0, 1e-8, 1000)
-    5391
+    >>> sigma_for(1.0, 1e-8, 1000), sigma_for(1.0, 1e-8, 1000, share=0.98)
+    (5391, 5446)
     """
     require_promise(epsilon, delta)
     low, high = 0, 1
-    while epsilon_of(rho_of(high, sensitivity), delta) > epsilon:
+
+    def costs_too_much(sigma: int) -> bool:
+        return epsilon_of(rho_of(sigma, sensitivity) / share, delta) > epsilon
+
+    while costs_too_much(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if epsilon_of(rho_of(middle, sensitivity), delta) > epsilon:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if costs_too_much(middle) else (low, middle)
     return high
 
 

@@ -14,6 +14,7 @@ from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
 from shoal.units import show_s
 from shoal_tables.definition.manifest import Promise
+from shoal_tables.making.estimates import scale_of
 from shoal_tables.making.ledger import Balance
 from shoal_tables.making.planning import SIZES, expected_error
 from shoal_tables.making.promise import promise_in_words
@@ -59,6 +60,7 @@ def record_page(facts: RecordFacts) -> str:
         meaning=meaning_in_words(rules),
         who="a person over the whole period" if rules.unit == "person" else "one local day of a person",
         bound=facts.promise.bound,
+        scale=scale_of(facts.promise),
         bound_source=facts.promise.bound_source,
         ledger=_ledger_in_words(facts.balance),
         caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
@@ -100,7 +102,7 @@ def draw_map(facts: RecordFacts) -> Drawing | None:
     west, south, east, north, x, y = _places(rules)
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
     codes = rules.codes()
-    count = facts.table["count"].to_numpy()
+    count = facts.table["estimate"].to_numpy()
     zone = codes["origin" if rules.table == "flows" else "zone"] if rules.table != "homes" else codes["zone"]
     layers: list[Layer] = []
     statement = rules.zones.statement
@@ -109,7 +111,7 @@ def draw_map(facts: RecordFacts) -> Drawing | None:
         sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
         square_km = ((statement.side_m or 1) / 1000) ** 2
         what = "trips" if rules.table == "flows" else "people"
-        noise = facts.promise.half_width / facts.promise.granularity * np.sqrt(len(count) / statement.n_zones)
+        noise = expected_error(facts.promise).half_width * np.sqrt(len(count) / statement.n_zones)
         certain = np.where(sums >= 2 * noise, sums, 0)
         layers.append(density_cells(certain / square_km, (west, east), (south, north), what))
     elif statement.kind != "cells":

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import isqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,9 +29,10 @@ from shoal_tables.definition.manifest import (
     LedgerEntry,
     Promise,
     TableManifest,
+    Totals,
 )
-from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound
-from shoal_tables.making.contributions import tally
+from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound, most_of
+from shoal_tables.making.contributions import Limits, Tally, tally
 from shoal_tables.making.folder import (
     digests_of,
     require_apart,
@@ -56,6 +58,8 @@ from shoal_tables.making.record import RecordFacts, record_page
 from shoal_tables.making.rules import Rules
 
 SAMPLES_PER_TASK: Final = 2_000_000
+TOTALS_SHARE: Final = 0.02
+"""Of rho, for the totals before and after the bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +130,12 @@ class Calibration:
         return granularity_for(self.rules.common_days)
 
     @cached_property
+    def limits(self) -> Limits:
+        """What one unit adds at most."""
+        most = max(int(most_of(self.rules) * self.granularity), self.sensitivity)
+        return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
+
+    @cached_property
     def sensitivity(self) -> int:
         """The bound in parts of one, rounded down."""
         bound = default_bound(self.rules) if self.privacy.bound is None else self.privacy.bound
@@ -139,15 +149,30 @@ class Calibration:
     @cached_property
     def sigma(self) -> int:
         """The standard deviation of the noise, in parts of one."""
-        return sigma_for(self.privacy.epsilon, self.privacy.delta, self.sensitivity)
+        share = 1.0 if self.totals is None else 1 - TOTALS_SHARE
+        return sigma_for(self.privacy.epsilon, self.privacy.delta, self.sensitivity, share)
+
+    @cached_property
+    def totals(self) -> Totals | None:
+        """The limits and the noise of the totals, before they are counted."""
+        if self.rules.table == "homes":
+            return None
+        both = isqrt(2 * self.limits.most**2) + 1
+        sigma = sigma_for(self.privacy.epsilon, self.privacy.delta, both, TOTALS_SHARE)
+        return Totals(most=self.limits.most, sensitivity=both, sigma=sigma, before=0, after=0)
+
+    @property
+    def rho(self) -> float:
+        """What counts and totals cost together."""
+        counts = rho_of(self.sigma, self.sensitivity)
+        return counts if self.totals is None else counts + rho_of(self.totals.sigma, self.totals.sensitivity)
 
     def promise(self, sampler: str) -> Promise:
         """What the manifest states."""
-        rho = rho_of(self.sigma, self.sensitivity)
         return Promise(
-            epsilon=epsilon_of(rho, self.privacy.delta),
+            epsilon=epsilon_of(self.rho, self.privacy.delta),
             delta=self.privacy.delta,
-            rho=rho,
+            rho=self.rho,
             granularity=self.granularity,
             sensitivity=self.sensitivity,
             bound_source=MEASURED if self.privacy.bound is None else CHOSEN,
@@ -156,17 +181,18 @@ class Calibration:
             least_shown=least_shown(self.sigma, self.rules.n_cells),
             mechanism="discrete Gaussian",
             sampler=sampler,
+            totals=self.totals,
         )
 
     def cost(self) -> Cost:
         """What the table costs in a ledger."""
-        rho, days = rho_of(self.sigma, self.sensitivity), len(self.rules.day_of)
+        days = len(self.rules.day_of)
         disjoint = len(self.rules.days) == days  # each date has cells of its own
         return Cost(
             kind=self.rules.table,
             unit=self.rules.unit,
-            rho=rho,
-            epsilon=epsilon_of(rho, self.privacy.delta),
+            rho=self.rho,
+            epsilon=epsilon_of(self.rho, self.privacy.delta),
             delta=self.privacy.delta,
             sigma=self.sigma,
             sensitivity=self.sensitivity,
@@ -199,12 +225,11 @@ class Tabulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Exact sums before noise, int64 [cells], with facts about the raw data: secret."""
+    """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret."""
 
     counts: Integers
+    totals: Integers
     reading: Reading
-    units_clipped: int
-    people: int
     notes: tuple[str, ...]
 
 
@@ -292,6 +317,7 @@ def tabulate(
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
+        promise = with_totals(promise, exact.totals, rng)
         table = table_of(rules, noisy, promise)
         facts = RecordFacts(
             rules=rules,
@@ -319,14 +345,11 @@ def count(
     run = run or Run()
     with _people(source, rules, reading or Reading(), scratch, run, engine) as people:
         bounds = parts_of(people.lengths)
-        tasks = [
-            TallyTask(scratch, first, end, rules, calibration.granularity, calibration.sensitivity)
-            for first, end in bounds
-        ]
-        counts, clipped = np.zeros(rules.n_cells, dtype=np.int64), 0
-        for cells, sums, long in run_tasks(tally_task, tasks, engine or run, run, "counting"):
-            counts[cells] += sums
-            clipped += long
+        tasks = [TallyTask(scratch, first, end, rules, calibration.limits) for first, end in bounds]
+        counts, totals = np.zeros(rules.n_cells, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        for part in run_tasks(tally_task, tasks, engine or run, run, "counting"):
+            counts[part.cells] += part.counts
+            totals += part.totals
         intake = people.intake
         if not counts.any():
             raise InputError(
@@ -334,13 +357,7 @@ def count(
                 "(shoal inspect)"
             )
         notes = (*rules.zones.notes, *intake.notes)
-        return Counts(
-            counts=counts,
-            reading=intake.reading,
-            units_clipped=clipped,
-            people=people.n_subjects,
-            notes=notes,
-        )
+        return Counts(counts=counts, totals=totals, reading=intake.reading, notes=notes)
 
 
 @dataclass(frozen=True)
@@ -351,14 +368,23 @@ class TallyTask:
     first: int
     end: int
     rules: Rules
-    granularity: int
-    sensitivity: int
+    limits: Limits
 
 
-def tally_task(task: TallyTask) -> tuple[Integers, Integers, int]:
+def tally_task(task: TallyTask) -> Tally:
     """The sums over these people; safe to repeat."""
     people = StoredPeople.open(task.folder).load(np.arange(task.first, task.end))
-    return tally(people, task.rules, task.granularity, task.sensitivity)
+    return tally(people, task.rules, task.limits)
+
+
+def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:
+    """The promise with noisy totals."""
+    if promise.totals is None:
+        return promise
+    before, after = add_noise(totals, promise.totals.sigma, promise.totals.sensitivity, rng).tolist()
+    return promise.model_copy(
+        update={"totals": promise.totals.model_copy(update={"before": before, "after": after})}
+    )
 
 
 def require_reading(reading: Reading, rules: Rules) -> Reading:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 from scipy import stats
 
 from shoal.io import read_with
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.verification.estimates import stated_scale
 from shoal_tables.verification.files import cells_of, read_table
 from shoal_tables.verification.recount import recount
 from shoal_tables.verification.statements import reading_of
@@ -69,15 +71,19 @@ def measure_table(
     counted = recount(original, manifest, names, geometries)
     exact = counted.unbounded / manifest.promise.granularity
     bounded = counted.counts / manifest.promise.granularity
-    published = np.array(table["count"].to_numpy(), dtype=np.float64)
-    shown = np.array([value is not None for value in table["shown"].to_pylist()])
-    return measurements(exact, bounded, published, shown, manifest)
+    return measurements(exact, bounded, table, manifest)
 
 
 def measurements(
-    exact: Floats, bounded: Floats, published: Floats, shown: Any, manifest: TableManifest
+    exact: Floats, bounded: Floats, table: pa.Table, manifest: TableManifest
 ) -> list[Measurement]:
-    """The figures of a table, from exact, bounded and published counts."""
+    """The figures of a table, from exact and bounded counts and its estimates."""
+    published, low, high = (
+        np.array(table[name].to_numpy(), dtype=np.float64) for name in ("estimate", "low", "high")
+    )
+    target = stated_scale(manifest.promise) * bounded
+    covered = float(((low <= target) & (target <= high)).mean())
+    shown = 1 - table["shown"].null_count / len(table)
     found = []
     for low, high in pairwise(_SIZES):
         chosen = (exact >= low) & (exact < high)
@@ -114,5 +120,6 @@ def measurements(
         ),
         Measurement("total-error", f"relative error of all {what} together", share, "lower", n),
         Measurement("cut-by-bound", f"{what} that the bound takes away", lost, "lower", n),
-        Measurement("shown", "cells certain enough to show", float(shown.mean()), "higher", n),
+        Measurement("covered", "intervals that hold the bounded count, scaled", covered, "higher", n),
+        Measurement("shown", "cells certain enough to show", shown, "higher", n),
     ]

@@ -11,7 +11,7 @@ from shoal.model.intake import Intake
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, Totals, read_table_manifest
 from shoal_tables.verification.files import (
     Cells,
     cell_findings,
@@ -24,7 +24,7 @@ from shoal_tables.verification.files import (
     zone_findings,
 )
 from shoal_tables.verification.ledger import ledger_findings
-from shoal_tables.verification.noise import NoisyCells, noise_findings
+from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
 from shoal_tables.verification.promise import guessing_share, standard_error
 from shoal_tables.verification.recount import Recount, recount
 from shoal_tables.verification.statements import reading_of, statement_findings
@@ -35,7 +35,7 @@ UNSEEN: Final = (
     "a bound or zones chosen after a look at the data, a person with several ids"
 )
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
-_NUMBERS: Final = ("count", "low", "high", "shown")
+_NUMBERS: Final = ("count", "estimate", "low", "high", "shown")
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,14 @@ def verify_table(
     counted = recount(original, manifest, names, geometries)
     findings += _zone_origin(manifest, counted)
     published, wrong_numbers = published_integers(table, manifest.promise.granularity)
-    findings += [*wrong_numbers, *column_findings(table, published, manifest)]
+    findings += [*wrong_numbers, *column_findings(table, published, cells, manifest.promise)]
     before = counted.counts
     if secret is not None:
         before, wrong = _secret(Path(secret), folder, cells, counted)
         findings += wrong
     if not any(finding.kind == "no-number" for finding in wrong_numbers):
         findings += _noise(published, before, counted, cells, manifest)
+    findings += _totals(manifest.promise.totals, counted)
     notes, unchecked = _notes(manifest, cells, counted), []
     if ledger is not None:
         findings += ledger_findings(Path(ledger), manifest)
@@ -202,6 +203,13 @@ def _noise(
         if not np.array_equal(counts, before) and not noise_findings(other):
             return [Finding(kind, words)]
     return found
+
+
+def _totals(totals: Totals | None, counted: Recount) -> list[Finding]:
+    if totals is None:
+        return []
+    stated = np.array([totals.before, totals.after], dtype=np.int64)
+    return totals_findings(stated - counted.totals, totals.sigma)
 
 
 def _zone_origin(manifest: TableManifest, counted: Recount) -> list[Finding]:

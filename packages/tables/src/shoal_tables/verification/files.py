@@ -22,15 +22,17 @@ from shoal_tables.definition.manifest import (
     STAYS,
     TABLE_FILE,
     ZONES_FILE,
+    Promise,
     TableManifest,
     days_in_order,
     hour_label,
 )
+from shoal_tables.verification.estimates import estimated
 
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
-_NUMBERS: Final = ("count", "low", "high", "shown")
 _MOST_COUNTED: Final = 1 << 53
 _SPURIOUS: Final = 0.05
+_ROUNDING: Final = 1e-9
 _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
 
 
@@ -161,27 +163,29 @@ def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, lis
     return integers.astype(np.int64), findings
 
 
-def column_findings(table: pa.Table, published: Integers, manifest: TableManifest) -> Iterator[Finding]:
-    """Find intervals and shown numbers that do not follow from the published counts alone."""
-    g, half = manifest.promise.granularity, manifest.promise.half_width
-    low, high = np.maximum((published - half) / g, 0.0), (published + half) / g
-    low, high = np.where(published + half < 0, 0.0, low), np.maximum(high, 0.0)
-    for name, expected in (("low", low), ("high", high)):
+def column_findings(
+    table: pa.Table, published: Integers, cells: Cells, promise: Promise
+) -> Iterator[Finding]:
+    """Find estimates, intervals and shown numbers that do not follow from the published counts alone."""
+    g = promise.granularity
+    numbers, spread = estimated(published, cells.keys, promise)
+    half, least = spread * promise.half_width, spread * promise.least_shown
+    for kind, name, expected in (
+        ("estimate-differs", "estimate", numbers / g),
+        ("interval-differs", "low", np.maximum(numbers - half, 0.0) / g),
+        ("interval-differs", "high", np.maximum(numbers + half, 0.0) / g),
+    ):
         column = np.array(table[name].cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-        wrong = ~(np.abs(column - expected) <= 1e-9 * np.maximum(np.abs(expected), 1))
+        wrong = ~(np.abs(column - expected) <= _ROUNDING * np.maximum(np.abs(expected), 1))
         if wrong.any():
-            yield Finding(
-                "interval-differs", f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'"
-            )
-    least = manifest.promise.least_shown
-    spurious = len(published) * float(special.ndtr(-(least - 0.5) / manifest.promise.sigma))
-    if least < 2 * half or spurious > _SPURIOUS * (1 + 1e-6):
+            yield Finding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
+    spurious = len(published) * float(special.ndtr(-(promise.least_shown - 0.5) / promise.sigma))
+    if promise.least_shown < 2 * promise.half_width or spurious > _SPURIOUS * (1 + 1e-6):
         yield Finding("shown-differs", "'shown' begins at counts that are less certain than the rules allow")
-    is_certain = least <= published
-    shown = np.where(is_certain, (2 * published + g) // (2 * g), -1)
-    column = np.array(
-        [-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
-    )
-    wrong = column != shown
-    if wrong.any():
-        yield Finding("shown-differs", f"'shown' of {int(wrong.sum()):,} cells does not follow from 'count'")
+    shown = np.array([-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64)
+    slack = _ROUNDING * np.maximum(np.abs(numbers), 1)
+    fits = np.zeros(len(shown), dtype=bool)
+    for number in (numbers - slack, numbers + slack):  # a last bit may decide how a half is rounded
+        fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -1)
+    if not fits.all():
+        yield Finding("shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'")

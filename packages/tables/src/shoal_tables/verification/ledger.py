@@ -46,7 +46,7 @@ def _entry_findings(paid: list[Any], manifest: TableManifest) -> Iterator[Findin
     stated = (manifest.table, manifest.unit, promise.sigma, promise.sensitivity, promise.granularity)
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
-    elif tuple(paid[0][:5]) != stated:
+    elif tuple(paid[0][:5]) != stated or paid[0][5] < promise.rho * (1 - 1e-9):
         yield Finding("ledger-differs", "the ledger's entry paid for a table with other noise, unit or bound")
 
 
@@ -58,7 +58,7 @@ def _total_findings(people: Any, costs: list[Any], manifest: TableManifest) -> I
         yield Finding(
             "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"
         )
-    total = sum(rho_of(sensitivity, sigma) for _, sigma, sensitivity in costs)
+    total = sum(rho for rho, _, _ in costs)
     epsilon = epsilon_of(total, delta) if total else 0.0
     if epsilon > budget * (1 + 1e-6):
         yield Finding(

@@ -32,6 +32,8 @@ class Recount:
         Samples within the period.
     corner
         The least x and the least y of the samples, in meters.
+    totals
+        All contributions together, before and after the bound, each unit's limited as stated [2].
     """
 
     counts: Integers
@@ -41,6 +43,7 @@ class Recount:
     units_over: int
     samples: int
     corner: tuple[int, int] | None
+    totals: Integers
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def recount(
     n = n_cells(Frame.of(manifest), manifest.table)
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
     units, over, samples = 0, 0, 0
-    corners = []
+    corners, totals = [], np.zeros(2, dtype=np.int64)
     for part in unit_vectors(original, manifest, names, geometries):
         for total, integers in (
             (counts, part.bounded),
@@ -115,9 +118,18 @@ def recount(
             np.add.at(total, part.cell, integers)
         units, over = units + len(np.unique(part.unit)), over + part.units_over
         samples += part.samples
+        totals += _totals(part, manifest)
         corners.append(part.corner)
     corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
-    return Recount(counts, unbounded, by_day, units, over, samples, corner)
+    return Recount(counts, unbounded, by_day, units, over, samples, corner, totals)
+
+
+def _totals(part: UnitVectors, manifest: TableManifest) -> Integers:
+    stated = manifest.promise.totals
+    most = 0 if stated is None else stated.most
+    _, unit = np.unique(part.unit, return_inverse=True)
+    both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
+    return np.array([int(np.minimum(sums, most).sum()) for sums in both], dtype=np.int64)
 
 
 def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: int) -> tuple[Integers, int]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from math import sqrt
 from typing import Any, Final
 
 from shoal.errors import InputError, MisuseError
@@ -73,10 +74,14 @@ def _day_findings(manifest: TableManifest) -> Iterator[Finding]:
 
 def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
     promise = manifest.promise
-    rho = rho_of(promise.sensitivity, promise.sigma)
+    rho, totals = rho_of(promise.sensitivity, promise.sigma), promise.totals
+    if totals is not None:
+        rho += rho_of(totals.sensitivity, totals.sigma)
+        if totals.sensitivity**2 < 2 * totals.most**2:
+            yield Finding("budget-differs", "one unit can change the totals by more than their sensitivity")
     if abs(promise.rho - rho) > 1e-9 * rho:
         yield Finding(
-            "budget-differs", f"sensitivity and sigma cost rho {rho:.6g}; stated is {promise.rho:.6g}"
+            "budget-differs", f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
         )
     epsilon = epsilon_of(rho, promise.delta)
     if promise.epsilon < epsilon * (1 - 1e-6):
@@ -84,7 +89,7 @@ def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
             "budget-differs",
             f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}",
         )
-    if delta_of_gaussian(promise.epsilon, promise.sensitivity / promise.sigma) > promise.delta * (1 + 1e-6):
+    if delta_of_gaussian(promise.epsilon, sqrt(2 * rho)) > promise.delta * (1 + 1e-6):
         yield Finding("budget-differs", "the stated epsilon needs a larger delta with this noise")
     low, high = least_half_width(promise.sigma, COVERAGE)
     if not low <= promise.half_width <= high:
