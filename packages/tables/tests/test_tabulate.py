@@ -16,6 +16,8 @@ from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
 from shoal_tables import Ledger, Privacy, each_day, grid_zones, typical_days
 from shoal_tables.definition.manifest import Kind, read_table_manifest
+from shoal_tables.making.folder import table_of
+from shoal_tables.making.tabulate import Calibration
 from table_cases import AREA, FIRST, LAST, city, make, rules_of
 
 
@@ -33,27 +35,31 @@ def test_a_folder_states_its_numbers(tmp_path: Path, kind: Kind) -> None:
     assert {name: sha256_of(made.folder / name) for name in manifest.files} == manifest.files
     assert not manifest.publishable
     promise = manifest.promise
-    assert promise.rho == promise.sensitivity**2 / (2 * promise.sigma**2)
+    noises = [promise] if promise.totals is None else [promise, promise.totals]
+    assert promise.rho == sum(noise.sensitivity**2 / (2 * noise.sigma**2) for noise in noises)
+    assert (kind == "homes") == (promise.totals is None)
     noise = np.rint(table["count"].to_numpy() * promise.granularity) - secret["count"].to_numpy()
     assert (noise == np.rint(noise)).all()
     assert abs(noise.std() / promise.sigma - 1) < 6 / np.sqrt(len(noise))
     assert stat.S_IMODE((tmp_path / "counts.parquet").stat().st_mode) == 0o600
 
 
-def test_columns_of_a_table_without_flows_follow_from_the_noisy_count_and_the_scale(tmp_path: Path) -> None:
-    bound = Privacy(epsilon=10.0, bound=0.5, rng=shoal.Randomness.for_research(1))
-    promise = make(tmp_path, rules_of("presence"), privacy=bound).manifest.promise
-    totals = promise.totals
-    assert totals is not None
-    scale = totals.before / totals.after
-    assert scale > 1.5
-    for row in pq.read_table(tmp_path / "table" / "table.parquet").to_pylist():
-        noisy = round(row["count"] * promise.granularity)
-        assert row["estimate"] == pytest.approx(scale * row["count"])
-        assert row["low"] == pytest.approx(max(0, noisy - promise.half_width) * scale / promise.granularity)
-        assert row["high"] == pytest.approx(max(0, noisy + promise.half_width) * scale / promise.granularity)
-        certain = promise.least_shown <= noisy
-        assert row["shown"] == (int(np.floor(row["estimate"] + 0.5)) if certain else None)
+def test_columns_of_presence_follow_from_the_noisy_count_and_the_totals() -> None:
+    rules = rules_of("presence")
+    planned = Calibration(rules=rules, privacy=Privacy(epsilon=1.0)).promise("")
+    assert planned.totals is not None
+    for before, after, scale in ((3 * 10**8, 2 * 10**8, 1.5), (2 * 10**8, 3 * 10**8, 1), (10**6, 10**5, 1)):
+        totals = planned.totals.model_copy(update={"before": before, "after": after})
+        promise = planned.model_copy(update={"totals": totals})
+        noisy = np.random.default_rng(1).integers(-40_000, 80_000, rules.n_cells)
+        g, half = promise.granularity, promise.half_width
+        for row, number in zip(table_of(rules, noisy, promise).to_pylist(), noisy.tolist(), strict=True):
+            assert row["count"] == number / g
+            assert row["estimate"] == pytest.approx(scale * number / g)
+            assert row["low"] == pytest.approx(max(0, number - half) * scale / g)
+            assert row["high"] == pytest.approx(max(0, number + half) * scale / g)
+            certain = promise.least_shown <= number
+            assert row["shown"] == (int(np.floor(row["estimate"] + 0.5)) if certain else None)
 
 
 @pytest.mark.parametrize("kind", ["presence", "flows", "dwell", "homes"])
