@@ -241,7 +241,13 @@ def test_faults_of_the_bound_are_named_without_the_secret(tmp_path: Path) -> Non
 
 
 def _ledger(
-    path: Path, *, digest: str = "a" * 64, sigma: int = 40, budget: float = 20.0, entries: int = 1, share: float = 1.0
+    path: Path,
+    *,
+    digest: str = "a" * 64,
+    sigma: int = 40,
+    budget: float = 20.0,
+    entries: int = 1,
+    share: float = 1.0,
 ) -> Path:
     with sqlite3.connect(path) as connection:
         connection.execute(

@@ -25,7 +25,9 @@ def estimated(published: Integers, keys: Mapping[str, Integers], promise: Promis
         total, apart = published + published[opposite], published - published[opposite]
         for one in np.unique(hours_and_days):
             cells = np.flatnonzero(hours_and_days == one)
-            keep = _true_share(total[cells].astype(np.float64), apart[cells].astype(np.float64), promise.sigma)
+            keep = _true_share(
+                total[cells].astype(np.float64), apart[cells].astype(np.float64), promise.sigma
+            )
             numbers[cells] = total[cells] / 2 + keep * apart[cells] / 2
             spread[cells] = np.sqrt(0.5 + keep / 2)
     scale = stated_scale(promise)

@@ -182,10 +182,14 @@ def column_findings(
     spurious = len(published) * float(special.ndtr(-(promise.least_shown - 0.5) / promise.sigma))
     if promise.least_shown < 2 * promise.half_width or spurious > _SPURIOUS * (1 + 1e-6):
         yield Finding("shown-differs", "'shown' begins at counts that are less certain than the rules allow")
-    shown = np.array([-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64)
+    shown = np.array(
+        [-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
+    )
     slack = _ROUNDING * np.maximum(np.abs(numbers), 1)
     fits = np.zeros(len(shown), dtype=bool)
     for number in (numbers - slack, numbers + slack):  # a last bit may decide how a half is rounded
         fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -1)
     if not fits.all():
-        yield Finding("shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'")
+        yield Finding(
+            "shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"
+        )

@@ -78,7 +78,10 @@ def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
     far = 2 * special.ndtr(-(np.abs(noise) - 0.5) / sigma)  # one step of the discrete distribution at most
     near = 1 - 2 * special.ndtr(-(np.abs(noise) + 0.5) / sigma)
     tests = (
-        (far.min() * len(noise), "a total has noise far larger than stated, or is not of bounded contributions"),
+        (
+            far.min() * len(noise),
+            "a total has noise far larger than stated, or is not of bounded contributions",
+        ),
         (near.max() ** len(noise), "the totals have far less noise than stated"),
     )
     allowed = REFUSED / _FAMILIES / len(tests)
