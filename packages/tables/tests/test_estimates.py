@@ -1,4 +1,4 @@
-"""Estimates: their intervals cover, they err less than counts, and totals put back what the bound takes away."""
+"""Estimates of flows: their intervals cover, and they err less than counts."""
 
 import numpy as np
 import pytest

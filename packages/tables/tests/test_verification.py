@@ -106,6 +106,7 @@ def _from_data(folder: Path) -> plain.Written:
     return plain.write(folder, PLAN, moved)
 
 
+TOTALS = plain.totals_of(PLAN, ROWS) or {}
 EXACT = plain.totals_of(replace(PLAN, totals_sigma=0), ROWS) or {}
 EXACT |= {"sigma": PLAN.totals_sigma}
 SMALLER = np.rint(NOISE * 0.7).astype(np.int64)
@@ -166,12 +167,13 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "a budget that does not add up": ("budget-differs", _with(promise={"epsilon": 0.5})),
     "rho that does not follow from sigma": ("budget-differs", _with(promise={"rho": 0.005})),
     "sensitivity of one cell for a whole person": (
-        "counts-too-large", _with(promise={"sensitivity": 60, "rho": 0.5 * 60**2 / 40**2 + PLAN.rho - 0.5 * 120**2 / 40**2, "epsilon": 9.0})),
+        "counts-too-large",
+        _with(promise={"sensitivity": 60, "rho": replace(PLAN, sensitivity=60).rho, "epsilon": 9.0})),
     "a total that is not of the people": (
-        "totals-differ", _with(promise={"totals": {**(plain.totals_of(PLAN, ROWS) or {}), "before": 900_000}})),
+        "totals-differ", _with(promise={"totals": {**TOTALS, "before": 900_000}})),
     "totals without noise": ("totals-differ", _with(promise={"totals": EXACT})),
     "totals that one unit can change by more": (
-        "budget-differs", _with(promise={"totals": {**(plain.totals_of(PLAN, ROWS) or {}), "most": 1300}})),
+        "budget-differs", _with(promise={"totals": {**TOTALS, "most": 1300}})),
     "totals that cost nothing": (
         "budget-differs", _with(promise={"rho": PLAN.sensitivity**2 / (2 * PLAN.sigma**2)})),
     "estimates from the true counts": (

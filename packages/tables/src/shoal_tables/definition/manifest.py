@@ -76,7 +76,7 @@ class Trips(BaseModel):
 
 
 class Totals(BaseModel):
-    """All contributions together, before and after the bound, each with noise of its own, in the same integers."""
+    """All contributions together, before and after the bound, each with noise, in the same integers."""
 
     model_config = _STRICT
 

@@ -74,13 +74,13 @@ def noise_findings(cells: NoisyCells) -> list[Finding]:
 
 
 def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
-    """Find totals whose noise is too large or too small for the stated scale, at most once in 10,000 tables."""
+    """Find totals with too much or too little noise, in at most one of 10,000 true tables."""
     far = 2 * special.ndtr(-(np.abs(noise) - 0.5) / sigma)  # one step of the discrete distribution at most
     near = 1 - 2 * special.ndtr(-(np.abs(noise) + 0.5) / sigma)
     tests = (
         (
             far.min() * len(noise),
-            "a total has noise far larger than stated, or is not of bounded contributions",
+            "a total has far more noise than stated, or is of other contributions",
         ),
         (near.max() ** len(noise), "the totals have far less noise than stated"),
     )
