@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TO_RUN = ".[excel,fit] packages/collect[server] packages/desk packages/papers packages/tables[noise,zones]"
+TO_RUN = (
+    ".[excel,fit] packages/collect[server] packages/desk packages/papers packages/tables[noise,zones,omx]"
+)
 TO_TEST = (
-    ".[dev] packages/collect[server,app,login] packages/desk packages/papers packages/tables[noise,zones]"
+    ".[dev] packages/collect[server,app,login] packages/desk packages/papers packages/tables[noise,zones,omx]"
 )
 INTERPRETER = """#!/bin/sh
 case "$*" in

@@ -46,6 +46,17 @@ def test_verify_takes_a_folder_of_tables(written: plain.Written, capsys: pytest.
     assert _document("verify-tables", out)["outcome"] == "HOLDS"
 
 
+def test_publish_writes_another_format_that_verify_takes(
+    written: plain.Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = _run(
+        capsys, "publish", written.folder, "--to", tmp_path / "a", "--format", "csv", "--json"
+    )
+    assert (code, _document("publish", out)["rows"]) == (0, len(plain.cells(PLAN)))
+    assert _run(capsys, "verify", written.raw, tmp_path / "a")[0] == 0
+    assert _run(capsys, "publish", written.folder, "--to", tmp_path / "b", "--format", "omx")[0] == 2
+
+
 def test_a_false_table_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     false = plain.write(tmp_path, STRICT, ROWS, noise=plain.true_noise(replace(PLAN, sigma=6), 72))
     code, out, _ = _run(capsys, "verify", false.raw, false.folder)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli.folder_kinds import FolderCommand
 from shoal.cli.options import PATH, RELEASE, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
@@ -17,7 +18,7 @@ _TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a databa
 
 
 @click.command(
-    cls=Command,
+    cls=FolderCommand,
     examples=(
         ("shoal publish release --to release-csv --format csv", "for a spreadsheet"),
         ("shoal publish release --to by-day --format parquet-by-day", "a file for each day, for a data lake"),

@@ -5,11 +5,13 @@ local files and web addresses that the content names. So the first bytes must be
 drivers of other formats are off while a file is opened, and so are network and virtual file systems.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
+
+import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
 
@@ -65,3 +67,29 @@ def one_driver(path: Path) -> Iterator[tuple[Any, str]]:
         finally:
             pyogrio.set_gdal_config_options({**before, "GDAL_SKIP": None})
             _register_drivers()
+
+
+def write_layers(path: Path, layers: Mapping[str, tuple[pa.Table, Any, str | None]]) -> None:
+    """Write a GeoPackage of layers: columns of text and numbers, shapes as WKB or None, and a CRS."""
+    try:
+        import pyogrio
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
+        ) from error
+    for number, (name, (table, shapes, crs)) in enumerate(layers.items()):
+        columns = [
+            column.fill_null(0).to_numpy() if column.null_count else column.to_numpy() for column in table
+        ]
+        pyogrio.raw.write(
+            path,
+            shapes,
+            columns,
+            table.column_names,
+            field_mask=[column.is_null().to_numpy() if column.null_count else None for column in table],
+            layer=name,
+            driver="GPKG",
+            geometry_type=None if shapes is None else "Unknown",
+            crs=crs,
+            append=number > 0,
+        )

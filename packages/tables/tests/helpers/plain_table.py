@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from hashlib import sha256
 from itertools import pairwise
 from math import ceil, floor, isqrt
 from pathlib import Path
@@ -399,6 +400,7 @@ def write(
     totals = totals_of(plan, rows)
     changes["promise"] = {"totals": totals, **changes.get("promise", {})}
     entries = manifest_of(plan, **changes)
+    entries["counts_sha256"] = sha256((counts + noise).astype("<i8").tobytes()).hexdigest()
     published, g, half = counts + noise, plan.granularity, entries["promise"]["half_width"]
     least = entries["promise"]["least_shown"]
     keys = dict(zip(COLUMNS[plan.table], zip(*cells(plan), strict=True), strict=True))  # type: ignore[index]

@@ -1,6 +1,7 @@
 """A small synthetic city and rules for it."""
 
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ AREA: Final = (-5.13, 6.87, -4.85, 7.14)
 FIRST, LAST = date(2024, 1, 1), date(2024, 1, 3)
 
 
+@cache
 def city(people: int = 60, seed: int = 1) -> Any:
     """Call records of three days."""
     return shoal.synthesize(n_subjects=people, days=3, seed=seed)

@@ -12,8 +12,9 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.attacks.games import Game, allowed_success, play
-from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
-from shoal_tables.verification.files import cells_of, published_integers, read_table
+from shoal_tables.definition.manifest import TableManifest, read_table_manifest
+from shoal_tables.verification.exports import read_table, table_file
+from shoal_tables.verification.files import cells_of, published_integers
 from shoal_tables.verification.recount import unit_vectors
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
@@ -206,7 +207,8 @@ def play_all(
 
 
 def _published(folder: Path) -> tuple[TableManifest, Integers]:
-    manifest, table = read_table_manifest(folder), read_table(folder / TABLE_FILE)
+    manifest = read_table_manifest(folder)
+    table = read_table(folder / table_file(folder), manifest)
     if cells_of(manifest, read_zones(folder)[0], table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     return manifest, published_integers(table, manifest.promise.granularity)[0]

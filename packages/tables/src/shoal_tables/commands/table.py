@@ -6,7 +6,13 @@ from typing import Final
 import click
 
 from shoal_tables.commands.attacks import attack
+from shoal_tables.commands.publish import publish
 from shoal_tables.commands.utility import measure
 from shoal_tables.commands.verification import verify
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"verify": verify, "attack": attack, "measure": measure}
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    "verify": verify,
+    "attack": attack,
+    "measure": measure,
+    "publish": publish,
+}

@@ -15,6 +15,11 @@ MANIFEST_FILE: Final = "manifest.json"
 TABLE_FILE: Final = "table.parquet"
 ZONES_FILE: Final = "zones.parquet"
 REPORT_FILE: Final = "report.html"
+PACKAGE_FILE: Final = "datapackage.json"
+EXPORTED: Final = {"csv": "table.csv", "omx": "table.omx", "geopackage": "table.gpkg"}
+"""The file with the table in other formats."""
+NUMBERS: Final = ("count", "estimate", "low", "high", "shown")
+"""The columns of numbers."""
 COVERAGE: Final = 0.95
 """Of the intervals ``low`` to ``high``."""
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")
@@ -154,6 +159,8 @@ class TableManifest(BaseModel):
     promise: Promise
     ledger: LedgerEntry | None
     publishable: bool
+    counts_sha256: _Digest
+    """Of the noisy counts in the order of the cells, as little-endian int64: the same in every format."""
     files: dict[Literal["table.parquet", "zones.parquet", "report.html"], _Digest]
 
     @property

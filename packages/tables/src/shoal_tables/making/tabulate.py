@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 from math import isqrt
 from pathlib import Path
@@ -326,7 +327,7 @@ def tabulate(
             balance=None if ledger is None else ledger.balance(),
             publishable=rng.publishable,
         )
-        manifest = _write(folder, facts, exact.reading, entry)
+        manifest = _write(folder, facts, noisy, exact.reading, entry)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=exact.notes)
 
@@ -437,6 +438,7 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
 def _write(
     folder: Path,
     facts: RecordFacts,
+    noisy: Integers,
     reading: Reading,
     entry: LedgerEntry | None,
 ) -> TableManifest:
@@ -462,6 +464,7 @@ def _write(
         "promise": facts.promise,
         "ledger": entry,
         "publishable": facts.publishable,
+        "counts_sha256": sha256(noisy.astype("<i8").tobytes()).hexdigest(),
     }
     manifest = TableManifest(**stated, files=digests_of(folder))
     write_manifest(manifest, folder)

@@ -12,9 +12,10 @@ from scipy import stats
 from shoal.io import read_with
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import TableManifest, read_table_manifest
 from shoal_tables.verification.estimates import stated_scale
-from shoal_tables.verification.files import cells_of, read_table
+from shoal_tables.verification.exports import read_table, table_file
+from shoal_tables.verification.files import cells_of
 from shoal_tables.verification.recount import recount
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
@@ -64,7 +65,7 @@ def measure_table(
     folder = Path(folder)
     manifest = read_table_manifest(folder)
     names, geometries = read_zones(folder)
-    table = read_table(folder / TABLE_FILE)
+    table = read_table(folder / table_file(folder), manifest)
     if cells_of(manifest, names, table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     original = read_with(raw, reading_of(manifest, **reading), run or Run())

@@ -11,7 +11,8 @@ from shoal.model.intake import Intake
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import TABLE_FILE, TableManifest, Totals, read_table_manifest
+from shoal_tables.definition.manifest import NUMBERS, TABLE_FILE, TableManifest, Totals, read_table_manifest
+from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import (
     Cells,
     cell_findings,
@@ -19,7 +20,6 @@ from shoal_tables.verification.files import (
     column_findings,
     file_findings,
     published_integers,
-    read_table,
     wrong_rows,
     zone_findings,
 )
@@ -35,7 +35,6 @@ UNSEEN: Final = (
     "a bound or zones chosen after a look at the data, a person with several ids"
 )
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
-_NUMBERS: Final = ("count", "estimate", "low", "high", "shown")
 
 
 @dataclass(frozen=True)
@@ -121,11 +120,11 @@ def verify_table(
     findings = [*file_findings(folder, manifest), *statement_findings(manifest)]
     names, geometries = read_zones(folder)
     wrong_zones = list(zone_findings(names, manifest, grid_names(manifest)))
-    table = read_table(folder / TABLE_FILE)
+    table = read_table(folder / table_file(folder), manifest)
     cells = None if wrong_zones else cells_of(manifest, names, table)
     findings += wrong_zones
     if cells is not None:
-        findings += cell_findings(table, cells, TABLE_FILE, _NUMBERS)
+        findings += cell_findings(table, cells, TABLE_FILE, NUMBERS)
     elif not wrong_zones:
         findings.append(wrong_rows(TABLE_FILE))
     original = read_with(raw, reading_of(manifest, **reading), run)
@@ -135,7 +134,7 @@ def verify_table(
     counted = recount(original, manifest, names, geometries)
     findings += _zone_origin(manifest, counted)
     published, wrong_numbers = published_integers(table, manifest.promise.granularity)
-    findings += [*wrong_numbers, *column_findings(table, published, cells, manifest.promise)]
+    findings += [*wrong_numbers, *column_findings(table, published, cells, manifest)]
     before = counted.counts
     if secret is not None:
         before, wrong = _secret(Path(secret), folder, cells, counted)

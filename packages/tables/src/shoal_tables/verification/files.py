@@ -2,32 +2,32 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import prod
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 from scipy import special
 
-from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import (
     MANIFEST_FILE,
+    PACKAGE_FILE,
     REPORT_FILE,
     STAYS,
     TABLE_FILE,
     ZONES_FILE,
-    Promise,
     TableManifest,
     days_in_order,
     hour_label,
 )
 from shoal_tables.verification.estimates import estimated
+from shoal_tables.verification.exports import export_findings, read_table, table_file
 
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
 _MOST_COUNTED: Final = 1 << 53
@@ -86,17 +86,22 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> 
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
+    form = table_file(folder)
+    allowed = _FILES if form == TABLE_FILE else _FILES - {TABLE_FILE} | {form, PACKAGE_FILE}
+    yield from export_findings(folder)
     for path in sorted(folder.iterdir()):
-        if path.name not in _FILES:
+        if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
     for name, digest in manifest.files.items():
+        if name == TABLE_FILE != form:
+            continue  # the digest of the counts stands for it
         require_plain_file(folder / name)
         if sha256_of(folder / name) != digest:
             yield Finding("changed-file", f"{name} is not the file that the manifest states")
     for name in (TABLE_FILE, ZONES_FILE):
         if name not in manifest.files:
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-        if set(read_table(folder / name).schema.metadata or ()) - _METADATA:
+        if (folder / name).exists() and set(read_table(folder / name).schema.metadata or ()) - _METADATA:
             yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
 
 
@@ -108,15 +113,6 @@ def zone_findings(
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif manifest.zones.kind == "grid" and tuple(names) != tuple(grid_names):
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
-
-
-def read_table(path: Path) -> pa.Table:
-    """Read a Parquet file of the folder, or the secret file."""
-    require_plain_file(path)
-    try:
-        return parquet.ParquetFile(path).read()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read as Parquet; it may be cut short") from error
 
 
 def wrong_rows(name: str) -> Finding:
@@ -164,10 +160,12 @@ def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, lis
 
 
 def column_findings(
-    table: pa.Table, published: Integers, cells: Cells, promise: Promise
+    table: pa.Table, published: Integers, cells: Cells, manifest: TableManifest
 ) -> Iterator[Finding]:
-    """Find estimates, intervals and shown numbers that do not follow from the published counts alone."""
-    g = promise.granularity
+    """Find counts of another draw, and columns that do not follow from the published counts alone."""
+    if sha256(published.astype("<i8").tobytes()).hexdigest() != manifest.counts_sha256:
+        yield Finding("changed-file", "the counts are not those whose digest the manifest states")
+    promise, g = manifest.promise, manifest.promise.granularity
     numbers, spread = estimated(published, cells.keys, promise)
     half, least = spread * promise.half_width, spread * promise.least_shown
     for kind, name, expected in (
