@@ -17,7 +17,7 @@ from shoal_tables.commands.table import COMMANDS
 
 ROWS = plain.people()
 PLAN = plain.Plan(hours=((0, 720), (720, 1440)), sensitivity=60, sigma=60)
-STRICT = replace(PLAN, sigma=240)
+STRICT = plain.Plan(sensitivity=60, sigma=240)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_publish_writes_another_format_that_verify_takes(
 
 
 def test_a_false_table_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    false = plain.write(tmp_path, STRICT, ROWS, noise=plain.true_noise(replace(PLAN, sigma=6), 72))
+    false = plain.write(tmp_path, STRICT, ROWS, noise=plain.true_noise(replace(PLAN, sigma=6), 864))
     code, out, _ = _run(capsys, "verify", false.raw, false.folder)
     assert code == 1
     assert "noise-scale: the noise has 0." in out

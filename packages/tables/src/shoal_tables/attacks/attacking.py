@@ -21,6 +21,7 @@ from shoal_tables.verification.zones import read_zones
 
 TRIES: Final = 1000
 _LEAST_VICTIMS: Final = 8
+_DRAWS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def attack_table(
     earlier
         An earlier table of the same cells: was somebody erased in between?
     tries
-        Victims; half of them choose the adversaries' thresholds.
+        Victims.
     threshold
         The comparator hides counts below it.
     rng
@@ -148,12 +149,12 @@ def attack_table(
     names, geometries = read_zones(folder)
     original = read_with(raw, reading_of(manifest, **reading), run or Run())
     parts = list(unit_vectors(original, manifest, names, geometries))
-    victims = _victims(parts, len(published), 2 * tries, rng or Randomness.from_system())
+    victims = _victims(parts, len(published), tries, rng or Randomness.from_system())
     games, told = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games = (*games, _erasure(Path(earlier), published, victims, manifest))
     notes = (
-        "all games see one draw of noise; intervals take victims as independent and are a little narrow",
+        "all games see one draw of noise; victims who share cells count as fewer",
         "the table without a victim is the published one less the bounded contribution; verify checks that",
     )
     return TableAttacks(games, manifest, threshold, told, notes)
@@ -165,45 +166,27 @@ def play_all(
     """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
     promise = manifest.promise
     bound, delta = allowed_success(promise.epsilon, promise.delta), promise.delta
-    length = np.sqrt(victims.squares)
-    alone = (published - victims.counts).astype(np.float64)  # without the noise, zero
-    known = victims.products(alone) / length / promise.sigma
+    length, n = np.sqrt(victims.squares), _independent(victims)
     gap = length / promise.sigma
-    games = [
-        play(
-            "everybody-else",
-            "knows everything about everybody else, and the victim's contribution",
-            known + gap / 2,
-            known - gap / 2,
-            bound,
-            delta,
-        )
-    ]
-    expected = published - _expected(published, manifest)
-    seen = victims.products(expected) / length / promise.sigma
-    games.append(
-        play(
-            "marginals",
-            "knows the victim's contribution, and of others only the sums of the table itself",
-            seen,
-            seen - gap,
-            bound,
-            delta,
-        )
+    known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
+    unlike = victims.products(published - expected(published, manifest)) / length / promise.sigma
+    told = _told_by_threshold(victims, promise.granularity, threshold)
+    by_all = "knows everything about everybody else, and the victim's contribution"
+    by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
+    by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
+    games = (
+        play("everybody-else", by_all, known + gap / 2, known - gap / 2, bound, delta, n),
+        play("marginals", by_sums, unlike - gap / 2, unlike - 1.5 * gap, bound, delta, n),
+        play("everybody-else, threshold", by_counts, told - 0.5, 0 * told - 0.5, None, delta, victims.n),
     )
-    told = _told_by_threshold(victims, manifest.promise.granularity, threshold)
-    rate = float(told.mean())
-    games.append(
-        play(
-            "everybody-else, threshold",
-            f"the same on exact counts with cells below {threshold} hidden, which promise nothing",
-            told + 0.0,
-            np.zeros(victims.n),
-            None,
-            delta,
-        )
-    )
-    return tuple(games), rate
+    return games, float(told.mean())
+
+
+def _independent(victims: Victims) -> float:
+    """How many independent victims tell as much as these, who share cells and so noise."""
+    rng = np.random.default_rng(victims.n)
+    drawn = [victims.products(rng.standard_normal(len(victims.counts))) > 0 for _ in range(_DRAWS)]
+    return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
 
 
 def _published(folder: Path) -> tuple[TableManifest, Integers]:
@@ -229,13 +212,10 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     length = np.sqrt(victims.squares)
     known = victims.products((counts - published).astype(np.float64)) / length / scale
     promise = manifest.promise
+    words = "knows the victim's contribution, and asks of two tables whether the victim was erased in between"
+    bound, gap = allowed_success(promise.epsilon, promise.delta), length / scale
     return play(
-        "erasure",
-        "knows the victim's contribution, and asks of two tables whether the victim was erased in between",
-        known + length / scale,
-        known,
-        allowed_success(promise.epsilon, promise.delta),
-        promise.delta,
+        "erasure", words, known + gap / 2, known - gap / 2, bound, promise.delta, _independent(victims)
     )
 
 
@@ -270,17 +250,28 @@ def _victims(parts: list[Any], n_cells: int, most: int, rng: Randomness) -> Vict
     )
 
 
-def _expected(published: Integers, manifest: TableManifest) -> Floats:
-    """Counts as if the zones, hours and days of a table did not depend on each other."""
-    days, hours = max(len(set(manifest.day_of.values())), 1), max(len(manifest.hours), 1)
-    inner = hours * days if manifest.table in ("presence", "flows") else len(published)
-    if manifest.table == "dwell":
-        inner = 4 * days
-    grid = np.maximum(published, 0).astype(np.float64).reshape(-1, min(inner, len(published)))
-    total = grid.sum()
-    if total == 0:
-        return np.zeros(len(published))
-    return np.asarray(np.outer(grid.sum(axis=1), grid.sum(axis=0)).ravel() / total)
+def expected(published: Integers, manifest: TableManifest) -> Floats:
+    """Each count from the sums of its row and its column without itself, as if these were independent.
+
+    Rows and columns are zones against hours and days, or origins against destinations in each hour and day;
+    of homes, all other zones.
+    """
+    zones = manifest.zones.n_zones
+    counts = np.maximum(published, 0).astype(np.float64)
+    if manifest.table == "homes":
+        return np.asarray((counts.sum() - counts) / max(zones - 1, 1))
+    if manifest.table == "flows":
+        origin, destination = np.nonzero(~np.eye(zones, dtype=bool))
+        grid = np.zeros((zones, zones, len(counts) // len(origin)))
+        grid[origin, destination] = counts.reshape(len(origin), -1)
+        return np.asarray(_quasi_independent(grid)[origin, destination].ravel())
+    return np.asarray(_quasi_independent(counts.reshape(zones, -1, 1)).ravel())
+
+
+def _quasi_independent(grid: Floats) -> Floats:
+    rows, columns = grid.sum(axis=1, keepdims=True) - grid, grid.sum(axis=0, keepdims=True) - grid
+    rest = grid.sum(axis=(0, 1)) - rows - columns - grid
+    return np.asarray(np.minimum(rows * columns / np.maximum(rest, 1.0), np.minimum(rows, columns)))
 
 
 def _told_by_threshold(victims: Victims, granularity: int, threshold: int) -> Any:

@@ -1,14 +1,14 @@
 """Games of membership: is somebody in the table? Each beside guessing, and beside the promise's bound.
 
 For each victim, one of two tables is played: the published one, or it without the victim's contribution. The
-adversary sees one number, large where the victim looks present, and says "in" above a threshold.
+adversary sees one number, and says "in" where it is above zero. All victims see one draw of noise, so those
+who share cells are right or wrong together: intervals count as many victims as are independent.
 """
 
 from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
-import numpy as np
 from scipy import stats
 
 from shoal.runtime.arrays import Floats
@@ -27,7 +27,7 @@ class Game:
     words
         What they know, in a sentence.
     tries
-        Victims.
+        Independent victims.
     success, low, high
         The share of right answers where half of the victims are in, with its 95 % interval.
     bound
@@ -67,47 +67,50 @@ def allowed_success(epsilon: float, delta: float) -> float:
     return min((exp(epsilon) + delta) / (1 + exp(epsilon)), 1.0)
 
 
-def play(name: str, words: str, present: Floats, absent: Floats, bound: float | None, delta: float) -> Game:
+def play(
+    name: str,
+    words: str,
+    present: Floats,
+    absent: Floats,
+    bound: float | None,
+    delta: float,
+    independent: float,
+) -> Game:
     """Score an adversary by the numbers that victims get who are in, and the same victims when they are not.
 
-    The threshold is chosen on every second victim and judged on the others.
+    ``independent`` is how many independent victims tell as much as these do.
     """
-    chosen, judged = slice(0, None, 2), slice(1, None, 2)
-    thresholds = np.unique(np.concatenate([present[chosen], absent[chosen]]))
-    hits = np.searchsorted(np.sort(present[chosen]), thresholds, side="right")
-    passes = np.searchsorted(np.sort(absent[chosen]), thresholds, side="right")
-    threshold = thresholds[np.argmax(passes - hits)]
-    rng = np.random.default_rng(len(present))  # which victims are in
-    is_in = rng.random(len(present[judged])) < 0.5
-    says_in = np.where(is_in, present[judged], absent[judged]) > threshold
-    right = int((says_in == is_in).sum())
-    interval = stats.binomtest(right, len(is_in)).proportion_ci(_SURE, method="exact")
+    hits, passes = float((present > 0).mean()), float((absent <= 0).mean())
+    success, tries = (hits + passes) / 2, max(round(min(independent, len(present))), 1)
+    interval = stats.binomtest(round(success * tries), tries).proportion_ci(_SURE, method="exact")
     return Game(
         name=name,
         words=words,
-        tries=len(is_in),
-        success=right / len(is_in),
+        tries=tries,
+        success=success,
         low=float(interval.low),
         high=float(interval.high),
         bound=bound,
-        epsilon=shown_epsilon(present[judged] > threshold, absent[judged] > threshold, delta),
+        epsilon=shown_epsilon(hits, 1 - passes, tries, delta),
     )
 
 
-def shown_epsilon(present: Any, absent: Any, delta: float) -> float:
+def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:
     """The epsilon that rates show, 95 % sure: from Clopper and Pearson's bounds of both rates.
 
     Parameters
     ----------
-    present, absent
-        Whether the adversary says "in", of victims who are in and of victims who are not [n].
+    hits, false_alarms
+        How often the adversary says "in", of victims who are in and of victims who are not.
+    tries
+        Of each.
     delta
         Of the promise.
     """
     best = 0.0
-    for yes, no in ((present, absent), (~absent, ~present)):
-        least = stats.binomtest(int(yes.sum()), len(yes), alternative="greater").proportion_ci(0.975).low
-        most = stats.binomtest(int(no.sum()), len(no), alternative="less").proportion_ci(0.975).high
+    for yes, no in ((hits, false_alarms), (1 - false_alarms, 1 - hits)):
+        least = stats.binomtest(round(yes * tries), tries, alternative="greater").proportion_ci(0.975).low
+        most = stats.binomtest(round(no * tries), tries, alternative="less").proportion_ci(0.975).high
         if least > delta and most > 0:
             best = max(best, log((least - delta) / most))
     return best
