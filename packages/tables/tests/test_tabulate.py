@@ -35,8 +35,10 @@ def test_a_folder_states_its_numbers(tmp_path: Path, kind: Kind) -> None:
     assert {name: sha256_of(made.folder / name) for name in manifest.files} == manifest.files
     assert not manifest.publishable
     promise = manifest.promise
-    noises = [promise] if promise.totals is None else [promise, promise.totals]
-    assert promise.rho == sum(noise.sensitivity**2 / (2 * noise.sigma**2) for noise in noises)
+    rho = promise.sensitivity**2 / (2 * promise.sigma**2)
+    if promise.totals is not None:
+        rho += promise.totals.sensitivity**2 / (2 * promise.totals.sigma**2)
+    assert promise.rho == rho
     assert (kind == "homes") == (promise.totals is None)
     noise = np.rint(table["count"].to_numpy() * promise.granularity) - secret["count"].to_numpy()
     assert (noise == np.rint(noise)).all()

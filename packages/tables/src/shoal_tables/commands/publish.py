@@ -32,12 +32,13 @@ def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -
     from shoal_tables.making.exports import export_table
 
     rows = export_table(folder, target, form)
+    files = {path.name: sha256_of(path) for path in sorted(target.iterdir())}
     facts = {
         "output": str(target),
         "format": form,
         "rows": rows,
-        "files": {path.name: sha256_of(path) for path in sorted(target.iterdir())},
+        "files": files,
         "publishable": read_table_manifest(folder).publishable,
     }
-    print_result(as_json, facts, [f"{rows:,} cells as {form} in {target}, {len(facts['files'])} files"])
+    print_result(as_json, facts, [f"{rows:,} cells as {form} in {target}, {len(files)} files"])
     return 0

@@ -43,7 +43,7 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
     """
     scale = scale_of(promise)
     if rules.table != "flows":
-        return noisy * scale, np.full(len(noisy), scale)
+        return np.asarray(noisy * scale, dtype=np.float64), np.full(len(noisy), scale, dtype=np.float64)
     zones = rules.shape[0]
     origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
     destination += destination >= origin
@@ -52,8 +52,9 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
     square[origin, destination] = counts
     back = square[destination, origin]
     weight = _weights(np.maximum(counts + back, 0.0), (counts - back).astype(np.float64), promise.sigma)
-    numbers = (counts + back + weight * (counts - back)) / 2
-    return scale * numbers.ravel(), scale * np.sqrt((1 + weight) / 2).ravel()
+    numbers: Floats = (counts + back + weight * (counts - back)) / 2
+    spread: Floats = np.sqrt((1 + weight) / 2)
+    return np.asarray(scale * numbers.ravel()), np.asarray(scale * spread.ravel())
 
 
 def _weights(both: Floats, difference: Floats, sigma: int) -> Floats:

@@ -79,11 +79,11 @@ def measurements(
     exact: Floats, bounded: Floats, table: pa.Table, manifest: TableManifest
 ) -> list[Measurement]:
     """The figures of a table, from exact and bounded counts and its estimates."""
-    published, low, high = (
+    published, lowest, highest = (
         np.array(table[name].to_numpy(), dtype=np.float64) for name in ("estimate", "low", "high")
     )
     target = stated_scale(manifest.promise) * bounded
-    covered = float(((low <= target) & (target <= high)).mean())
+    covered = float(((lowest <= target) & (target <= highest)).mean())
     shown = 1 - table["shown"].null_count / len(table)
     found = []
     for low, high in pairwise(_SIZES):
