@@ -17,14 +17,30 @@ _HOME_OF: Final = {
     for row in each.names
 }
 
+_PACKAGE_OF: Final = {"tabulate": "shoal_tables"}
+
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605  # the list is the stub's
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
+    if name in _PACKAGE_OF:
+        return _of_package(name)
     # name and obj let Python add "Did you mean ...?"
     raise AttributeError(f"module 'shoal' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
+
+
+def _of_package(name: str) -> Any:
+    try:
+        return getattr(import_module(_PACKAGE_OF[name]), name)
+    except ModuleNotFoundError as error:
+        from shoal.errors import MissingExtraError
+
+        package = _PACKAGE_OF[name].replace("_", "-")
+        raise MissingExtraError(
+            f"shoal.{name} comes with the package {package}; install it with: pip install {package}"
+        ) from error
 
 
 def __dir__() -> list[str]:

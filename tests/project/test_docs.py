@@ -3,6 +3,7 @@
 import re
 import runpy
 import shlex
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -62,13 +63,15 @@ def test_commands_in_the_docs_exist(line: str) -> None:
     command = cli.shoal.commands[name]
     if isinstance(command, click.Group):
         command = command.commands[words[0]]
+    of_packages = [kind.load().get(name) for kind in entry_points(group="shoal.folders")]
     known = {
         option
-        for parameter in command.params
+        for form in (command, *filter(None, of_packages))
+        for parameter in form.params
         if isinstance(parameter, click.Option)
         for option in parameter.opts
     }
-    assert {word for word in words if word.startswith("--")} <= known | {"--help"}
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known | {"--help"}
 
 
 def first_cells(page: str) -> str:

@@ -67,7 +67,7 @@ def test_the_verifier_accepts_what_the_maker_writes(tmp_path: Path, name: str) -
 def test_the_ledger_knows_it(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     ledger = Ledger(tmp_path / "ledger.sqlite", people="everybody of the city", budget=2.0)
-    made = make(tmp_path, privacy=Privacy(epsilon=1.0, ledger=ledger))
+    made = make(tmp_path, rules_of("homes", 20_000), privacy=Privacy(epsilon=1.0, ledger=ledger))
     found = verify_table(city(), made.folder, ledger=tmp_path / "ledger.sqlite")
     assert found.verdict.holds, found.verdict.findings
 

@@ -1,6 +1,7 @@
 """Tables from raw data to the folder: files, columns, engines, repeats, and what is refused."""
 
 import stat
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import InputError, MisuseError, OutputError
+from shoal.errors import InputError, MisuseError, MissingExtraError, OutputError
 from shoal.model.intake import Reading
 from shoal.release_folder.files import is_public
 from shoal.runtime.files import sha256_of
@@ -114,12 +115,22 @@ def test_parts_of_the_people_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_without_a_seed_noise_comes_from_opendp_and_the_table_may_be_published(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     ledger = Ledger(tmp_path / "ledger.sqlite", "city", 2.0)
-    made = make(tmp_path, privacy=Privacy(epsilon=1.0, ledger=ledger))
+    made = make(tmp_path, rules_of("homes", 20_000), privacy=Privacy(epsilon=1.0, ledger=ledger))
     assert made.manifest.publishable
     assert made.manifest.promise.sampler.startswith("opendp ")
     assert made.manifest.ledger is not None
     assert made.manifest.ledger.people == ledger.digest
     assert ledger.balance().tables == 1
+
+
+def test_a_table_of_noise_alone_spends_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    ledger = Ledger(tmp_path / "ledger.sqlite", "city", 2.0)
+    with pytest.raises(InputError, match="noise alone\\. Nothing was spent"):
+        make(tmp_path, privacy=Privacy(epsilon=1.0, ledger=ledger))
+    assert not list(tmp_path.iterdir())
+    assert "noise alone" in make(tmp_path).notes[-1]
+    assert "noise alone" not in str(make(tmp_path / "homes", rules_of("homes", 20_000)).notes)
 
 
 def test_raw_identifiers_are_in_no_file(tmp_path: Path) -> None:
@@ -237,3 +248,13 @@ def test_zones_are_where_the_area_is() -> None:
     corners = [(x0, y0), (x0 + 1999, y0 + 1999), (x0 + 2000, y0), (x0, y0 + 2000), (x0 - 1, y0), (x0, y0 - 1)]
     x, y = (np.array(column) for column in zip(*corners, strict=True))
     assert zones.locate(x, y).tolist() == [0, 0, 1, facts.columns, -1, -1]
+
+
+def test_the_core_has_its_name_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal_tables import tabulate
+
+    of_core = vars(shoal)["__getattr__"]
+    assert of_core("tabulate") is tabulate
+    monkeypatch.setitem(sys.modules, "shoal_tables", None)
+    with pytest.raises(MissingExtraError, match="pip install shoal-tables"):
+        of_core("tabulate")

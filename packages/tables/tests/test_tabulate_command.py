@@ -23,17 +23,9 @@ def test_a_table_is_made_with_a_ledger_and_the_next_is_refused(
     shoal: Shoal, tmp_path: Path, calls: Path
 ) -> None:
     pytest.importorskip("opendp")
-    words = (
-        "tabulate",
-        calls,
-        *FIRST,
-        "--epsilon",
-        "1",
-        "--ledger",
-        tmp_path / "l.sqlite",
-        "--people",
-        "city",
-    )
+    homes = ("--kind", "homes", "--grid", "20km", *FIRST[4:])
+    ledger = ("--ledger", tmp_path / "l.sqlite", "--people", "city")
+    words = ("tabulate", calls, *homes, "--epsilon", "1", *ledger)
     made = shoal(*words, "--budget", "1.2", "--output", tmp_path / "a", "--secret", tmp_path / "a.parquet")
     assert made.code == 0
     assert "at most 73.1 % of guesses" in made.out
@@ -43,7 +35,7 @@ def test_a_table_is_made_with_a_ledger_and_the_next_is_refused(
     assert not (tmp_path / "b").exists()
     assert "epsilon 1 of 1.2 is spent" in shoal("ledger", tmp_path / "l.sqlite").out
     rows = json.loads(shoal("ledger", tmp_path / "l.sqlite", "--json").out)["deployments"]
-    assert [row["name"][:14] for row in rows] == ["table of flows"]
+    assert [row["name"][:14] for row in rows] == ["table of homes"]
     assert shoal("ledger", tmp_path / "absent.sqlite").code == 2
 
 

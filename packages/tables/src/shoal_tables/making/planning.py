@@ -73,6 +73,5 @@ def error_in_words(error: ExpectedError) -> str:
     )
     return (
         f"epsilon {error.epsilon:.3g}: 95 % of cells are off by at most {error.half_width:.3g}; half of "
-        "the cells "
-        f"{sizes}"
+        f"the cells {sizes}; shown from {error.least_shown:.3g} on"
     )

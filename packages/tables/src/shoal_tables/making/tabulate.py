@@ -276,7 +276,7 @@ def tabulate(
     MisuseError
         For rules, a bound or a ledger that cannot work, or a budget that is used up; no noise was drawn.
     InputError
-        When the source cannot be read.
+        When the source cannot be read; or with a ledger, when all would be noise. Nothing was spent.
     OutputError
         When a target exists or cannot be written.
     MissingExtraError
@@ -312,6 +312,17 @@ def tabulate(
     exact = count(
         source, rules, calibration, scratch=partial_name(secret), reading=reading, run=run, engine=engine
     )
+    notes = exact.notes
+    if exact.counts.max() < promise.least_shown:
+        words = (
+            f"no cell has the {promise.least_shown / promise.granularity:.3g} from which on it is shown: with "
+            "these people the table is noise alone"
+        )
+        if ledger is not None:
+            raise InputError(
+                f"{words}. Nothing was spent; choose larger zones, fewer --hours or days, or a larger --epsilon"
+            )
+        notes = (*notes, words)
     with (
         staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,
@@ -329,7 +340,7 @@ def tabulate(
         )
         manifest = _write(folder, facts, noisy, exact.reading, entry)
     shown_cells = len(table) - table["shown"].null_count
-    return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=exact.notes)
+    return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 
 
 def count(
