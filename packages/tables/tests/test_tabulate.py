@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import InputError, MisuseError, MissingExtraError, OutputError
+from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
 from shoal.model.intake import Reading
 from shoal.release_folder.files import is_public
 from shoal.runtime.files import sha256_of

@@ -314,13 +314,11 @@ def tabulate(
     )
     notes = exact.notes
     if exact.counts.max() < promise.least_shown:
-        words = (
-            f"no cell has the {promise.least_shown / promise.granularity:.3g} from which on it is shown: with "
-            "these people the table is noise alone"
-        )
+        least = promise.least_shown / promise.granularity
+        words = f"no cell has the {least:.3g} from which on it is shown: the table is noise alone"
         if ledger is not None:
             raise InputError(
-                f"{words}. Nothing was spent; choose larger zones, fewer --hours or days, or a larger --epsilon"
+                f"{words}. Nothing was spent; choose larger zones, fewer --hours or a larger --epsilon"
             )
         notes = (*notes, words)
     with (
