@@ -13,7 +13,7 @@ from scipy import sparse
 from shoal.errors import InputError, MisuseError
 from shoal_tables.hidden_cells.bounds import bound
 from shoal_tables.hidden_cells.checking import HiddenCells, check_table
-from shoal_tables.hidden_cells.reading import Rules
+from shoal_tables.hidden_cells.reading import Hiding
 from shoal_tables.hidden_cells.system import System
 
 # dataset_a of SSBtools' example1; GaussSuppression's vignette "Small count frequency table suppression",
@@ -84,9 +84,9 @@ def test_a_table_for_all_days_tells_the_hidden_day(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rules", "expected"),
-    [(Rules(rounded_to=5), (8, 12)), (Rules(rounded_to=3, at_random=True), (7, 11))],
+    [(Hiding(rounded_to=5), (8, 12)), (Hiding(rounded_to=3, at_random=True), (7, 11))],
 )
-def test_rounded_cells_are_ranges(tmp_path: Path, rules: Rules, expected: tuple[int, int]) -> None:
+def test_rounded_cells_are_ranges(tmp_path: Path, rules: Hiding, expected: tuple[int, int]) -> None:
     value = 10 if rules.rounded_to == 5 else 9
     found = check_table(_file(tmp_path, f"zone,count\na,{value}\n"), "homes", rules=rules)
     assert _ranges(found) == {("a",): expected}
@@ -95,7 +95,7 @@ def test_rounded_cells_are_ranges(tmp_path: Path, rules: Rules, expected: tuple[
 def test_totals_undo_rounding(tmp_path: Path) -> None:
     """10 and 10 with a total of 25: both rounded to 5; only 12 + 12 = 24 or more is left."""
     table = _file(tmp_path, "zone,count\na,10\nb,10\ntotal,25\n")
-    assert _ranges(check_table(table, "homes", rules=Rules(rounded_to=5))) == {
+    assert _ranges(check_table(table, "homes", rules=Hiding(rounded_to=5))) == {
         ("a",): (11, 12),
         ("b",): (11, 12),
     }
@@ -104,7 +104,7 @@ def test_totals_undo_rounding(tmp_path: Path) -> None:
 def test_an_erasure_between_two_versions_is_told(tmp_path: Path) -> None:
     before = _file(tmp_path, "origin,destination,count\na,b,10\nb,a,25\na,c,*\nb,c,12\n", "before.csv")
     after = _file(tmp_path, "origin,destination,count\na,b,*\nb,a,24\na,c,*\nb,c,12\n", "after.csv")
-    found = check_table(after, "flows", earlier=before, absent="zero", rules=Rules(hidden_range=(1, 9)))
+    found = check_table(after, "flows", earlier=before, absent="zero", rules=Hiding(hidden_range=(1, 9)))
     assert found.to_json()["lost"] == {"certain": 2, "exact": 1, "at_least": 2}
     rows = found.rows()
     lost = {
@@ -203,7 +203,7 @@ def test_cells_without_a_row_are_asked_for_where_sums_depend_on_them(tmp_path: P
     table = _file(tmp_path, "origin,destination,count\na,b,4\nb,a,3\na,total,9\n")
     with pytest.raises(MisuseError, match=r"2 of 4 cells have no row.*absent zero or absent hidden"):
         check_table(table, "flows")
-    assert _ranges(check_table(table, "flows", absent="hidden", rules=Rules(hidden_range=(0, 9)))) == {
+    assert _ranges(check_table(table, "flows", absent="hidden", rules=Hiding(hidden_range=(0, 9)))) == {
         ("a", "a"): (5, 5),
         ("b", "b"): (0, 9),
     }

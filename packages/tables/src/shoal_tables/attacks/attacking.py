@@ -26,21 +26,7 @@ _DRAWS: Final = 100
 
 @dataclass(frozen=True)
 class Victims:
-    """Contributions of the units to attack, as rows, and the sums over all units.
-
-    Parameters
-    ----------
-    number, cell
-        The victim and the cell of each row [k].
-    integers
-        The bounded contribution of each row [k].
-    people
-        The contribution before the bound in whole multiples of 1/g [k].
-    n
-        Victims.
-    counts, counts_unbounded
-        Sums over all units [cells].
-    """
+    """Contributions of the units to attack [k], before and after the bound, and sums of all units [cells]."""
 
     number: Integers
     cell: Integers
@@ -62,21 +48,7 @@ class Victims:
 
 @dataclass(frozen=True)
 class TableAttacks:
-    """The games on a table, and on the same counts with small cells hidden.
-
-    Parameters
-    ----------
-    games
-        The adversaries.
-    manifest
-        What the table states.
-    threshold
-        Below it, the comparator hides cells.
-    told_by_threshold
-        The share of victims of whom the comparator tells a count after an erasure.
-    notes
-        What a reader must know.
-    """
+    """The games on a table, and on the same counts with cells below a threshold hidden."""
 
     games: tuple[Game, ...]
     manifest: TableManifest

@@ -18,23 +18,7 @@ _SURE = 0.95
 
 @dataclass(frozen=True)
 class Game:
-    """How often an adversary is right about membership.
-
-    Parameters
-    ----------
-    name
-        The adversary.
-    words
-        What they know, in a sentence.
-    tries
-        Independent victims.
-    success, low, high
-        The share of right answers where half of the victims are in, with its 95 % interval.
-    bound
-        What the promise allows; None where nothing is promised.
-    epsilon
-        The least epsilon that the rates of this adversary show, 95 % sure; 0 where they show none.
-    """
+    """How often an adversary is right, with a 95 % interval, and the epsilon that this shows, 95 % sure."""
 
     name: str
     words: str

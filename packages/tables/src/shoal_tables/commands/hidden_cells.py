@@ -83,7 +83,7 @@ def check(
     """
     from shoal.errors import OutputError
     from shoal_tables.hidden_cells.checking import check_table
-    from shoal_tables.hidden_cells.reading import Rules
+    from shoal_tables.hidden_cells.reading import Hiding
 
     settings = OutputOptions.take(options)
     if output is not None and output.exists():
@@ -91,7 +91,7 @@ def check(
     found = check_table(
         table,
         kind,
-        rules=Rules(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
+        rules=Hiding(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
         absent=absent,
         nested=nested,
         earlier=earlier,

@@ -27,15 +27,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What follows for each unknown.
-
-    Parameters
-    ----------
-    low, high
-        The true count lies in this range [n].
-    is_tight
-        Whether both ends are reached by counts that agree with everything public [n].
-    """
+    """The range of each true count, and whether possible counts reach both of its ends [n]."""
 
     low: Floats
     high: Floats

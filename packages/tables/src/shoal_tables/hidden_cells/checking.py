@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal_tables.hidden_cells.bounds import Bounds, bound
-from shoal_tables.hidden_cells.reading import KEYS, Key, Rules, read_parents, read_published
+from shoal_tables.hidden_cells.reading import KEYS, Hiding, Key, read_parents, read_published
 from shoal_tables.hidden_cells.system import finest_cells, stacked_versions, system_of
 
 _FEW: Final = 2
@@ -18,21 +18,7 @@ _FEW: Final = 2
 
 @dataclass(frozen=True)
 class HiddenCells:
-    """What follows from a published table.
-
-    Parameters
-    ----------
-    columns
-        The names of the key columns.
-    cells
-        The key of each finest cell.
-    is_hidden
-        Whether the table shows no exact count of the cell [n].
-    bounds
-        The range of each cell's true count.
-    losses
-        The range of what each cell lost since the earlier version; None without one.
-    """
+    """The range of each finest cell, and of what it lost since an earlier version; None without one."""
 
     columns: tuple[str, ...]
     cells: tuple[Key, ...]
@@ -107,7 +93,7 @@ def check_table(
     table: str | Path,
     kind: str,
     *,
-    rules: Rules = Rules(),  # noqa: B008  # frozen
+    rules: Hiding = Hiding(),  # noqa: B008  # frozen
     absent: str | None = None,
     nested: str | Path | None = None,
     earlier: str | Path | None = None,

@@ -34,19 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as it was published.
-
-    Parameters
-    ----------
-    columns
-        The names of the key columns.
-    keys
-        The key of each row, in the order of ``columns``.
-    low, high
-        The range of each row's true count; ``high`` is infinite where nothing bounds it.
-    hidden
-        Whether the row shows no number.
-    """
+    """A table as published: keys of rows, the range of each true count, and where no number is shown."""
 
     columns: tuple[str, ...]
     keys: tuple[Key, ...]
@@ -56,7 +44,7 @@ class PublishedTable:
 
 
 @dataclass(frozen=True)
-class Rules:
+class Hiding:
     """How the publisher hid and rounded, as far as this is public.
 
     Parameters
@@ -89,7 +77,7 @@ class Rules:
         return self.rounded_to - 1 if self.at_random else self.rounded_to // 2
 
 
-def read_published(path: Path, kind: str, rules: Rules, count: str | None = None) -> PublishedTable:
+def read_published(path: Path, kind: str, rules: Hiding, count: str | None = None) -> PublishedTable:
     """Read a CSV or Parquet file with a row for each published cell or sum.
 
     Parameters
@@ -189,7 +177,7 @@ def _count_column(path: Path, names: Mapping[str, str], count: str | None) -> st
     return recognized[0]
 
 
-def _ranges(path: Path, texts: Sequence[str], rules: Rules) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+def _ranges(path: Path, texts: Sequence[str], rules: Hiding) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     low, high = np.zeros(len(texts)), np.full(len(texts), np.inf)
     hidden = np.zeros(len(texts), dtype=bool)
     for row, text in enumerate(texts):

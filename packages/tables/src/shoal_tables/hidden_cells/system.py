@@ -17,17 +17,7 @@ _MOST_CELLS: Final = 2_000_000
 
 @dataclass(frozen=True)
 class System:
-    """Unknown counts of cells, and the sums over them that are public.
-
-    Parameters
-    ----------
-    low, high
-        The range of each unknown [n].
-    sums
-        Which unknowns each public sum adds up [m, n], entries 0 and 1.
-    sum_low, sum_high
-        The range of each public sum [m].
-    """
+    """Ranges of unknown counts [n], which of them public sums add up [m, n], ranges of sums [m]."""
 
     low: Floats
     high: Floats
@@ -38,19 +28,7 @@ class System:
 
 @dataclass(frozen=True)
 class Cells:
-    """The finest cells of a table, and for each of its rows the cells that the row adds up.
-
-    Parameters
-    ----------
-    keys
-        The key of each cell.
-    of_row
-        Numbers of the cells, for each row of the table; one number where the row is a cell itself.
-    is_sum
-        Whether the row is a sum and no cell.
-    absent
-        Cells without a row.
-    """
+    """The finest cells, which of them each row of the table adds up, and how many have no row."""
 
     keys: tuple[Key, ...]
     of_row: tuple[npt.NDArray[np.int64], ...]

@@ -27,15 +27,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Sums over some units.
-
-    Parameters
-    ----------
-    cells, counts : int64 [n]
-        The cells with contributions, ascending, and their sums.
-    totals : int64 [2]
-        All contributions together, before and after the bound, each unit's limited.
-    """
+    """Sums over some units: of cells with contributions, ascending, and in all before and after the bound."""
 
     cells: Integers
     counts: Integers

@@ -29,21 +29,7 @@ CREATE TABLE IF NOT EXISTS tables (
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a table costs.
-
-    Parameters
-    ----------
-    kind : str
-        The table.
-    unit : str
-        Whom it protects.
-    rho, epsilon, delta : float
-        Its promise.
-    sigma, sensitivity, granularity : int
-        What the promise follows from.
-    persons_factor : int
-        How many times rho the whole person loses, where the unit is a person's day.
-    """
+    """What a table costs; where the unit is a day, the person loses ``persons_factor`` times rho."""
 
     kind: str
     unit: Unit

@@ -14,19 +14,7 @@ _MEDIAN: Final = 0.67449
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedError:
-    """The error of noise; what the bound takes away from long contributions comes on top.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The promise.
-    half_width : float
-        95 % of cells are off by at most so many people or trips.
-    least_shown : float
-        Cells with at least so many are certain enough to show.
-    by_size : tuple of float
-        Half of the cells with ``SIZES`` people or trips are off by at most this share.
-    """
+    """The error of noise: of 95 % of the cells, and as shares of half of the cells of each of ``SIZES``."""
 
     epsilon: float
     delta: float

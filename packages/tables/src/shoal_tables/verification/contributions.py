@@ -23,15 +23,7 @@ from shoal_tables.verification.zones import OUTSIDE
 
 @dataclass(frozen=True)
 class Contributions:
-    """Counted contributions, one row for each unit and cell.
-
-    Parameters
-    ----------
-    unit, cell
-        Numbers of unit and cell [k], ascending.
-    count
-        The whole number c [k].
-    """
+    """The whole number c of each unit and cell, ascending, int64 [k]."""
 
     unit: Integers
     cell: Integers

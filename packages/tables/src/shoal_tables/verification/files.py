@@ -38,15 +38,7 @@ _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that a table must have, in their order.
-
-    Parameters
-    ----------
-    labels
-        For each column of the key, the names of its values.
-    keys
-        For each column of the key, the number of its value in each cell [n].
-    """
+    """The cells of a table in order: names of the values of each key, and their numbers [n]."""
 
     labels: Mapping[str, Sequence[str]]
     keys: Mapping[str, Integers]

@@ -29,23 +29,7 @@ _EDGES: Final = (0.25, 0.5, 1.0, 1.7, 2.5, 3.5)
 
 @dataclass(frozen=True)
 class NoisyCells:
-    """The cells of a table, in their order, with numbers in the unit of the secret file.
-
-    Parameters
-    ----------
-    counts
-        Counts before noise [n].
-    noise
-        Published counts less these [n].
-    keys
-        For each column of the key, the number of its value in each cell [n].
-    sigma
-        The stated scale.
-    granularity
-        The integers of one person or trip a day.
-    half_width
-        The stated half of the interval.
-    """
+    """The cells of a table in order: counts before noise, and noise in the same integers [n]."""
 
     counts: Integers
     noise: Integers

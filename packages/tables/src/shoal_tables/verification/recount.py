@@ -16,25 +16,7 @@ from shoal_tables.verification.samples import samples_in_parts
 
 @dataclass(frozen=True)
 class Recount:
-    """Sums over all units, under the stated bound and under faults that publishers have made.
-
-    Parameters
-    ----------
-    counts
-        As the rules say [n].
-    unbounded
-        Without the bound [n].
-    bounded_by_day
-        With the bound on each day of the cells alone [n].
-    units, units_over
-        Units with a contribution, and those that the bound cut.
-    samples
-        Samples within the period.
-    corner
-        The least x and the least y of the samples, in meters.
-    totals
-        All contributions together, before and after the bound, each unit's limited as stated [2].
-    """
+    """Sums of all units by the rules, without the bound, and with it on each day alone [cells]."""
 
     counts: Integers
     unbounded: Integers
@@ -48,23 +30,7 @@ class Recount:
 
 @dataclass(frozen=True)
 class UnitVectors:
-    """What units contribute, one row for each unit and cell.
-
-    Parameters
-    ----------
-    unit, cell
-        Numbers of unit and cell [k].
-    unbounded, bounded
-        Integers before and after the bound [k].
-    bounded_by_day
-        Integers after the bound on each day of the cells alone [k].
-    units_over
-        Units that the bound cut.
-    samples
-        Samples within the period.
-    corner
-        The least x and the least y of the samples, in meters.
-    """
+    """What units contribute to cells, in integers before and after the bound [k]."""
 
     unit: Integers
     cell: Integers

@@ -22,19 +22,7 @@ _SAMPLES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples within the period, in the order of units and times.
-
-    Parameters
-    ----------
-    t, x, y
-        Seconds since 1970, meters of the plane [m].
-    zone
-        The number of the zone, -1 outside [m].
-    date, minute
-        The local date in days since 1970, and the local minute of it [m].
-    unit, piece
-        Numbers of the unit and of the piece between long gaps [m].
-    """
+    """Samples of the period by unit and time [m]: seconds, meters, zone or -1, local date and minute."""
 
     t: Integers
     x: Integers
