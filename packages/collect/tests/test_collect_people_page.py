@@ -129,5 +129,5 @@ def test_the_collector_serves_it(tmp_path: Path) -> None:
         with running(app) as url, urlopen(url) as reply:
             assert reply.headers["content-type"] == "text/html; charset=utf-8"
             text = text_of(reply.read().decode())
-    assert "Nobody has joined it yet." in text
+    assert "A round is open. It starts when" in text
     assert identity_of(seed("server")).hex() in text

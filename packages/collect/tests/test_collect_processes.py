@@ -6,17 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from collect_history import check_round
+from collect_history import check_round, stored_before
 from service_processes import OF_THREE, Site, command, finish
-from service_town import volunteers
+from service_town import SCOPING, TERMS, seed, volunteers
 from shoal.errors import InputError
 from shoal_collect.cli.collector import _public_places
+from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.disk import StateFolder
-from shoal_collect.matching.cylinders import Point
+from shoal_collect.matching.contributors import scoped_tag
+from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.roles.admission import TokenRequest
+from shoal_collect.roles.contributors import purpose_in, sign_release, tag_of
+from shoal_collect.roles.registrar import Registrar
+from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
+from shoal_collect.server.http_authority import secrets_of
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.register import RegisterBook
 
 
 def place_of(
@@ -31,8 +40,51 @@ def place_of(
     minutes = int(time.time() // DAY_S) * 1440 - 2000
     way = [Point(39.9 + 0.01 * i, 116.3 + 0.01 * i, minutes + 60 * i) for i in range(3)]
     with PhiStore(Database(database_url)) as store:
-        volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
+        if admit:
+            admitted_volunteers(folder, store, way)
+        else:
+            volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
     return Site(folder, database_url, ks, minutes, more=more, admit=admit, deployed=deployed)
+
+
+COLLECTOR, OFFICE = bytes(range(1, 33)), bytes(range(33, 65))  # what stands in the servers' key files
+AREA = SCOPING.area_at(39_900_000, 116_300_000)
+
+
+def request_of(device_key: bytes) -> TokenRequest:
+    """For a device's credential of the area where all these trips begin."""
+    key = verify_key(COLLECTOR)
+    registrar = RegistrarTerms(
+        url="http://a", key=verify_key(secrets_of(OFFICE)[1]).hex(), period=int(time.time() // DAY_S)
+    )
+    return TokenRequest(device_key, key, registrar, purpose_in(key, TERMS, registrar, AREA))
+
+
+def admitted_volunteers(folder: Path, store: PhiStore, way: list[Point]) -> None:
+    """Three admitted people on the common way, the day before yesterday."""
+    (folder / "collector.key").write_text(COLLECTOR.hex() + "\n")
+    (folder / "authority.key").write_text(OFFICE.hex() + "\n")
+    book, now_s = RegisterBook(Database(None, AUTHORITY)), time.time()
+    office = Registrar(book, OFFICE, frozenset({verify_key(COLLECTOR)}), 1, secrets_of(OFFICE)[1])
+    with PhiStore() as unproven:
+        volunteers(unproven, 3, 0, way)
+        releases = stored_before(unproven.database, 1)
+    for number, release in enumerate(releases):
+        request = request_of(seed("volunteer", number))
+        purpose, account = request.purpose, verify_key(request.account_seed)
+        book.allow([account])
+        about = purpose.collector_key, purpose.days, purpose.period
+        said = office.key_of(*about, now_s, AREA, account)
+        body = request.ask_for_token(said).body
+        credential = request.entry(said, office.sign(account, *about, body, now_s, AREA))
+        proven = sign_release(release, credential, bytes(32))
+        store.add(proven, int(now_s // DAY_S) - 2, office.public_key + purpose.text)
+
+
+def own_tag(site: Site, device_key: bytes, first: Cylinder) -> bytes:
+    if site.admit:
+        return tag_of(verify_key(request_of(device_key)._signing_seed))
+    return scoped_tag(SCOPING.scope_of(first), device_key)
 
 
 def check_everything(site: Site, least: int) -> None:
@@ -47,13 +99,9 @@ def check_everything(site: Site, least: int) -> None:
             kept = StateFolder(site.state(number)).load()
             assert kept is not None
             assert kept.own_round is None
-            n += check_round(
-                database,
-                site.noted(number),
-                kept.device.device_key,
-                k,
-                Thresholds(theta_m=1000, theta_min=60),
-            )
+            noted = site.noted(number)
+            own = own_tag(site, kept.device.device_key, Cylinder(*noted["released"]["points"][0]))
+            n += check_round(database, noted, own, k, Thresholds(theta_m=1000, theta_min=60))
     assert n >= least, f"{n} checked sub-trajectories are whole in {len(site.ks)} releases"
 
 

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from collect_history import check_round
 from service_town import (
+    SCOPING,
     TERMS,
     TODAY,
     WAY,
@@ -29,6 +30,7 @@ from shoal_collect.crypto.sealing import address
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.device.disk import DeviceState, StateFolder, state_text
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.roles.collector import ANSWER_BYTES
@@ -96,9 +98,11 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
         folder, device = StateFolder(tmp_path / str(number)), town.own_rounds[number].device
         file = folder.write_ending(DeviceState(device), endings[number])
         noted = TypeAdapter(documents()["collect-join"]).validate_json(file.read_text())
-        n += check_round(database, noted, device.device_key, 2, terms.rules.thresholds)
+        first = Cylinder(*noted["released"]["points"][0])
+        own = scoped_tag(SCOPING.scope_of(first), device.device_key)
+        n += check_round(database, noted, own, 2, terms.rules.thresholds)
         with pytest.raises(AssertionError, match="others share"):
-            check_round(database, noted, device.device_key, 3, terms.rules.thresholds)
+            check_round(database, noted, own, 3, terms.rules.thresholds)
     assert n == 6, "three pairs each"
 
 

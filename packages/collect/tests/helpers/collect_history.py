@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from collect_oracles import decode_points
-from service_town import SCOPING
-from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
@@ -30,19 +28,18 @@ def stored_before(database: Database, day: int) -> list[Release]:
 
 
 def check_round(
-    database: Database, noted: Mapping[str, Any], device_key: bytes, k: int, thresholds: Thresholds
+    database: Database, noted: Mapping[str, Any], own: bytes, k: int, thresholds: Thresholds
 ) -> int:
     """How many checked sub-trajectories are whole in the stored release.
 
     Raises AssertionError when one had a smaller crowd than k.
 
-    noted: what the device wrote down of its round.
+    noted: what the device wrote down of its round. own: her tag.
     """
     released = tuple(Cylinder(*row) for row in noted["released"]["points"])
     rows = database.rows("SELECT points FROM record WHERE identifier = ?", (noted["identifier"],))
     assert [decode_points(bytes(row[0])) for row in rows] == [released], "the stored release is another one"
     history = stored_before(database, noted["snapshot_day"])
-    own = scoped_tag(SCOPING.scope_of(released[0]), device_key)  # all of these trips begin in one area
     kept, n = noted["kept"], 0
     for one in noted["checked"]:
         if set(one["places"]) <= set(kept):
