@@ -19,7 +19,7 @@ from shoal_collect.mix.session import MAX_RECORDS, Session
 from shoal_collect.roles.rules import Rules
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
-# to check a mixer's proof and make the next, per record: four times the measurement
+# to check a mixer's proof and make the next, per record: over four times the measurement
 _PROVEN_RECORD_S: Final = 0.07
 # shown on a device, which no control character may steer
 Statement = Annotated[str, Field(max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
