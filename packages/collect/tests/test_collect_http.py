@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 from typing import get_args
 from urllib.parse import urlsplit
 
@@ -390,12 +390,12 @@ def test_only_members_wait(site: Site) -> None:
 
 
 def test_each_thread_has_a_connection_of_its_own(site: Site) -> None:
-    server, lines = RemoteServer(site.url), list[object]()
+    server, lines, both = RemoteServer(site.url), list[object](), Barrier(2)
 
     def ask() -> None:
         server.about()
-        lines.append(server._of_thread.connection)
-        server.close()
+        both.wait()
+        lines.extend(server._lines.values())
 
     threads = [Thread(target=ask) for _ in range(2)]
     for one in threads:
@@ -403,6 +403,8 @@ def test_each_thread_has_a_connection_of_its_own(site: Site) -> None:
     for one in threads:
         one.join()
     assert len(set(map(id, lines))) == 2
+    server.close()
+    assert not server._lines
 
 
 def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ class RemoteServer:
                 raise InputError(
                     f"the certificates in {ca} cannot be read; give a file in PEM format"
                 ) from error
-        self._of_thread = threading.local()  # http.client is not made for several threads
+        self._lines: dict[int, http.client.HTTPConnection] = {}  # one for each thread, as http.client needs
 
     @property
     def readable(self) -> bool:
@@ -182,7 +182,7 @@ class RemoteServer:
     def _exchange(
         self, method: str, target: str, body: bytes, headers: dict[str, str]
     ) -> tuple[Reply, str | None]:
-        connection = getattr(self._of_thread, "connection", None)
+        connection = self._lines.get(threading.get_ident())
         if connection is None:
             if self._tls is None:
                 connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
@@ -190,7 +190,7 @@ class RemoteServer:
                 connection = http.client.HTTPSConnection(
                     self._host, self._port, timeout=_TIMEOUT_S, context=self._tls
                 )
-            self._of_thread.connection = connection
+            self._lines[threading.get_ident()] = connection
         try:
             connection.request(method, target, body or None, headers)
             response = connection.getresponse()
@@ -200,16 +200,14 @@ class RemoteServer:
             if response.length:  # a read of so many bytes says nothing of a body that was cut off
                 raise http.client.IncompleteRead(content, response.length)
         except BaseException:
-            self.close()
+            self._lines.pop(threading.get_ident(), connection).close()
             raise
         return Reply(response.status, content), response.headers.get("Shoal-Signature")
 
     def close(self) -> None:
-        """The next request of this thread opens another."""
-        connection = getattr(self._of_thread, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._of_thread.connection = None
+        """Of all threads, those that wait included; the next request opens another."""
+        while self._lines:
+            self._lines.popitem()[1].close()
 
 
 def silence_in_words(where: str, error: Exception) -> str:
