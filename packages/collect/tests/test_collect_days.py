@@ -345,6 +345,11 @@ def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.C
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "xyz")
     assert ended.code == 2
     assert "the key after --follow URL is not 64 hexadecimal digits" in " ".join(ended.err.split())
+    follow = ("--follow", "http://127.0.0.1:1", "ab" * 32)
+    ended = Shoal(capsys)("collect", "witness", *words, *follow, "--registrar", "xyz")
+    assert (ended.code, "the key after --registrar" in " ".join(ended.err.split())) == (2, True)
+    ended = Shoal(capsys)("collect", "witness", *words, "--registrar", "ab" * 32)
+    assert (ended.code, "no effect without --follow" in " ".join(ended.err.split())) == (2, True)
 
 
 def test_a_witness_says_when_it_cannot_hear_its_collector(

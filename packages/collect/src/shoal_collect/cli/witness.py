@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import PATH, needs_extra
+from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal_collect.cli.collected import require_there
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
@@ -62,6 +62,7 @@ def witness(**options: Any) -> int:
         from shoal_collect.server.http_witness import witness_application
         from shoal_collect.storage.database import Database
     if not options["follow"]:
+        refuse_unused("without --follow", "registrar", "ca")
         require_there(options["database"], "collector")
     require_listening(options)
     with Database(options["database"]) as database:
