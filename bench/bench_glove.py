@@ -41,11 +41,9 @@ from shoal.kernels.people import People
 from shoal.kernels.stretch import Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
-from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merging import merge
-from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -167,11 +165,7 @@ def against_matrix(original: Trajectories, k: int) -> dict[str, Any]:
 
 def merging(original: Trajectories, make: Callable[[Trajectories], ClosestPairs], k: int) -> Merging:
     scale = Caps().scale_on(original.snapped_grid())
-    everybody = [
-        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
-        for i, own in enumerate(original)
-    ]
-    return merge_greedily(everybody, make(original), k, lambda a, b: merge(a, b, scale), Run(threads=1))
+    return merge_greedily(original, make(original), k, lambda a, b: merge(a, b, scale), Run(threads=1))
 
 
 def searched(original: Trajectories) -> dict[str, Any]:

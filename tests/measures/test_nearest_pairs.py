@@ -52,11 +52,7 @@ EVERYTHING = 1e12
 
 def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | None = None) -> Merging:
     scale = (caps or Caps()).scale_on(original.snapped_grid())
-    every = [
-        EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*own))
-        for i, own in enumerate(original)
-    ]
-    return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run())
+    return merge_greedily(original, pairs, k, lambda a, b: merge(a, b, scale), Run())
 
 
 def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None, threads: int = 2) -> None:

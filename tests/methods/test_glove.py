@@ -47,9 +47,8 @@ def singles(original: Trajectories) -> list[EquivalenceClass]:
 
 def merge_sequence(original: Trajectories, k: int) -> list[tuple[int, int]]:
     scale = Caps().scale_on(Grid())
-    every = singles(original)
     pairs = BandedPairs(original, Caps(), Run())
-    return merge_greedily(every, pairs, k, lambda a, b: merge(a, b, scale), Run()).sequence
+    return merge_greedily(original, pairs, k, lambda a, b: merge(a, b, scale), Run()).sequence
 
 
 def assert_equals_oracle(original: Trajectories, k: int) -> None:
@@ -95,7 +94,7 @@ def test_those_who_are_k_are_merged_in_the_end_as_in_their_turn(original: Trajec
 
     def merged(finish: Finish | None) -> Merging:
         pairs = BandedPairs(original, Caps(), Run(threads=2))
-        return merge_greedily(singles(original), pairs, k, join, Run(), finish)
+        return merge_greedily(original, pairs, k, join, Run(), finish)
 
     at_once, in_the_end = merged(None), merged(lambda crowds: map(whole, crowds))
     assert in_the_end.sequence == at_once.sequence

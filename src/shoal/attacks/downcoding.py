@@ -99,7 +99,7 @@ def read_all(
 
 
 def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]) -> Read:
-    """On this thread; samples_of: gives the samples [s, 3] of people."""
+    """Name and score on this thread; samples_of: gives the samples [s, 3] of people."""
     known_samples, true_samples = (
         [samples_of(reading.known) for reading in readings],
         [reading.true for reading in readings],

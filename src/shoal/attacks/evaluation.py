@@ -180,7 +180,7 @@ class Evaluations:
     earlier: Earlier | None = None  # an earlier release and its linkage
 
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
-        """As boxes or as points, built on demand; one that is dropped frees its memory."""
+        """The evaluations on boxes or on points, built on demand; one that is dropped frees its memory."""
         return self._on_boxes() if boxes else self._on_points()
 
     def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:

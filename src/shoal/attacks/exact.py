@@ -64,7 +64,7 @@ def answers(
     codes, lengths = record_codes[order], np.diff(target.offsets)
 
     def share_true(record: int, rows: Integers, victim_codes: Integers) -> float:
-        """0 without further points."""
+        """The share of the record's other points that are the victim's; 0 without any."""
         points = slice(target.offsets[record], target.offsets[record + 1])
         further = target.by_triple.codes[points][~np.isin(record_codes[points], raw_codes[rows])]
         return float(np.isin(further, victim_codes).mean()) if len(further) else 0.0

@@ -80,7 +80,7 @@ class _LocalClock:
         return self.clock.zone if self.offset_s is None else f"UTC{self.offset_s / HOUR_S:+g}"
 
     def shares(self, boxes: Integers, slot_s: float, place: Place) -> Floats:
-        """In the hours of ``place``."""
+        """The share of each box that lies in the hours of ``place``."""
         ahead_s = clock_offsets_s(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
         return share_of_hours(boxes, slot_s, place, ahead_s)
 

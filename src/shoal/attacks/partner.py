@@ -263,7 +263,7 @@ class MovedCrowds:
         return np.where(shows[:, None], middle, middles_of(self.target, self.delta_m)[record_rows])
 
     def _moved_from(self, member: int, x: Floats, p: Floats, middle: Floats) -> Floats:
-        """At x, or at any raw sample's move (W4M moves times, too)."""
+        """Where the member was moved from: x, or any raw sample (W4M moves times, too)."""
         origin = x.copy()
         samples = np.column_stack(self.people.samples_of(member)[1:])
         correct_places(samples, middle, self.delta_m / 2, p, _EDGE_M, origin)

@@ -289,7 +289,7 @@ class AttackResult:
 
 
 def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
-    """It names no one, and no draw can be repeated from it."""
+    """A table that names no one, and from which no draw can be repeated."""
     rows = [
         (
             item.name,

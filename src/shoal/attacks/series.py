@@ -134,7 +134,7 @@ class Scale:
 
     @classmethod
     def of(cls, target: BoxTarget, side: int) -> "Scale":
-        """side: of a square, in cells."""
+        """The scale of squares whose sides are this many cells."""
         boxes = target.boxes.astype(np.int64)
         slot_s, part_s = target.grid.slot_s, DAY_S / _PARTS
         squares = (boxes[:, [2, 4, 3, 5]] - np.array([0, 1, 0, 1])) // side
@@ -225,7 +225,7 @@ def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.ran
 
 
 def _on_grid_of(evaluation: Evaluation[BoxTarget], release: Release) -> BoxTarget:
-    """Raises MisuseError when they have no common places."""
+    """The release on the grid of the evaluation; MisuseError when they have no common places."""
     grid, crs = evaluation.target.grid, evaluation.people.crs
     boxes = release.as_boxes(grid)
     if boxes.snapped_grid() != grid:

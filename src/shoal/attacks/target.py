@@ -181,7 +181,7 @@ class BoxTarget:
 
     @cached_property
     def _different(self) -> "tuple[BoxTarget | None, Integers]":
-        """It does not hold this object, which would keep its indexes alive."""
+        """Different records; they do not hold this object, which would keep its indexes alive."""
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
             return None, sizes.astype(np.int64)

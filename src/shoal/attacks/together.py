@@ -153,7 +153,7 @@ def _content(release: Release, record: int) -> bytes:
 
 
 def _fitting(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
-    """From the moment on."""
+    """People whose records fit what was seen for ``tau_s`` from a moment on."""
     original, release, _ = linked
     target = BoxTarget.of_release(release)
     book = target.book_of(np.ones(target.n_records, dtype=np.int64))

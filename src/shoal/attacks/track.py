@@ -49,7 +49,7 @@ class Tracks:
 
     @classmethod
     def of_points(cls, target: PointTarget, track: Integers) -> "Tracks":
-        """track: [p] of each point."""
+        """Tracks from the track [p] of each point."""
         rows = np.lexsort((target.t, track))
         return cls(rows=rows, starts=np.searchsorted(track[rows], np.arange(int(track.max()) + 2)))
 
@@ -129,7 +129,7 @@ def _named(
     raw_codes: Integers,
     drawn: list[Integers],
 ) -> Integers:
-    """Without a published point every track is possible."""
+    """The track named for each victim; without a published point every track is possible."""
     target, people = evaluation.target, evaluation.people
     order = np.argsort(point_codes, kind="stable")
     codes = point_codes[order]

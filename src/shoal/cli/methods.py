@@ -69,7 +69,7 @@ class _MethodOption(Option):
         self._meanings = meanings
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
-        """None without such an option."""
+        """The row of the help; None for a method without this option."""
         chosen = _chosen_method(ctx)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
@@ -194,7 +194,7 @@ def _option(option: str, key: str, methods: Mapping[str, "Parameter"]) -> click.
 
 
 def _reading_option(reading: click.Parameter, methods: Mapping[str, "Parameter"], key: str) -> click.Option:
-    """Where --NAME means something else."""
+    """The option --reading-NAME, where --NAME means something else."""
     assert isinstance(reading, click.Option)  # noqa: S101  (settings of the reading are never arguments)
     option = reading.opts[0].removeprefix("--")
     plain, default = (reading.help or "").split(" [", 1)

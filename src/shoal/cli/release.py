@@ -370,7 +370,7 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 
 @contextmanager
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
-    """And how to continue."""
+    """Name the parts of stopped runs, and say how to continue."""
     from shoal.runtime.checkpoint import parts_folder
     from shoal.runtime.staging import explain_write_errors, find_partials
 

@@ -236,7 +236,7 @@ def _bounds(fact: dict[str, Any]) -> str:
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """A grid is refused: the manifest gives it."""
+    """Take the reading's options; a grid is refused, since the manifest gives it."""
     reading = take_reading(options)
     if any(name in reading for name in _GRID):
         raise click.UsageError(
@@ -246,7 +246,7 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:
-    """As the manifest says (points: unrounded)."""
+    """Read RAW as the manifest says; for points, unrounded."""
     from shoal.io import read_with
     from shoal.release_folder.folder import raw_reading
     from shoal.runtime.run import Run

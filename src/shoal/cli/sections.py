@@ -126,7 +126,7 @@ class Program(click.Group):
 
 
 def _break_line(line: str, width: int) -> list[str]:
-    """For a shell; options keep their values."""
+    """A command on several lines of a shell; options keep their values."""
     parts: list[str] = []
     for word in _WORD.findall(line):
         if not parts or word.startswith(("-", ">")):
@@ -146,7 +146,7 @@ def _break_line(line: str, width: int) -> list[str]:
 class _NoPandas:
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
-        """Other finders handle the rest."""
+        """Refuse pandas; other finders handle the rest."""
         if name == "pandas":
             raise ModuleNotFoundError(name)
 

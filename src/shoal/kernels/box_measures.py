@@ -38,7 +38,7 @@ class Ownership(NamedTuple):
 
 @compiled
 def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
-    """The box begins at t or before."""
+    """Whether a box that begins at t or before contains the sample."""
     return bool(
         t < boxes.t_end[j] and boxes.x_min[j] <= x < boxes.x_max[j] and boxes.y_min[j] <= y < boxes.y_max[j]
     )

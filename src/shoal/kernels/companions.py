@@ -28,7 +28,7 @@ def _least_cells_between_squares(one: int, other: int, side: int) -> Any:
 
 @compiled
 def _place_bounds(squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers) -> Any:
-    """Of ``companion_cost``, early above ``limit``; bounds: least cost of a sample by square."""
+    """A bound of ``companion_cost`` by place, early above ``limit``; bounds: least cost by square."""
     widest, first, total = len(weights.place) - 1, squares.offsets[p], 0
     for i in range(first, squares.offsets[p + 1]):
         row, column, least = squares.row[i], squares.column[i], widest

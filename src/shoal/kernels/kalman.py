@@ -50,7 +50,7 @@ def filter_states(
 def negative_log_density(
     states: Floats, i: int, lasts: float, x: float, y: float, walk: float, freedom: float
 ) -> float:
-    """Up to a constant, of (x, y) ``lasts`` seconds after the state of point i."""
+    """Up to a constant, that of (x, y) ``lasts`` seconds after the state of point i."""
     variance = (
         states[i, 4] + 2 * lasts * states[i, 5] + lasts**2 * states[i, 6] + walk * lasts**3 / 3 + PLACE_M2
     )

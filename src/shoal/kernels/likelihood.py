@@ -191,27 +191,45 @@ def link_victims(
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for victim in range(len(victims.own_class)):
-        own_class = victims.own_class[victim]
         samples = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
         n_touched = gather_cues(samples, record_classes, starts, work)
         most = 1
         for i in range(n_touched):
             most = max(most, work.samples_held[work.touched[i]])
-        results.candidates[victim] = 0
         for i in range(n_touched):
-            candidate = work.touched[i]
-            if work.samples_held[candidate] == len(samples):
-                results.candidates[victim] += record_classes.sizes[candidate]
-            if work.samples_held[candidate] == most:
-                add_record_cues(samples, record_classes, candidate, work)
-        results.own_fits[victim] = 1 if work.samples_held[own_class] == len(samples) else 0
-        for rule in range(len(rules)):
-            results.named[victim, rule], results.chances[victim, rule] = name_record(
-                rules[rule], most, n_touched, own_class, victims.picks[victim], work, record_classes.sizes
-            )
-        for i in range(n_touched):
-            work.samples_held[work.touched[i]] = 0
-            work.cues[work.touched[i]] = 0.0
+            if work.samples_held[work.touched[i]] == most:
+                add_record_cues(samples, record_classes, work.touched[i], work)
+        own_class, pick, sizes = victims.own_class[victim], victims.picks[victim], record_classes.sizes
+        answer_victim(victim, own_class, pick, len(samples), sizes, rules, most, n_touched, work, results)
+
+
+@compiled
+def answer_victim(
+    victim: int,
+    own_class: int,
+    pick: float,
+    needed: int,
+    sizes: Integers,
+    rules: Floats,
+    least: int,
+    n_touched: int,
+    work: Workspace,
+    results: LinkResults,
+) -> None:
+    """Fill ``results`` for one victim, and empty the workspace."""
+    # needed: samples of a class that fits. least: samples of a class that rules may name.
+    results.own_fits[victim] = 1 if work.samples_held[own_class] == needed else 0
+    results.candidates[victim] = 0
+    for rule in range(len(rules)):
+        results.named[victim, rule], results.chances[victim, rule] = name_record(
+            rules[rule], least, n_touched, own_class, pick, work, sizes
+        )
+    for i in range(n_touched):
+        candidate = work.touched[i]
+        if work.samples_held[candidate] == needed:
+            results.candidates[victim] += sizes[candidate]
+        work.samples_held[candidate] = 0
+        work.cues[candidate] = 0.0
 
 
 @compiled

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.kernels.passing import KnownPoints, Lines, distance_at_time
+from shoal.kernels.passing import KnownPoints, Lines, count_ties, distance_at_time, set_chances
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -123,22 +123,15 @@ def link_moved_points(
 ) -> None:
     """Fill chances [v, 2]: to be right with a record of the least sum."""
     # middles: float64 [m, 2], cylinder of each point of the records. least: float64 [v, 2], these sums.
-    sums, own_sums = np.empty(N_SUMS), np.empty(N_SUMS)
-    ties = np.empty(N_SUMS, dtype=np.int64)
+    sums, ties = np.empty(N_SUMS), np.empty(N_SUMS, dtype=np.int64)
     least[:] = math.inf
     for victim in range(len(victims.own_record)):
         ties[:] = 0
         for record in range(len(lines.offsets) - 1):
             _misfit_sums(lines, middles, radius, record, victims, victim, least[victim, 1], sums)
-            for rule in range(N_SUMS):
-                if sums[rule] < least[victim, rule]:
-                    least[victim, rule] = sums[rule]
-                    ties[rule] = 0
-                if sums[rule] == least[victim, rule]:
-                    ties[rule] += 1
-        _misfit_sums(lines, middles, radius, victims.own_record[victim], victims, victim, math.inf, own_sums)
-        for rule in range(N_SUMS):
-            chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[victim, rule] else 0.0
+            count_ties(sums, least[victim], ties)
+        _misfit_sums(lines, middles, radius, victims.own_record[victim], victims, victim, math.inf, sums)
+        set_chances(sums, least[victim], ties, chances[victim])
 
 
 @compiled

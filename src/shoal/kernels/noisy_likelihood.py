@@ -14,8 +14,8 @@ from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
     Workspace,
+    answer_victim,
     empty_workspace,
-    name_record,
 )
 from shoal.kernels.place_index import BoxTiles, rows_during
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -233,7 +233,6 @@ def link_noisy_victims(
         logs[candidate] = math.log(record_classes.offsets[candidate + 1] - record_classes.offsets[candidate])
     erf_tables = np.empty((most, 3, max(_table_width(noise.slots), _table_width(noise.cells))))
     for victim in range(len(victims.own_class)):
-        own_class = victims.own_class[victim]
         seen = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
         erf_tables[:] = np.nan
         n_touched = 0
@@ -249,15 +248,5 @@ def link_noisy_victims(
                 work.even[candidate] = 0.0
                 work.hull[candidate] = 0.0
         _add_noisy_record_cues(seen, noise, record_classes, logs, erf_tables, work, n_touched)
-        results.candidates[victim] = 0
-        for i in range(n_touched):
-            if work.samples_held[work.touched[i]] == len(seen):
-                results.candidates[victim] += record_classes.sizes[work.touched[i]]
-        results.own_fits[victim] = 1 if work.samples_held[own_class] == len(seen) else 0
-        for rule in range(len(rules)):
-            results.named[victim, rule], results.chances[victim, rule] = name_record(
-                rules[rule], 1, n_touched, own_class, victims.picks[victim], work, record_classes.sizes
-            )
-        for i in range(n_touched):
-            work.samples_held[work.touched[i]] = 0
-            work.cues[work.touched[i]] = 0.0
+        own_class, pick, sizes = victims.own_class[victim], victims.picks[victim], record_classes.sizes
+        answer_victim(victim, own_class, pick, len(seen), sizes, rules, 1, n_touched, work, results)

@@ -65,22 +65,34 @@ def _distance_sums(lines: Lines, record: int, victims: KnownPoints, victim: int,
 
 
 @compiled
+def count_ties(sums: Floats, least: Floats, ties: Integers) -> None:
+    """Update the least sum of each rule, and how many records have it."""
+    for rule in range(len(sums)):
+        if sums[rule] < least[rule]:
+            least[rule] = sums[rule]
+            ties[rule] = 0
+        if sums[rule] == least[rule]:
+            ties[rule] += 1
+
+
+@compiled
+def set_chances(own_sums: Floats, least: Floats, ties: Integers, chances: Floats) -> None:
+    """Fill each rule's chance to be right with one of the records of its least sum."""
+    for rule in range(len(own_sums)):
+        chances[rule] = 1.0 / ties[rule] if own_sums[rule] == least[rule] else 0.0
+
+
+@compiled
 def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) -> None:
     """Fill chances [v, 3]: to be right with a record of the least sum."""
     n_records = len(lines.offsets) - 1
-    sums, own_sums, least = np.empty(N_SUMS), np.empty(N_SUMS), np.empty(N_SUMS)
+    sums, least = np.empty(N_SUMS), np.empty(N_SUMS)
     ties = np.empty(N_SUMS, dtype=np.int64)
     for victim in range(len(victims.own_record)):
         least[:] = math.inf
         ties[:] = 0
         for record in range(n_records):
             _distance_sums(lines, record, victims, victim, sums)
-            for rule in range(N_SUMS):
-                if sums[rule] < least[rule]:
-                    least[rule] = sums[rule]
-                    ties[rule] = 0
-                if sums[rule] == least[rule]:
-                    ties[rule] += 1
-        _distance_sums(lines, victims.own_record[victim], victims, victim, own_sums)
-        for rule in range(N_SUMS):
-            chances[victim, rule] = 1.0 / ties[rule] if own_sums[rule] == least[rule] else 0.0
+            count_ties(sums, least, ties)
+        _distance_sums(lines, victims.own_record[victim], victims, victim, sums)
+        set_chances(sums, least, ties, chances[victim])

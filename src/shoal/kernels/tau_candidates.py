@@ -13,9 +13,9 @@ from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
     add_record_cues,
+    answer_victim,
     empty_workspace,
     gather_cues,
-    name_record,
 )
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -119,7 +119,7 @@ def link_followed_victims(
     work = empty_workspace(len(record_classes.sizes))
     starts = record_classes.by_time.starts
     for victim in range(len(followed.own_class)):
-        own_class, asked = followed.own_class[victim], followed.asked[victim]
+        asked = followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
         samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
         n_touched = gather_cues(samples, record_classes, starts, work)
@@ -129,26 +129,21 @@ def link_followed_victims(
             if work.samples_held[candidate] == len(samples) and _fits_windows(
                 record_classes, candidate, followed, first, last
             ):
-                work.samples_held[candidate] += (
-                    1  # records that fit rank above those that only contain all samples
-                )
+                # records that fit rank above those that only contain all samples
+                work.samples_held[candidate] += 1
                 fitting += record_classes.sizes[candidate]
                 silent += 0 if record_holds(record_classes, candidate, asked) else 1
             most = max(most, work.samples_held[candidate])
         for i in range(n_touched):
             if work.samples_held[work.touched[i]] == most:
                 add_record_cues(samples, record_classes, work.touched[i], work)
-        results.candidates[victim] = fitting
-        results.own_fits[victim] = 1 if work.samples_held[own_class] > len(samples) else 0
+        own_class, needed = followed.own_class[victim], len(samples) + 1
+        answer_victim(
+            victim, own_class, 0.0, needed, record_classes.sizes, rules, most, n_touched, work, results
+        )
         answers.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
         for rule in range(len(rules)):
-            named, chance = name_record(
-                rules[rule], most, n_touched, own_class, 0.0, work, record_classes.sizes
-            )
-            results.named[victim, rule], results.chances[victim, rule] = named, chance
+            named = results.named[victim, rule]
             answers.by_named[victim, rule] = (
                 1 if named >= 0 and record_holds(record_classes, named, asked) else 0
             )
-        for i in range(n_touched):
-            work.samples_held[work.touched[i]] = 0
-            work.cues[work.touched[i]] = 0.0

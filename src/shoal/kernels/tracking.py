@@ -374,7 +374,7 @@ def join_points(t: Floats, x: Floats, y: Floats, tracks: int, rounds: int) -> In
 
 @compiled
 def band_width(n: int, tracks: int) -> int:
-    """How many later points may follow."""
+    """How many later points may follow a point."""
     return min(max(n - 1, 1), 8 * tracks + 8)
 
 

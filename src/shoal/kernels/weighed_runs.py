@@ -167,7 +167,7 @@ def _weigh_all(
 
 @compiled
 def _cost_floor(room: Integers, lowest: int, h: int, samples: int, weights: Weights) -> Any:
-    """Up to where the run of stamp h may begin, and alone from there."""
+    """A lower bound of the whole cost, from where the run of stamp h may begin, with samples alone."""
     alone, floor = weights.place[2] + weights.per_slot, IMPOSSIBLE
     for g in range(lowest, h + 1):
         floor = min(floor, room[COST, g] + (samples - room[STARTS, g]) * alone)

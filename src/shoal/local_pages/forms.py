@@ -65,7 +65,7 @@ class Form:
         return text.replace("\r\n", "\n")
 
     def printable(self, name: str) -> str:
-        """Unchecked, for the page that shows it again."""
+        """A field, unchecked, for the page that shows it again."""
         return "".join(char for char in self._fields.get(name, [""])[-1].strip() if char.isprintable())
 
     def many(self, name: str) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def read_entry(read: Callable[[], Value]) -> Value:
 
 
 def absolute_path(text: str) -> Path:
-    """Relative to the home folder."""
+    """A path; a relative one starts at the home folder."""
     try:
         path = Path(text).expanduser()
         return path if path.is_absolute() else Path.home() / path
@@ -114,7 +114,7 @@ async def form_of(request: Request) -> Form:
 
 
 def redirect(request: Request, page: str) -> Response:
-    """Another page, with GET."""
+    """The answer that leads to another page, with GET."""
     return Response(status_code=303, headers={"location": f"{request.scope['root_path']}/{page}"})
 
 

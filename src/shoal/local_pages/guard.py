@@ -57,7 +57,7 @@ class Site:
     host: str = HOST
 
     def authority(self, scope: "Scope") -> str:
-        """As ``Host`` has to name it."""
+        """The address as ``Host`` has to name it."""
         return f"{self.host}:{(scope.get('server') or (self.host, 0))[1]}"
 
 
@@ -122,7 +122,7 @@ class Guard:
             await self._app(inner, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: "Headers", prefix: str, *, entering: bool) -> str | None:
-        """None: not refused."""
+        """Why a request is refused; None: it is not."""
         unknown = "open the address that it printed last"
         sites = headers.all("sec-fetch-site")
         rules = (
@@ -147,7 +147,7 @@ class Guard:
         return False
 
     async def _enter(self, scope: Scope, send: Send) -> None:
-        """The page refreshes itself.
+        """Answer with a page that refreshes itself.
 
         After a redirect the browser would count the visit as cross-site and omit the cookie.
         """

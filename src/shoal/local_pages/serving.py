@@ -69,7 +69,7 @@ class PunctualProtocol(H11Protocol):
 
 
 class _Stopping(uvicorn.Server):
-    """Waiting requests are released before it stops.
+    """A server that releases waiting requests before it stops.
 
     Objects of the start are frozen for garbage collection: scanning them delayed every request by 50 ms
     during a flood.

@@ -9,7 +9,6 @@ from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid
-from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.units import show_m
 
@@ -39,13 +38,12 @@ def round_outward(
 def _round_boxes(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:
     sides = {name: getattr(boxes, name) for name in ("x_min", "y_min", "x_max", "y_max")}
     if rule.grid_m is None:
-        draws = rng.below(rule.outward_cells + 1, 4 * len(boxes)).reshape(4, -1)
-        outward = dict(zip(sides, draws, strict=True))
-        return replace(boxes, **{name: _move_side(name, side, outward[name]) for name, side in sides.items()})
-    cells = whole_multiple(rule.grid_m, grid.cell_m, "the grid of the hull", "cell", show_m)
-    outward = {name: side % cells if name.endswith("_min") else -side % cells for name, side in sides.items()}
-    return replace(boxes, **{name: _move_side(name, side, outward[name]) for name, side in sides.items()})
-
-
-def _move_side(name: str, side: Integers, outward: Integers) -> Integers:
-    return side - outward if name.endswith("_min") else side + outward
+        outward = list(rng.below(rule.outward_cells + 1, 4 * len(boxes)).reshape(4, -1))
+    else:
+        cells = whole_multiple(rule.grid_m, grid.cell_m, "the grid of the hull", "cell", show_m)
+        outward = [side % cells if name.endswith("_min") else -side % cells for name, side in sides.items()]
+    moved = {
+        name: side - far if name.endswith("_min") else side + far
+        for (name, side), far in zip(sides.items(), outward, strict=True)
+    }
+    return replace(boxes, **moved)

@@ -89,7 +89,7 @@ class NeedsWholeSteps(Protocol):
     """A method with lengths or durations that must be whole cells or slots."""
 
     def require_steps(self, grid: Grid) -> None:
-        """Raise MisuseError where they are not."""
+        """Raise MisuseError where they are not whole."""
 
 
 def require_complete(kind: type[Method]) -> None:

@@ -32,7 +32,7 @@ def split_rows(rows: Integers, ordering: Ordering, share: int = 1, of: int = 2) 
 
 
 def order_by_longest_axis(places: Numbers) -> Ordering:
-    """By the axis of ``places`` [n, axes] on which rows differ most; ties keep the order."""
+    """An ordering by the axis of ``places`` [n, axes] on which rows differ most; ties keep the order."""
 
     def ordering(rows: Integers, _: int) -> Integers:
         row_places = places[rows]

@@ -373,7 +373,7 @@ class Linkage:
     trajectory_ids
         The record of each, in the same order.
     trace
-        Of swapped points, the raw samples that each may stand for.
+        Of swapped points, the raw samples that each was made of.
     stands_for
         Of points, int64 [p], the row of the raw sample that each stands for, -1 = created; never written.
 

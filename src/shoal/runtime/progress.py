@@ -81,7 +81,7 @@ def requested_progress_file() -> ProgressFile | None:
 
 
 def read_progress(path: Path) -> ProgressReport | None:
-    """Its content; None before it exists."""
+    """The content of a progress file; None before it exists."""
     try:
         return ProgressReport(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

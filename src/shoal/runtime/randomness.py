@@ -69,7 +69,7 @@ class Randomness:
         return self._generator
 
     def permutation(self, n: int) -> Integers:
-        """By 64-bit keys; equal keys cause a new draw."""
+        """A random order of 0..n-1, by 64-bit keys; equal keys cause a new draw."""
         while True:
             keys = np.frombuffer(self._bytes(8 * n), dtype=np.uint64)
             if len(distinct(keys)) == n:

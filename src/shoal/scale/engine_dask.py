@@ -85,7 +85,7 @@ class DaskCluster:
 
 
 def _require_scheduler(address: str) -> None:
-    """A client without one takes a minute to close."""
+    """Raise EngineError when no scheduler answers: a client without one takes a minute to close."""
     from distributed.comm import connect
     from distributed.security import Security
 

@@ -214,7 +214,7 @@ def _results(
 def _carry_out(
     fn: Callable[[Part], Result], done: "Accumulator[list[Outcome]]", numbered: tuple[int, Part]
 ) -> None:
-    """Its error is a result: a second try would not help."""
+    """Run a task on a worker; its error is a result, since a second try would not help."""
     number, part = numbered
     try:
         done.add([(number, True, fn(part))])
@@ -223,7 +223,7 @@ def _carry_out(
 
 
 def _outcomes() -> Any:
-    """A class made here, as pyspark is imported on use."""
+    """What collects outcomes; its class is made here, as pyspark is imported on use."""
     from pyspark.accumulators import AccumulatorParam
 
     class Outcomes(AccumulatorParam):  # type: ignore[misc]  # pyspark is unknown where it is not installed
@@ -238,7 +238,7 @@ def _outcomes() -> Any:
 
 
 class _ThreadedCall(Thread):
-    """In a thread, so that nothing interrupts a message to Java."""
+    """A call in a thread, so that nothing interrupts a message to Java."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -261,7 +261,7 @@ class _ThreadedCall(Thread):
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """A Java process that is abandoned while it starts never ends."""
+    """Postpone signals: a Java process that is abandoned while it starts never ends."""
     asked: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
     handlers = {number: signal.getsignal(number) for number in numbers}
@@ -346,7 +346,7 @@ def _require_java() -> None:
 
 
 def _require_master(master: str) -> None:
-    """Spark itself waits a minute for one."""
+    """Raise EngineError when no master answers; Spark itself waits a minute for one."""
     if master == "yarn":
         if not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"} & set(os.environ):
             raise EngineError("Spark finds YARN by its settings; let HADOOP_CONF_DIR name their folder")
@@ -362,7 +362,7 @@ def _require_master(master: str) -> None:
 
 
 def _answers(address: str, *, asked: bool) -> bool:
-    """A master with a password hangs up; others stay silent."""
+    """Whether a master answers; one with a password hangs up, others stay silent."""
     try:
         place = urlsplit(address if "://" in address else f"//{address}")
         port = place.port or (443 if place.scheme == "https" else 80 if place.scheme == "http" else None)

@@ -105,7 +105,7 @@ class _Worker:
         self._changing = Lock()  # the process: different threads start and end it
 
     def result_of(self, fn: Callable[[Part], Result], part: Part, number: int) -> Result:
-        """A second or third process tries again when one dies."""
+        """The result of a task; a second or third process tries again when one dies."""
         for _ in range(_MOST_TRIES):
             process, pipe = self._living()
             try:
@@ -178,7 +178,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """A later command may already use its folder."""
+    """End with the parent, whose folder a later command may already use."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -74,7 +74,7 @@ class MemoryBound:
     measured_people: int  # people in the report's sample for attacks and uses, in memory together
 
     def people_in_a_block(self, samples: Integers, k: int) -> int:
-        """The most people in a block, whichever. samples: [n]."""
+        """The most people that any block may have. samples: [n], of each person."""
         n, least = len(samples), min(2 * k, len(samples))
         largest = most_samples(samples)
         whole, around = int(largest[-1]), bytes_around(largest, self.measured_people)

@@ -158,7 +158,7 @@ def cut(track: Track, zones: Sequence[Zone], rng: Randomness) -> tuple[list[Trac
 
 
 def _crosses(track: Track, zone: Zone) -> Flags:
-    """[n - 1]: straight from each point to the next."""
+    """[n - 1]: whether the straight line from each point to the next crosses a zone."""
     if len(track) < _LEAST_POINTS:
         return np.zeros(0, dtype=np.bool_)
     x, y = offsets_m(zone.lat, zone.lon, track.lat, track.lon)
@@ -169,7 +169,7 @@ def _crosses(track: Track, zone: Zone) -> Flags:
 
 
 def _trim_ends(piece: Track, cut_before: bool, cut_after: bool, rng: Randomness) -> Track:
-    """Without up to 100 m at each cut end."""
+    """The piece without up to 100 m at each cut end."""
     first, last = 0, len(piece)
     if cut_before:
         away = distances_m(float(piece.lat[0]), float(piece.lon[0]), piece.lat, piece.lon)

@@ -33,7 +33,7 @@ class Track:
         return len(self.t)
 
     def take(self, rows: Any) -> "Track":
-        """Only these."""
+        """Only these rows."""
         return Track(t=self.t[rows], lat=self.lat[rows], lon=self.lon[rows])
 
 
@@ -117,7 +117,7 @@ _LEAST_S: Final = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Stay:
-    """The middle in degrees, and from when to when."""
+    """The middle of a stay in degrees, and its first and last moment."""
 
     lat: float
     lon: float

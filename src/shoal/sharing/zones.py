@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Zone:
-    """Nothing in it is shown. Degrees and meters."""
+    """A circle in which nothing is shown. Degrees and meters."""
 
     lat: float
     lon: float
@@ -68,19 +68,19 @@ def zone_of(place: Place, key: bytes) -> Zone:
 
 
 def distances_m(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
-    """[n]: on the plane that touches the earth there."""
+    """[n]: meters from a position, on the plane that touches the earth there."""
     distances: Floats = np.hypot(*offsets_m(lat, lon, lats, lons))
     return distances
 
 
 def offsets_m(lat: float, lon: float, lats: Floats, lons: Floats) -> tuple[Floats, Floats]:
-    """[n] twice: to the east and to the north."""
+    """[n] each: meters to the east and to the north of a position."""
     east = ((lons - lon + 180) % 360 - 180) * _METERS_PER_DEGREE * _longitude_scale(lat)
     return east, (lats - lat) * _METERS_PER_DEGREE
 
 
 def _longitude_scale(lat: float) -> float:
-    """As a share of one of latitude."""
+    """The length of a degree of longitude, as a share of one of latitude."""
     return max(math.cos(math.radians(lat)), 1e-6)
 
 

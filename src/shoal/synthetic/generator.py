@@ -106,7 +106,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class World:
-    """Shared by all blocks of people, which are independent."""
+    """What all blocks of people share; the blocks are independent."""
 
     n_subjects: int
     days: int
@@ -117,7 +117,7 @@ class World:
 
     @classmethod
     def of(cls, n_subjects: int, days: int, seed: int, layout: Layout, stations: Stations | None) -> "World":
-        """Raises MisuseError when a number is too small or the layout unknown."""
+        """The world of these settings; MisuseError when a number is too small or the layout unknown."""
         for name, value in (("n_subjects", n_subjects), ("days", days)):
             usual = 7 if name == "days" else 1000
             if not is_whole(value):
@@ -149,7 +149,7 @@ class World:
 
     @property
     def block_size(self) -> int:
-        """Depends only on the days, so that data never changes."""
+        """People in a block; depends only on the days, so that data never changes."""
         return max(_PERSON_DAYS_PER_BLOCK // self.days, 1)
 
     @property

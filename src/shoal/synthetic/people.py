@@ -175,7 +175,7 @@ def _outings(
     coverage: Coverage,
     rng: np.random.Generator,
 ) -> Integers:
-    """[n, d, 3]; on a journey always new places without return."""
+    """Stations of outings, [n, d, 3]; on a journey always new places without return."""
     n, n_days, per_day = outings.shape
     visited = np.empty(outings.shape, dtype=np.int64)
     history = np.empty((n, n_days * per_day), dtype=np.int64)

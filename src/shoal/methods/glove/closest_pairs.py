@@ -151,20 +151,21 @@ class BandedPairs:
             heappush(self._queue, entry)
 
     def _search_all(self) -> None:
-        living = np.flatnonzero(self._living)
         self._queue.clear()
-        single = living if self._merged is None else living[self._merged.sizes(living) == 1]
+        single = self._single_people()
         self._search_people(single, single)
         if self._merged is not None:
-            self._search_crowds(np.setdiff1d(living, single))
+            self._search_crowds(np.setdiff1d(np.flatnonzero(self._living), single))
 
     def _search_again(self, owner: int) -> None:
-        if not self._full[owner]:
+        if self._full[owner]:
+            self._search_people(self._single_people(), np.flatnonzero(self._full))
+        else:
             self._search_crowds(np.array([owner]))
-            return
+
+    def _single_people(self) -> Integers:
         living = np.flatnonzero(self._living)
-        single = living if self._merged is None else living[self._merged.sizes(living) == 1]
-        self._search_people(single, np.flatnonzero(self._full))
+        return living if self._merged is None else living[self._merged.sizes(living) == 1]
 
     def _search_people(self, single: Integers, owners: Integers) -> None:
         is_owner = np.zeros(len(self._living), dtype=np.bool_)

@@ -361,7 +361,7 @@ class Glove:
                 yield EquivalenceClass(members=members, boxes=self._drop_large_boxes(boxes, grid))
 
         outcome = merge_greedily(
-            _SingleClasses(original),
+            original,
             BandedPairs(original, caps, run),
             self.k,
             join,
@@ -411,18 +411,6 @@ class Glove:
         if self.suppress_time_s is not None:
             fits &= (boxes.t_end - boxes.t_start) * grid.slot_s <= self.suppress_time_s
         return boxes.take(fits)
-
-
-@dataclass(frozen=True)
-class _SingleClasses:
-    original: Trajectories
-
-    def __len__(self) -> int:
-        return self.original.n_subjects
-
-    def __getitem__(self, slot: int) -> EquivalenceClass:
-        boxes = Boxes.of_samples(*self.original.samples_of(slot))
-        return EquivalenceClass(members=np.array([slot]), boxes=boxes)
 
 
 def _find_closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:

@@ -7,20 +7,14 @@ from typing import Protocol
 import numpy as np
 
 from shoal.methods.assembly import EquivalenceClass
+from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 Join = Callable[[EquivalenceClass, EquivalenceClass], EquivalenceClass]
 Ahead = Callable[[int, int], EquivalenceClass | None]
 Finish = Callable[[list[Integers]], Iterable[EquivalenceClass]]
-
-
-class Singles(Protocol):
-    """A class of one for each subject."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, slot: int) -> EquivalenceClass: ...
 
 
 class ClosestPairs(Protocol):
@@ -58,7 +52,7 @@ class Merging:
 
 
 def merge_greedily(
-    singles: Singles,
+    original: Trajectories,
     pairs: ClosestPairs,
     k: int,
     join: Join,
@@ -66,12 +60,12 @@ def merge_greedily(
     finish: Finish | None = None,
 ) -> Merging:
     """Merge until at most one class is below k."""
-    # singles: a class of one for each subject, in canonical order. join: merges two classes, perhaps to no
-    # box at all. finish: makes all classes that reached k at the end, since no merge needs them; None =
-    # ``join`` makes each in its turn.
+    # join: merges two classes, perhaps to no box at all. finish: makes all classes that reached k at the end,
+    # since no merge needs them; None = ``join`` makes each in its turn.
     outcome = Merging()
     unfinished: dict[int, EquivalenceClass] = {}  # of more than one
-    unmerged = set(range(len(singles)))
+    n = original.n_subjects
+    unmerged = set(range(n))
     ripe: list[Integers] = []
     joined_ahead: dict[tuple[int, int], EquivalenceClass] = {}
 
@@ -79,7 +73,7 @@ def merge_greedily(
         return unfinished[slot].members if slot in unfinished else np.array([slot])
 
     def class_in(slot: int) -> EquivalenceClass:
-        return unfinished[slot] if slot in unfinished else singles[slot]
+        return unfinished[slot] if slot in unfinished else _class_of_one(original, slot)
 
     def ahead(a: int, b: int) -> EquivalenceClass | None:
         if len(members_in(a)) + len(members_in(b)) >= k:
@@ -89,7 +83,7 @@ def merge_greedily(
         return joined_ahead[a, b] if len(joined_ahead[a, b].boxes) else None
 
     label = "merging the closest"
-    run.progress(label, 0, len(singles))
+    run.progress(label, 0, n)
     while (pair := pairs.closest()) is not None:
         a, b = pair
         outcome.sequence.append(pair)
@@ -109,9 +103,14 @@ def merge_greedily(
             unfinished[a] = merged
             unmerged.add(a)
             pairs.enter(a, merged, ahead)
-        run.progress(label, len(singles) - len(unmerged), len(singles))
+        run.progress(label, n - len(unmerged), n)
     for merged in finish(ripe) if finish is not None else ():
         outcome.ended(merged, k)
     outcome.short.extend(class_in(slot) for slot in unmerged)
-    run.progress(label, len(singles), len(singles))
+    run.progress(label, n, n)
     return outcome
+
+
+def _class_of_one(original: Trajectories, slot: int) -> EquivalenceClass:
+    boxes = Boxes.of_samples(*original.samples_of(slot))
+    return EquivalenceClass(members=np.array([slot]), boxes=boxes)

@@ -173,7 +173,7 @@ class MergedCrowds:
         return self._list_of(search.row)
 
     def nearest_of(self, row: int, slots: Integers, threshold: float) -> list[tuple[float, int]]:
-        """The same among a few slots."""
+        """Effort and slot of a crowd's nearest among a few slots."""
         self._search(*self._arguments(np.array([row]), self._rows[slots], threshold, self._nobody))
         return self._list_of(row)
 

@@ -88,4 +88,4 @@ def split_at_overlaps(boxes: Boxes) -> Boxes:
         else:
             pieces.append((start, end, *area))
     columns = np.array(pieces, dtype=np.int64).reshape(-1, 6).T.copy()
-    return Boxes(**dict(zip(("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"), columns, strict=True)))
+    return Boxes(**dict(zip(BOX_COLUMNS, columns, strict=True)))

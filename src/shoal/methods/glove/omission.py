@@ -57,7 +57,7 @@ class _Crowd:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _ClassAtPrice:
-    """box_of: [m], NONE = left out; cost: of boxes and those."""
+    """A class at one price. box_of: [m], NONE = left out; cost: of the boxes and of what is left out."""
 
     box_of: Integers
     cost: int
@@ -86,7 +86,7 @@ def omit_for_budgets(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _PriceSearch:
-    """answers_by_price: if each person may lose everything."""
+    """A search for the price. answers_by_price: those where each person may lose everything."""
 
     start: Sequence[EquivalenceClass]
     crowds: Sequence[_Crowd]

@@ -28,7 +28,7 @@ class Epochs:
 
     @property
     def n_windows(self) -> int:
-        """One starts at every epoch with enough after it."""
+        """Number of windows: one starts at every epoch with enough after it."""
         return self.count - self.width + 1
 
     def is_empty(self, window: int) -> bool:

@@ -135,7 +135,7 @@ class _WindowAssignment:
     done: list[Window] = field(default_factory=list)
 
     def advance(self, goal: int, run: Run) -> Arrays:
-        """Returns the change, for ``replay``."""
+        """Assign windows up to ``goal``; return the change, for ``replay``."""
         before = self.states.copy()
         n_kept = len(self.done)
         none = np.empty(0, dtype=np.int64)
@@ -164,7 +164,7 @@ class _WindowAssignment:
         }
 
     def replay(self, change: Arrays) -> None:
-        """From this state."""
+        """Make a change again that ``advance`` made from this state."""
         self._undo_to(int(change["kept"]))
         self.states[change["unpublished"]] = UNPUBLISHED
         for hiders in (

@@ -299,7 +299,7 @@ def generalize(
 def draw_owners(
     classes: list[EquivalenceClass], windows: list[Window], rng: Randomness
 ) -> list[EquivalenceClass]:
-    """Each record at random to one of the k people whom it holds; each person has one."""
+    """Give each record at random to one of the k people whom it holds; each person gets one."""
     # A subject and its hiders of each turn make k assignments of people to records, and no person has the
     # same record in two of them. One assignment is drawn for all people who hide each other, directly or
     # through others: so each of the k records that hold a person is theirs with a chance of 1 in k, whatever
