@@ -3,9 +3,9 @@
 A sample touches each side of a hull, so corners are likelier; boxes of a record vote together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -68,8 +68,7 @@ class Reading:
     rows: Integers | None = None  # the boxes that count; None = all
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Read:
+class Read(NamedTuple):
     """How much is named rightly, with what is known and with nothing, in this order.
 
     shares: float64 [2, r, 6] for each reading: of boxes, those where a sample in the box is named and where
@@ -88,29 +87,22 @@ def read_all(
     """Name a sample in each box and score it, on all threads."""
 
     def part(begin: int) -> Read:
-        return read(readings[begin : begin + _PART], classes.samples)
+        return _read(readings[begin : begin + _PART], classes)
 
     label = f"reading boxes ({evaluation.label})"
     parts = list(evaluation.run.map(part, range(0, len(readings), _PART), label=label))
-    return Read(
-        shares=np.concatenate([part_scores.shares for part_scores in parts], axis=1),
-        errors=np.concatenate([part_scores.errors for part_scores in parts], axis=1),
-    )
+    return Read(*(np.concatenate(scores, axis=1) for scores in zip(*parts, strict=True)))
 
 
-def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]) -> Read:
-    """Name and score on this thread; samples_of: gives the samples [s, 3] of people."""
-    known_samples, true_samples = (
-        [samples_of(reading.known) for reading in readings],
-        [reading.true for reading in readings],
-    )
+def _read(readings: Sequence[Reading], classes: "PeopleByClass") -> Read:
+    known_samples = [classes.samples(reading.known) for reading in readings]
+    true_samples = [reading.true for reading in readings]
     counted = [np.full(len(reading.boxes), reading.rows is None) for reading in readings]
     for reading, mask in zip(readings, counted, strict=True):
         if reading.rows is not None:
             mask[reading.rows] = True
-    shares = np.empty((2, len(readings), N_SHARES))
-    errors = np.empty((2, sum(map(len, true_samples)), 2))
     boxes = [reading.boxes for reading in readings]
+    read = Read(np.empty((2, len(readings), N_SHARES)), np.empty((2, sum(map(len, true_samples)), 2)))
     table = Readings(
         _offsets(boxes),
         np.concatenate(boxes),
@@ -120,8 +112,8 @@ def read(readings: Sequence[Reading], samples_of: Callable[[Integers], Integers]
         _offsets(true_samples),
         np.concatenate(true_samples),
     )
-    guess_in_records(table, shares, errors)
-    return Read(shares=shares, errors=errors)
+    guess_in_records(table, read.shares, read.errors)
+    return read
 
 
 def _offsets(parts: Sequence[Integers]) -> Integers:

@@ -10,9 +10,9 @@ import numpy as np
 from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
 from shoal.kernels.likelihood import RecordClasses
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
-from shoal.model.release import BOX_COLUMNS, Points, Release, snap_points
-from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only
+from shoal.model.release import BOX_COLUMNS, Points, Release
+from shoal.model.trajectories import Grid, Trajectories, snap_points
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only, rows_of
 
 _AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
 _BOXES_OF_A_TILE: Final = 32
@@ -186,10 +186,9 @@ class BoxTarget:
         if len(first) == self.n_records:  # numbered as they stand
             return None, sizes.astype(np.int64)
         lengths = np.diff(self.offsets)[first]
-        rows = [np.arange(self.offsets[one], self.offsets[one + 1]) for one in first.tolist()]
         fewer = BoxTarget(
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            boxes=self.boxes[np.concatenate(rows)],
+            boxes=self.boxes[rows_of(self.offsets, first)],
             grid=self.grid,
         )
         return fewer, sizes.astype(np.int64)
@@ -234,27 +233,22 @@ class PointIndex:
     @classmethod
     def of_columns(cls, *columns: Numbers) -> "PointIndex":
         """Numbers for the rows of these columns [m]."""
-        values, pairs = [], []
-        codes = np.zeros(len(columns[0]), dtype=np.int64)
-        for place, column in enumerate(columns):
+        first, codes = np.unique(columns[0], return_inverse=True)
+        values, pairs = [first], []
+        for column in columns[1:]:
             distinct, number = np.unique(column, return_inverse=True)
+            pair_values, codes = np.unique(codes * len(distinct) + number, return_inverse=True)
             values.append(distinct)
-            if place == 0:
-                codes = number.astype(np.int64)
-            else:
-                pair_values, codes = np.unique(codes * len(distinct) + number, return_inverse=True)
-                pairs.append(pair_values)
+            pairs.append(pair_values)
         return cls(codes=codes.astype(np.int64), values=tuple(values), pairs=tuple(pairs))
 
     def codes_of(self, *columns: Numbers) -> Integers:
         """int64 [n]: the number of each row, -1 for a new one."""
-        codes = np.zeros(len(columns[0]), dtype=np.int64)
-        for place, column in enumerate(columns):
-            number = _places_in(self.values[place], column)
+        codes = _places_in(self.values[0], columns[0])
+        for values, pairs, column in zip(self.values[1:], self.pairs, columns[1:], strict=True):
+            number = _places_in(values, column)
             missing = (codes < 0) | (number < 0)
-            if place:
-                number = _places_in(self.pairs[place - 1], codes * len(self.values[place]) + number)
-            codes = np.where(missing, -1, number)
+            codes = np.where(missing, -1, _places_in(pairs, codes * len(values) + number))
         return codes
 
 

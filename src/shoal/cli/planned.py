@@ -1,9 +1,9 @@
 """``--plan``: print the cost of a command instead of running it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from shoal.publishing.planning import Blocks, Counts, Plan, Task
     from shoal.scale.memory import MemoryBound
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 # the data behind COSTS, and the errors for sizes outside the fit
 _OF_A_CITY: Final = (
     "city and default settings; other sizes of such data took 0.5 to 1.8 times as long, a day of taxis three "
@@ -33,16 +31,14 @@ _OF_A_NATION: Final = (
 _ATTACK_TRIES: Final = 1000  # of the row of COSTS, as its name says
 
 
-def plan_option(command: Command) -> Command:
-    """Add --plan."""
-    return click.option(
-        "--plan",
-        "planned",
-        is_flag=True,
-        cls=Option,
-        section=RUNNING,
-        help="Only count INPUT, and say how much time, memory and disk the work would take, in blocks, too.",
-    )(command)
+plan_option = click.option(
+    "--plan",
+    "planned",
+    is_flag=True,
+    cls=Option,
+    section=RUNNING,
+    help="Only count INPUT, and say how much time, memory and disk the work would take, in blocks, too.",
+)
 
 
 def count_input(source: str, reading: Reading, *, quiet: bool, releases: bool = False) -> "Counts":
@@ -140,13 +136,6 @@ def attack_tasks(knowledge: Collection[str], tries: int, people: int) -> list["T
     return [Task(name="attack"), Task(name="1000 tries of attack", times=times)]
 
 
-def measure_tasks() -> list["Task"]:
-    """The tasks of measure."""
-    from shoal.publishing.planning import Task
-
-    return [Task(name="measure")]
-
-
 def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
     """The tasks of assess, for the default two without k."""
     from shoal.measures.k_gap import sample_for_k_gap
@@ -162,7 +151,7 @@ def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exac
 
 def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[list["Task"], list[str]]:
     """The tasks of compare, and a note for each setting without a release."""
-    from shoal.publishing.planning import require_snapping
+    from shoal.publishing.planning import Task, require_snapping
 
     require_snapping(reading)
     published, _ = study.held_out(people)
@@ -180,7 +169,7 @@ def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[lis
             tasks += [
                 *publication_work,
                 *attack_tasks(study.knowledge, study.tries, published),
-                *measure_tasks(),
+                Task(name="measure"),
             ]
     return tasks, left_out
 

@@ -17,7 +17,7 @@ from shoal.cli.options import (
     take_reading,
 )
 from shoal.cli.outcomes import format_value, rate_lines
-from shoal.cli.planned import attack_tasks, count_input, measure_tasks, plan_option, print_plan
+from shoal.cli.planned import attack_tasks, count_input, plan_option, print_plan
 from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
@@ -200,15 +200,15 @@ def measure(
     Prints what the release is good for, and each metric with its unit and the better direction.
     """
     from shoal.publishing.opening import open_release
+    from shoal.publishing.planning import Task
     from shoal.release_folder.folder import read_linkage
     from shoal.utility import Facts, measure_facts
     from shoal.utility.usefulness import usefulness_of
 
     reading = _take_reading(options)
     if planned:
-        return print_plan(
-            "measure", count_input(raw, Reading(**reading), quiet=quiet), measure_tasks(), as_json=as_json
-        )
+        counts = count_input(raw, Reading(**reading), quiet=quiet)
+        return print_plan("measure", counts, [Task(name="measure")], as_json=as_json)
     with Bars(quiet=quiet) as bars, open_release(release) as opened:
         original, links = _read_as_given(raw, opened.folder, reading, bars), read_linkage(linkage)
         compared = Facts(original, _read_release(opened.folder, original), links)

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shoal.messages import say
-from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
-from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid
+from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.units import show_m
 
@@ -33,6 +34,20 @@ def round_outward(
         return
     for equivalence_class in classes:
         yield replace(equivalence_class, boxes=_round_boxes(equivalence_class.boxes, rule, grid, rng))
+
+
+def publish_classes(
+    method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
+) -> tuple[Release, Linkage]:
+    """The release of these classes, enlarged by the rule, and its linkage."""
+    return assemble(
+        original,
+        list(round_outward(classes, hull, original.snapped_grid(), rng)),
+        claim=method.claim(),
+        method=method.about.name,
+        parameters=method.parameters(),
+        rng=rng,
+    )
 
 
 def _round_boxes(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:

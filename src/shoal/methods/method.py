@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 
 from shoal.errors import MisuseError
 from shoal.messages import name_text
-from shoal.methods.parameters import Declares, is_declared
+from shoal.methods.parameters import Declares, is_declared, parameter_values, require_declared
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
@@ -82,6 +82,22 @@ class Method(Declares, Protocol):
         self, original: Trajectories, rng: Randomness, run: Run | None = None
     ) -> tuple[Release, Linkage]:
         """The release and its linkage."""
+
+
+class DeclaredMethod(Declares):
+    """A method whose fields declare all its parameters."""
+
+    def __post_init__(self) -> None:
+        self.claim()
+        require_declared(self)
+
+    def claim(self) -> Claim:
+        """The promise of every release; raises MisuseError for numbers that promise nothing."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """All parameters, as in the manifest; of streets only their size."""
+        return parameter_values(self)
 
 
 @runtime_checkable

@@ -2,35 +2,33 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.hulls import hull_parameter, round_outward
-from shoal.methods.method import About, rounding
+from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.hulls import hull_parameter, publish_classes
+from shoal.methods.method import About, DeclaredMethod, rounding
 from shoal.methods.parameters import (
     ABOVE_0,
     AT_LEAST_0,
     k_parameter,
     parameter,
-    parameter_values,
-    require_declared,
     whole_multiple,
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories, require_people
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, rows_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_m, show_s
 
 
 @dataclass(frozen=True, kw_only=True)
-class StaticGeneralization:
+class StaticGeneralization(DeclaredMethod):
     """k-anonymity of people who share all their cells of a coarse grid with k - 1 others.
 
     A published box is the hull of a class's samples in one coarse cell and slot.
@@ -98,17 +96,9 @@ class StaticGeneralization:
     )
     hull: str = hull_parameter()
 
-    def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
-
     def claim(self) -> KAnonymity:
         """k-anonymity; boxes of two cells may share a slot."""
         return KAnonymity(k=self.k, disjoint_in_time=False, hull=self.hull)
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest."""
-        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -126,14 +116,7 @@ class StaticGeneralization:
                 f"{show_s(self.slot_s)}, so everybody would be suppressed; choose a coarser grid or longer "
                 "slots"
             )
-        return assemble(
-            original,
-            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_classes(self, original, classes, self.hull, rng)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with the same coarse samples, and their boxes."""
@@ -181,7 +164,7 @@ class StaticGeneralization:
 
 
 def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
-    rows = np.concatenate([np.arange(original.offsets[i], original.offsets[i + 1]) for i in members])
+    rows = rows_of(original.offsets, members)
     rows = rows[np.argsort(place[rows], kind="stable")]
     first = np.flatnonzero(np.diff(place[rows], prepend=-1))
     return Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows]).hulls(first)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from shoal.errors import MissingExtraError, MisuseError
-from shoal.runtime.arrays import Numbers
+from shoal.runtime.arrays import Numbers, rows_of
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -66,7 +66,7 @@ def choose_rows(offsets: Numbers, at_most: int, owners: str, rows: str) -> tuple
     while step < len(lengths) and lengths[::step].sum() > at_most:
         step *= 2
     owners_drawn = np.arange(0, len(lengths), step)
-    drawn = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in owners_drawn])[:at_most]
+    drawn = rows_of(offsets, owners_drawn)[:at_most]
     return drawn, (
         f"drawn: {len(owners_drawn):,} of {len(lengths):,} {owners} with {len(drawn):,} of {n_rows:,} {rows}"
     )

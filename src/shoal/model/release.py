@@ -13,8 +13,8 @@ from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading
 from shoal.model.plotting import box_map, choose_rows, path_map
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Grid, grid_in_words
-from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, read_only
+from shoal.model.trajectories import Grid, grid_in_words, snap_points
+from shoal.runtime.arrays import Floats, Integers, Numbers, read_only
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -141,19 +141,6 @@ class Points:
 
 
 Payload = Boxes | Points
-
-
-def snap_points(
-    offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
-) -> tuple[Integers, Integers, Integers, Integers]:
-    """(offsets, slots, columns and rows of cells), int64, without repeats."""
-    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
-    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-    record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    rows = distinct_rows(record, t, x, y)
-    if (np.diff(rows) != 1).any() or len(rows) < len(record):
-        record, t, x, y = (column[rows] for column in (record, t, x, y))
-    return np.searchsorted(record, np.arange(len(offsets))).astype(np.int64), t, x, y
 
 
 @dataclass(frozen=True, kw_only=True)

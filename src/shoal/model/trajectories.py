@@ -19,7 +19,7 @@ from shoal.model.frames import data_frame, degrees, moments, repeat_names
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
 from shoal.model.plotting import path_map
-from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows
+from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, rows_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
@@ -98,6 +98,19 @@ class Population(Protocol):
 
     def snapped_grid(self) -> Grid:
         """The grid; raises MisuseError for points as given."""
+
+
+def snap_points(
+    offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """(offsets, slots, columns and rows of cells), int64, without repeats."""
+    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
+    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+    record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = distinct_rows(record, t, x, y)
+    if (np.diff(rows) != 1).any() or len(rows) < len(record):
+        record, t, x, y = (column[rows] for column in (record, t, x, y))
+    return np.searchsorted(record, np.arange(len(offsets))).astype(np.int64), t, x, y
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -301,12 +314,7 @@ class Trajectories:
     def snapped_to(self, grid: Grid) -> "Trajectories":
         """The subjects on a grid, without repeats."""
         self.require_points_as_given()
-        steps = ((self.t, grid.slot_s), (self.x, grid.cell_m), (self.y, grid.cell_m))
-        t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-        owner = np.repeat(np.arange(self.n_subjects), self.lengths)
-        rows = distinct_rows(owner, t, x, y)
-        owner, t, x, y = (column[rows] for column in (owner, t, x, y))
-        offsets = np.searchsorted(owner, np.arange(self.n_subjects + 1)).astype(np.int64)
+        offsets, t, x, y = snap_points(self.offsets, self.t, self.x, self.y, grid)
         return replace(self, offsets=offsets, t=t, x=x, y=y, grid=grid, lat=None, lon=None)
 
     def samples_of(self, subject: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -320,11 +328,7 @@ class Trajectories:
     def keep(self, subjects: npt.ArrayLike) -> "Trajectories":
         """Only these subjects (positions), with the same account."""
         positions = np.unique(np.asarray(subjects, dtype=np.int64))
-        rows = (
-            np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in positions])
-            if positions.size
-            else positions
-        )
+        rows = rows_of(self.offsets, positions)
         return replace(
             self,
             ids=tuple(self.ids[i] for i in positions),

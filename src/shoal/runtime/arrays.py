@@ -28,6 +28,12 @@ def read_only(column: Numbers) -> Numbers:
     return array
 
 
+def rows_of(offsets: Integers, owners: Integers) -> Integers:
+    """int64: the rows offsets[i] to offsets[i + 1] of each of these owners."""
+    rows = [np.arange(offsets[i], offsets[i + 1]) for i in owners]
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
 def components(n: int, one: Integers, other: Integers) -> Integers:
     """int64 [n]: the smallest node of each node's component, by edges from ``one`` [e] to ``other`` [e]."""
     label = np.arange(n)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from shoal.methods.co_location.clusters import (
     rms_distances,
     trash_parameter,
 )
-from shoal.methods.method import About
-from shoal.methods.parameters import ABOVE_0, k_parameter, parameter, parameter_values, require_declared
+from shoal.methods.method import About, DeclaredMethod
+from shoal.methods.parameters import ABOVE_0, k_parameter, parameter
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Release
@@ -32,7 +32,7 @@ from shoal.units import show_s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nwa:
+class Nwa(DeclaredMethod):
     """(k, delta)-anonymity: the same k - 1 others are within ``delta_m`` of a record at every time.
 
     People with the same begin and end form a class; classes below k are left out. A class is interpolated
@@ -95,8 +95,7 @@ class Nwa:
     trash: float = trash_parameter()
 
     def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
+        super().__post_init__()
         if self.pi_s % self.step_s:
             valid = [
                 show_s(self.step_s * count)
@@ -111,10 +110,6 @@ class Nwa:
     def claim(self) -> KDeltaAnonymity:
         """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest."""
-        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None

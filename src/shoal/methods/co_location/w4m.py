@@ -1,7 +1,7 @@
 """Wait For Me (Abul, Bonchi, Nanni 2010)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from shoal.methods.co_location.clusters import (
     rms_distances,
     trash_parameter,
 )
-from shoal.methods.method import About
+from shoal.methods.method import About, DeclaredMethod
 from shoal.methods.parameters import (
     ABOVE_0,
     at_least,
     k_parameter,
     parameter,
-    parameter_values,
-    require_declared,
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
@@ -43,7 +41,7 @@ _FRACTIONS: Final = 256  # of a trajectory's life at which LST compares places a
 
 
 @dataclass(frozen=True, kw_only=True)
-class W4m:
+class W4m(DeclaredMethod):
     """(k, delta)-anonymity of trajectories that begin, end and are sampled at different times.
 
     An optimal edit script aligns every member of a cluster with the pivot's times: samples that match or are
@@ -116,8 +114,7 @@ class W4m:
     )
 
     def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
+        super().__post_init__()
         if self.chunk and self.chunk < 2 * self.k:
             raise MisuseError(
                 f"chunk = {self.chunk} leaves no choice among {self.k} people; choose at least "
@@ -127,10 +124,6 @@ class W4m:
     def claim(self) -> KDeltaAnonymity:
         """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest."""
-        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
 from shoal.messages import say
-from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import merge_greedily
 from shoal.methods.glove.merging import (
@@ -23,9 +23,9 @@ from shoal.methods.glove.merging import (
 )
 from shoal.methods.glove.omission import Budget, fit_boxes, omit_samples
 from shoal.methods.glove.refine import halve_people, refine_classes
-from shoal.methods.hulls import hull_parameter, round_outward
+from shoal.methods.hulls import hull_parameter, publish_classes
 from shoal.methods.k_merge import merge_crowds, merge_members
-from shoal.methods.method import About, local_generalization
+from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     ABOVE_0,
     SHARE_ABOVE_0,
@@ -34,7 +34,6 @@ from shoal.methods.parameters import (
     at_least,
     k_parameter,
     parameter,
-    parameter_values,
     require_declared,
 )
 from shoal.model.argument_checks import require_method_inputs
@@ -61,7 +60,7 @@ ABOVE_NOTHING: Final = Bound(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Glove:
+class Glove(DeclaredMethod):
     """Full-length k-anonymity by specialized generalization.
 
     An observer who knows any part of a person's movement, even all of it, finds at least k equal records.
@@ -308,19 +307,7 @@ class Glove:
         NothingLeftError when suppression leaves no one.
         """
         require_method_inputs(original, rng)
-        classes = self.classes(original, run or Run())
-        return assemble(
-            original,
-            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest."""
-        return parameter_values(self)
+        return publish_classes(self, original, self.classes(original, run or Run()), self.hull, rng)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with their boxes."""

@@ -8,19 +8,17 @@ import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
-from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.methods.hulls import hull_parameter, round_outward
+from shoal.methods.assembly import EquivalenceClass
+from shoal.methods.hulls import hull_parameter, publish_classes
 from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.spectral import spectral_states
-from shoal.methods.method import About, local_generalization
+from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     AT_LEAST_0,
     at_least,
     k_parameter,
     parameter,
-    parameter_values,
-    require_declared,
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
@@ -45,7 +43,7 @@ _NEIGHBORHOOD: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class KteHide:
+class KteHide(DeclaredMethod):
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
     Windows of tau + epsilon start at every epoch. In each, k - 1 others with samples in the same epochs
@@ -180,8 +178,7 @@ class KteHide:
     hull: str = hull_parameter()
 
     def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
+        super().__post_init__()
         if self.neighborhood_size < 2 * self.k:
             raise MisuseError(
                 f"neighborhood = {self.neighborhood} leaves no choice among {self.k} people; choose at "
@@ -205,7 +202,7 @@ class KteHide:
 
     def parameters(self) -> dict[str, Any]:
         """All parameters, with the neighborhood used."""
-        return {**parameter_values(self), "neighborhood": self.neighborhood_size}
+        return {**super().parameters(), "neighborhood": self.neighborhood_size}
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
@@ -235,14 +232,7 @@ class KteHide:
                 "enough people with samples in the same epochs; choose a longer epsilon, a smaller k, or add "
                 "people"
             )
-        return assemble(
-            original,
-            list(round_outward(classes, self.hull, original.snapped_grid(), rng)),
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
-        )
+        return publish_classes(self, original, classes, self.hull, rng)
 
     def _epochs(self, original: Trajectories) -> Epochs:
         grid = original.snapped_grid()

@@ -1,7 +1,7 @@
 """ReachLocations: exchange places on streets, keep times."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from shoal.kernels.trading import (
     TradeState,
     trade_places,
 )
-from shoal.methods.method import About, permutation
-from shoal.methods.parameters import k_parameter, parameter, parameter_values, require_declared
+from shoal.methods.method import About, DeclaredMethod, permutation
+from shoal.methods.parameters import k_parameter, parameter
 from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import LocationPrivacy
@@ -40,7 +40,7 @@ SET_MEMBERS: Final[tuple[str, ...]] = get_args(SetMembers)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReachLocations:
+class ReachLocations(DeclaredMethod):
     """Location k-diversity in the sense of Def. 9, by trading places along a street graph.
 
     Every published place is a true place, and every time is a true time of the record's subject.
@@ -125,8 +125,7 @@ class ReachLocations:
     )
 
     def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
+        super().__post_init__()
         if self.set_members == "least-sum" and self.k > _MOST_LEAST_SUM:
             raise MisuseError(
                 f"set_members = 'least-sum' tries all pairs of points, and k = {self.k} needs larger sets; "
@@ -142,10 +141,6 @@ class ReachLocations:
             most_off_street_m=self.most_off_street_m,
             both_sides=self.both_sides,
         )
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters; of the streets only their size."""
-        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None

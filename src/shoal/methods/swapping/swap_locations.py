@@ -18,8 +18,8 @@ from shoal.measures.trajectory_distance import (
     submatrix_in_place,
     trajectory_graph,
 )
-from shoal.methods.method import About, permutation
-from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter, parameter_values, require_declared
+from shoal.methods.method import About, DeclaredMethod, permutation
+from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter
 from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.methods.swapping.microaggregation import (
     CLUSTERING,
@@ -42,7 +42,7 @@ _STEPS: Final = 1 << 32  # of a chance
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwapLocations:
+class SwapLocations(DeclaredMethod):
     """Trajectory k-anonymity in the sense of Def. 7, by permutation.
 
     Every published triple (time and place) is somebody's true triple, in another person's record.
@@ -133,19 +133,11 @@ class SwapLocations:
         meaning="chance of each set of exchanged points to be published, and not left out",
     )
 
-    def __post_init__(self) -> None:
-        self.claim()
-        require_declared(self)
-
     def claim(self) -> TrajectoryPrivacy:
         """Trajectory 1/k-privacy."""
         return TrajectoryPrivacy(
             k=self.k, time_threshold_s=self.time_threshold_s, space_threshold_m=self.space_threshold_m
         )
-
-    def parameters(self) -> dict[str, Any]:
-        """All parameters, as in the manifest."""
-        return parameter_values(self)
 
     def anonymize(
         self, original: Trajectories, rng: Randomness, run: Run | None = None
