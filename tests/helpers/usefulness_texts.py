@@ -14,5 +14,7 @@ def usefulness_texts(original: Trajectories, release: Release, linkage: Linkage)
         "usefulness": [useful.summary],
         "usefulness-precision": [useful.precision],
         "usefulness-reason[]": [verdict.reason for verdict in useful.verdicts],
+        "way[]": [way.words for way in useful.ways_out],
+        "way-option[]": [way.option for way in useful.ways_out],
         "usefulness-zone": [meters(useful.zone_m)],
     }

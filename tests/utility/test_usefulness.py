@@ -59,6 +59,7 @@ def test_unchanged_data_are_good_for_everything(city: Trajectories) -> None:
     assert answers(useful) == {use.name: "yes" for use in USES}
     assert useful.is_useful
     assert not useful.cautions
+    assert not useful.ways_out
     assert "good for: busy areas" in useful.summary
 
 
@@ -69,6 +70,8 @@ def test_one_box_for_everyone_is_good_for_nothing(city: Trajectories) -> None:
     assert not useful.is_useful
     assert len(useful.cautions) == 1
     assert useful.cautions[0].startswith("OF NO USE")
+    assert [way.option for way in useful.ways_out] == ["--per-day", "--refine --omit-at-most 5%", "shoal tabulate"]
+    assert "  each day of a person by itself: --per-day" in useful.lines()
 
 
 def test_places_of_others_are_good_for_no_use_of_places(city: Trajectories) -> None:

@@ -29,11 +29,11 @@ _NOTES: Final = (
 @click.command(
     cls=Command,
     examples=(
-        ("shoal compare calls.csv --config study.toml --output study --plan", "how long it would take"),
         (
-            "shoal compare calls.csv --config study.toml --output study",
-            "all releases of the study, and a recommendation",
+            "shoal compare calls.csv --output study",
+            "nine releases by GLOVE, a recommendation, and study/study.toml to change",
         ),
+        ("shoal compare calls.csv --config study.toml --output study --plan", "how long a study would take"),
     ),
 )
 @input_argument
@@ -41,9 +41,9 @@ _NOTES: Final = (
     "--config",
     "config",
     type=PATH,
-    required=True,
     metavar="study.toml",
-    help="What to compare: [[runs]], attacks and a [budget].",
+    help="What to compare: [[runs]], attacks and a [budget]. [default: GLOVE on a sample with k = 2, 5 and "
+    "10, written to DIR/study.toml]",
 )
 @click.option(
     "--output",
@@ -62,7 +62,7 @@ _NOTES: Final = (
 @output_options
 def compare(
     source: str,
-    config: Path,
+    config: Path | None,
     output: Path,
     frontier: Any,
     planned: bool,
@@ -77,16 +77,18 @@ def compare(
     """
     from dataclasses import replace
 
+    from shoal.comparison.advice import KS
     from shoal.comparison.compare import REPORT_FILE
     from shoal.comparison.compare import compare as run_study
-    from shoal.comparison.study import read_study
+    from shoal.comparison.study import default_study, read_study
     from shoal.io import read
     from shoal.io.sources.named_files import require_outside
+    from shoal.publishing.estimate import LARGEST_SAMPLE, size_of_sample
     from shoal.report.pages.comparison import is_anonymity
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
-    study = read_study(config)
+    study, text = (read_study(config), None) if config is not None else default_study(LARGEST_SAMPLE)
     study = study if frontier is None else replace(study, frontier=frontier)
     require_outside(source, output)
     if planned:
@@ -97,9 +99,14 @@ def compare(
     with Bars(quiet=quiet) as bars:
         run = Run(progress=bars)
         original, as_given = read(source, run=run, **reading), None
+        if text is not None:  # of fewer people where each has many samples
+            sampled, text = default_study(size_of_sample(original, max(KS)))
+            study = replace(study, people=sampled.people)
         if any(setting.method.about.publishes == "points" for setting in study.settings):
             as_given = read(source, run=run, **{**reading, "snap": False, "working_crs": original.crs})
         comparison = run_study(original, study, output, run, given=as_given)
+    if text is not None:
+        (output / "study.toml").write_text(text, encoding="utf-8")
     unit = next(
         (
             entry["unit"]
@@ -120,6 +127,7 @@ def compare(
         f"recommended: {comparison.recommendation.label or 'none'}",
         *(f"  {reason}" for reason in comparison.recommendation.reasons),
         f"report: {output / REPORT_FILE}",
+        *([] if text is None else [f"study: {output / 'study.toml'}", *(f"  {line}" for line in text.split("\n"))]),
     ]
     print_result(as_json, {**comparison.to_json(), "report": str(output / REPORT_FILE)}, lines)
     return 0

@@ -1,7 +1,7 @@
 """Which release to make for a use: trial releases of a sample, their usefulness, the strongest attack."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,8 @@ from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate, gain
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.glove.glove import Glove
+from shoal.methods.parameter_text import parse_value
+from shoal.methods.parameters import declared_parameters
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import size_of_sample
 from shoal.report.facts.evidence import publishable_rate
@@ -24,12 +26,44 @@ from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 KS: Final = (2, 5, 10)
 PURPOSES: Final = tuple(use.name for use in USES)
 TRIES: Final = 200  # victims of each attack
-_OMITTED: Final = (0.0, 0.05)
 _COUNTED: Final = frozenset({"areas", "presence", "flows"})  # a table of counts answers these
 _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
 _SEED: Final = 44
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialSettings:
+    """Refined crowds of k of people or of their days; further: other parameters of GLOVE, as typed."""
+
+    per_day: bool
+    k: int
+    further: Mapping[str, str]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of ``shoal anonymize``."""
+        unit = ("--per-day",) if self.per_day else ()
+        further = (f"--{name.replace('_', '-')} {text}" for name, text in self.further.items())
+        return (*unit, f"--k {self.k}", "--refine", *further)
+
+    def method(self) -> Glove:
+        """The method with these parameters."""
+        declared = declared_parameters(Glove)
+        further: dict[str, Any] = {
+            name: parse_value(declared[name], text) for name, text in self.further.items()
+        }
+        return Glove(k=self.k, refine=True, **further)
+
+
+_FURTHER: Final[tuple[dict[str, str], ...]] = ({}, {"omit_at_most": "5%"}, {"hull": "grid:500m"})
+TRIALS: Final = tuple(
+    TrialSettings(per_day=per_day, k=k, further=further)
+    for per_day in (False, True)
+    for k in KS
+    for further in _FURTHER
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,8 +204,8 @@ class Advice:
 def try_releases(people: Trajectories, days: Trajectories | None, run: Run | None = None) -> Trials:
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
-    Each is made by GLOVE with refined crowds of 2, 5 and 10, without and with a twentieth of the samples left
-    out. Of everyone instead of a sample, boxes are smaller and the release is more useful.
+    Each is made by GLOVE with refined crowds of 2, 5 and 10: plain, with a twentieth of the samples left out,
+    and with enlarged boxes. Of everyone instead of a sample, boxes are smaller and the release is more useful.
 
     Parameters
     ----------
@@ -193,26 +227,19 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
     >>> from shoal.comparison.advice import try_releases
     >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
     >>> len(try_releases(calls, None).trials)
-    6
+    9
     """
     run = run or Run()
-    units: list[tuple[Trajectories, tuple[str, ...]]] = [(people, ())]
-    units += [] if days is None else [(days, ("--per-day",))]
-    trials, failed, done = list[Trial](), list[tuple[str, str]](), 0
-    for data, unit in units:
-        for k in KS:
-            sample = _draw(data, k)
-            for omitted in _OMITTED:
-                run.progress("trial releases", done, len(units) * len(KS) * len(_OMITTED))
-                done += 1
-                omit = (f"--omit-at-most {100 * omitted:.0f}%",) if omitted else ()
-                options = (*unit, f"--k {k}", "--refine", *omit)
-                try:
-                    method = Glove(k=k, refine=True, omit_at_most=omitted)
-                    trials.append(_try(sample, method, options, run))
-                except (MisuseError, NothingLeftError) as error:
-                    failed.append((" ".join(options), str(error)))
-    run.progress("trial releases", done, done)
+    trials, failed = list[Trial](), list[tuple[str, str]]()
+    chosen = [settings for settings in TRIALS if not (settings.per_day and days is None)]
+    for done, settings in enumerate(chosen):
+        run.progress("trial releases", done, len(chosen))
+        data = days if settings.per_day and days is not None else people
+        try:
+            trials.append(_try(_draw(data, settings.k), settings, run))
+        except (MisuseError, NothingLeftError) as error:
+            failed.append((" ".join(settings.options), str(error)))
+    run.progress("trial releases", len(chosen), len(chosen))
     return Trials(
         trials=tuple(trials),
         failed=tuple(failed),
@@ -245,12 +272,12 @@ def _draw(data: Trajectories, k: int) -> Trajectories:
     return data.keep(np.sort(np.random.default_rng(_SEED).choice(n, size, replace=False)))
 
 
-def _try(sample: Trajectories, method: Glove, options: tuple[str, ...], run: Run) -> Trial:
-    released = method.anonymize(sample, Randomness.for_research(_SEED), run)
+def _try(sample: Trajectories, settings: TrialSettings, run: Run) -> Trial:
+    released = settings.method().anonymize(sample, Randomness.for_research(_SEED), run)
     facts = Facts(sample, *released, run=run)
     return Trial(
-        options=options,
-        k=method.k,
+        options=settings.options,
+        k=settings.k,
         people=sample.n_subjects,
         left_out=facts.accuracy.samples_suppressed / sample.n_samples,
         usefulness=usefulness_of(facts),

@@ -1,5 +1,6 @@
 """The file of ``shoal compare``: methods, settings, attacks, a budget."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -35,6 +36,24 @@ _KINDS: Final = {
     "budget": dict,
 }
 _BUDGET_KINDS: Final = {"attack": str, "knowledge": str, "at_most": (int, float), "utility": str}
+DEFAULT_STUDY: Final = """\
+# The study of `shoal compare` without --config. Change it and name it with --config.
+people = {people}
+tries = 200
+hold_out = 0
+
+[[runs]]
+method = "glove"
+k = [2, 5, 10]
+refine = true
+omit-at-most = [0, 0.05]
+
+[[runs]]
+method = "glove"
+k = [2, 5, 10]
+refine = true
+hull = "grid:500m"
+"""
 Frontier = Literal["omit-at-most"]
 FRONTIERS: Final[tuple[str, ...]] = get_args(Frontier)
 _STREET_FILES: Final = ("streets-nodes", "streets-edges")
@@ -101,7 +120,16 @@ class Study:
 
 def read_study(path: Path | str) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or has an unknown setting."""
-    entries = read_settings(path)
+    return _study(read_settings(path), path)
+
+
+def default_study(people: int) -> tuple[Study, str]:
+    """A study of so many people drawn at random, as ``shoal advise`` tries releases, and its text."""
+    text = DEFAULT_STUDY.format(people=people)
+    return _study(tomllib.loads(text), "the default study"), text
+
+
+def _study(entries: dict[str, Any], path: Path | str) -> Study:
     unknown = [name for name in entries if name not in _KNOWN]
     if unknown:
         raise InputError(f"{path} sets '{unknown[0]}', which no study has; known: {', '.join(_KNOWN)}")

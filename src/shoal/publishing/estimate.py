@@ -18,7 +18,7 @@ from shoal.runtime.run import Run
 from shoal.units import counted, measured_m, measured_s
 from shoal.utility.accuracy import measure_accuracy
 
-_LARGEST: Final = 1_000  # people in the largest sample
+LARGEST_SAMPLE: Final = 1_000  # people in the largest sample
 _MOST_SAMPLES: Final = 150_000  # raw samples in it: GLOVE takes time with their square
 _LEAST_CROWDS: Final = 4  # in the smallest sample
 _DRAWS: Final = (4, 4, 2, 2, 1)  # of a quarter, a third, half, three quarters and all of the largest sample
@@ -127,7 +127,7 @@ def size_of_sample(original: Trajectories, k: int) -> int:
     """The number of people on whom GLOVE is tried: enough to judge crowds of k, few enough to be quick."""
     n = original.n_subjects
     quick = round(_MOST_SAMPLES / original.n_samples * n)
-    return min(n, _LARGEST, max(quick, 4 * _LEAST_CROWDS * k))
+    return min(n, LARGEST_SAMPLE, max(quick, 4 * _LEAST_CROWDS * k))
 
 
 def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:

@@ -24,9 +24,7 @@ Answer = Literal["yes", "roughly", "no", "unknown"]
 Values = Mapping[str, Value]
 NOT_USEFUL: Final = say(
     "usefulness.none",
-    "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured; "
-    "protect days in place of whole tracks (--per-day), let --refine look for better crowds, use a smaller "
-    "k, or publish counts",
+    "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured",
 )
 _FEW: Final = say("usefulness.few", "too few people to say")
 
@@ -172,6 +170,66 @@ USES: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
+class WayOut:
+    """What to publish instead.
+
+    Parameters
+    ----------
+    words
+        For a reader.
+    option
+        The same for ``shoal anonymize``, or another command; empty for what no command does.
+    for_use, for_risk
+        Whether it helps a release that is good for nothing, and one that gives too much away.
+    """
+
+    words: Message
+    option: str
+    for_use: bool
+    for_risk: bool
+
+
+WAYS_OUT: Final = (
+    WayOut(
+        words=say("way.days", "each day of a person by itself"),
+        option="--per-day",
+        for_use=True,
+        for_risk=False,
+    ),
+    WayOut(
+        words=say("way.crowds", "better crowds, and a few samples left out"),
+        option="--refine --omit-at-most 5%",
+        for_use=True,
+        for_risk=False,
+    ),
+    WayOut(words=say("way.larger", "larger crowds"), option="--k 10", for_use=False, for_risk=True),
+    WayOut(
+        words=say("way.hull", "larger boxes, whose edges give no place away"),
+        option="--hull grid:500m",
+        for_use=False,
+        for_risk=True,
+    ),
+    WayOut(
+        words=say("way.tables", "tables of counts or trips, and no records"),
+        option="shoal tabulate",
+        for_use=True,
+        for_risk=True,
+    ),
+    WayOut(
+        words=say("way.contract", "a contract with named recipients, who are not everybody"),
+        option="",
+        for_use=False,
+        for_risk=True,
+    ),
+)
+
+
+def ways_out(*, for_use: bool = False, for_risk: bool = False) -> tuple[WayOut, ...]:
+    """What to publish instead of a release that is good for nothing, gives too much away, or both."""
+    return tuple(way for way in WAYS_OUT if (way.for_use and for_use) or (way.for_risk and for_risk))
+
+
+@dataclass(frozen=True, kw_only=True)
 class UseVerdict:
     """What a release is worth for one use; score: nan where it is unknown; reason: the figures in words."""
 
@@ -211,6 +269,11 @@ class Usefulness:
         return () if self.is_useful else (NOT_USEFUL,)
 
     @property
+    def ways_out(self) -> tuple[WayOut, ...]:
+        """What to publish instead if the release is good for nothing."""
+        return ways_out(for_use=not self.is_useful)
+
+    @property
     def summary(self) -> str:
         """The verdict in one sentence."""
         parts = [
@@ -233,7 +296,7 @@ class Usefulness:
         )
 
     def lines(self) -> list[str]:
-        """The verdict for a terminal: the sentence, then one line for each use."""
+        """The verdict for a terminal: the sentence, one line for each use, and ways out if it has none."""
         width = max(len(use.words) for use in USES)
         return [
             f"usefulness: {self.summary} ({self.precision})",
@@ -241,6 +304,8 @@ class Usefulness:
                 f"  {verdict.use.words:{width}}  {verdict.answer:8} {verdict.reason}"
                 for verdict in self.verdicts
             ),
+            *(["instead (shoal advise tries what helps on a sample, with figures):"] if self.ways_out else ()),
+            *(f"  {way.words}: {way.option}" for way in self.ways_out),
         ]
 
     def to_json(self) -> dict[str, Any]:

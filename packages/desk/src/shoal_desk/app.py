@@ -269,9 +269,12 @@ class Pages:
             if before is None or before.state in ("absent", "done", "failed"):
                 record = str(free_name(self._desk.folder))
                 choices = self._desk.case.change(choices.version, record=record)
-        job = self._job(work_of(choices), step, name)
+        work = work_of(choices)
+        job = self._job(work, step, name)
         if job is None:
             raise RefusedError("error.too_early")
+        if name == "release" and work.unit is not None:
+            work.unit.start()  # a trial may protect days, which nothing counted yet
         job.start()
 
     def _job(self, work: Work, step: Step, name: str) -> Job | None:

@@ -94,6 +94,12 @@ def study_plan(choices: Choices, folder: Path) -> Plan:
     )
 
 
+def advice_plan(choices: Choices) -> Plan:
+    """Trial releases of a sample, measured and attacked."""
+    options = _reading(choices) | _unit(choices)
+    return Plan(commands=(Command(name="advise", words=(choices.source,), options=options),))
+
+
 def anonymize_command(choices: Choices, folder: Path) -> Command:
     """Write the release."""
     reading = _reading(choices)

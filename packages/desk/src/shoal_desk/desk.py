@@ -14,6 +14,7 @@ from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal_desk.case import Case, Choices
 from shoal_desk.commands import (
     Plan,
+    advice_plan,
     class_plan,
     inspect_plan,
     purpose_of,
@@ -115,6 +116,11 @@ class Work:
         if self.release is None or not self.choices.shown_class:
             return None
         return self._job("class", class_plan(self.choices))
+
+    @property
+    def advice(self) -> Job | None:
+        """Trial releases of a sample."""
+        return None if self.release is None else self._job("advice", advice_plan(self.choices))
 
     @property
     def record(self) -> Job | None:

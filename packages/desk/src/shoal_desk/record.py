@@ -35,7 +35,7 @@ from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 from shoal.utility import Facts
-from shoal.utility.usefulness import Usefulness, usefulness_of
+from shoal.utility.usefulness import Usefulness, usefulness_of, ways_out
 from shoal_desk.maps import density_map
 from shoal_desk.pages import render
 from shoal_desk.pdf import pdf_of, require_printing
@@ -214,6 +214,8 @@ def record_page(
     words = Words(options.language)
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
+    risks = risks_of(options.recipients, attacks["attacks"], release.kind)
+    useless, above = usefulness is not None and not usefulness.is_useful, any(one.is_above for one in risks)
     return render(
         "signed.html.j2",
         words,
@@ -240,7 +242,8 @@ def record_page(
             for rate in strongest_first(attacks["attacks"], release.kind, "raw")
         },
         notes=restore_messages(attacks["notes"], messages),
-        risks=risks_of(options.recipients, attacks["attacks"], release.kind),
+        risks=risks,
+        ways=ways_out(for_use=useless, for_risk=above),
         statement=options.statement,
         digests=digests,
         bands=BANDS,

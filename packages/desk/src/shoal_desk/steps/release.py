@@ -15,6 +15,7 @@ from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
 from shoal.report.facts.release import crowds_of
 from shoal.report.words.numbers import meters, percent, seconds
+from shoal.utility.usefulness import ways_out
 from shoal_desk.case import Choices
 from shoal_desk.commands import release_plan
 from shoal_desk.desk import Desk, Work
@@ -24,6 +25,7 @@ from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.settings import K, fields_of, settings_from
 from shoal_desk.sightings import Fit, Sighting, records_that_fit
 from shoal_desk.steps.step import Step
+from shoal_desk.steps.ways import choices_of_trial, free_path, trial_rows
 from shoal_desk.words import Words
 
 _CLASSES_SHOWN: Final = 30
@@ -40,6 +42,10 @@ _EXTENTS: Final = (
 
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
+    if "trial" in form:
+        return choices_of_trial(form.one("trial"), choices)
+    if "ways" in form:
+        return {}
     if "like" in form:
         return {"shown_class": form.one("like")}
     settings = settings_from(form, choices.method, settings_of(choices))
@@ -129,10 +135,23 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         rates, kind = content["attacked"]["attacks"], METHODS[choices.method].about.publishes
         content["rates"] = strongest_first(rates, kind)
         content["risks"] = risks_of(choices.recipients, rates, kind)
+    written, risks = content["written"], content.get("risks", ())
+    useless = written is not None and usefulness_is_none(written["usefulness"])
+    content["useless"] = useless
+    content["ways"] = ways_out(for_use=useless, for_risk=any(one.is_above for one in risks))
+    advised = work.result(work.advice)
+    content["advised"], content["trials"] = advised, [] if advised is None else trial_rows(advised, words)
     of_class = work.result(work.shown_class)
     if of_class is not None:
         content["beliefs"] = strongest_first(of_class["attacks"], METHODS[choices.method].about.publishes)
     return content
+
+
+def usefulness_is_none(usefulness: Mapping[str, Any] | None) -> bool:
+    """Whether it was measured, and no use was answered with "yes" or "roughly"."""
+    return usefulness is not None and not any(
+        use["answer"] in ("yes", "roughly") for use in usefulness["uses"].values()
+    )
 
 
 def _places(work: Work, folder: Path) -> dict[str, str]:
@@ -144,13 +163,8 @@ def _places(work: Work, folder: Path) -> dict[str, str]:
         "private_report": Path(choices.private_report or folder / "secret" / "private-report.html"),
     }
     if work.release is None or work.release.state == "absent":
-        places = {name: _free(path) for name, path in places.items()}
+        places = {name: free_path(path) for name, path in places.items()}
     return {name: str(path) for name, path in places.items()}
-
-
-def _free(path: Path) -> Path:
-    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(2, 1000))
-    return next(candidate for candidate in (path, *numbered) if not candidate.exists())
 
 
 def _preview_plan(choices: Choices, defaults: Mapping[str, str], folder: Path) -> dict[str, Any]:
@@ -203,7 +217,7 @@ def _summary(work: Work, words: Words) -> list[str]:
 
 RELEASE: Final = Step(
     name="release",
-    jobs=("release", "shown_class"),
+    jobs=("release", "shown_class", "advice"),
     take=_take,
     content=_content,
     done=_done,

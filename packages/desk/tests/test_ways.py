@@ -1,0 +1,53 @@
+"""What else could be published: figures of trial releases, and a button that makes one of everybody."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import shoal
+from desk_visits import Visitor
+from shoal.comparison import advice
+from shoal_desk.words import LANGUAGES
+
+
+@pytest.fixture
+def stuck(released: Visitor, tmp_path: Path) -> Visitor:
+    """Somebody whose release is good for nothing, at a copy of the case."""
+    visitor = Visitor(Path(shutil.copytree(released.folder, tmp_path / "case")))
+    choices = visitor.desk.case.choices()
+    places = {name: str(tmp_path / name) for name in ("output", "linkage")}
+    visitor.desk.case.change(choices.version, private_report="", **places)
+    assert visitor.post("release", "start:release", **places).sentence == ""
+    return visitor
+
+
+def test_a_way_out_is_tried_on_a_sample_and_then_made(
+    stuck: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = stuck.get("release").html
+    assert "The release is good for none of these uses." in page
+    assert "What could be published instead" in page
+    assert "each day of a person by itself" in page
+    assert "--per-day" not in page.partition('id="ways"')[2].partition("</ul>")[0]
+    monkeypatch.setattr(advice, "TRIALS", [advice.TRIALS[1], advice.TRIALS[9]])
+    page = stuck.post("release", "start:advice", ways="yes").html
+    rows = page.partition('id="trials"')[2].partition("</table>")[0]
+    assert rows.count("<tr>") == 3
+    assert "crowds of 2, up to 5 % left out" in rows
+    assert "days by themselves, crowds of 2" in rows
+    for language in LANGUAGES:
+        stuck.desk.case.change(stuck.desk.case.choices().version, language=language)
+        assert 'id="trials"' in stuck.get("release").html
+    stuck.desk.case.change(stuck.desk.case.choices().version, language="en")
+    refused = stuck.post("release", "start:release", trial="--k 1")
+    assert refused.status == 422
+    made = stuck.post("release", "start:release", trial="--per-day --k 2 --refine")
+    assert made.sentence == ""
+    choices = stuck.desk.case.choices()
+    assert (choices.k, choices.per_day, dict(choices.settings)) == (2, True, {"refine": "on"})
+    assert choices.output == str(tmp_path / "output-2")
+    release = shoal.read_release(Path(choices.output))
+    assert release.claim.k == 2
+    assert "day" in release.unit_of_protection
+    assert 'id="risk"' in stuck.get("release").html
