@@ -51,6 +51,16 @@ suppress-time = "2h"
 """
 
 
+def test_without_a_study_file_the_default_study_is_made_and_written(shoal: Shoal, tmp_path: Path) -> None:
+    write_synthetic(tmp_path / "calls.parquet", 24, 1, 1)
+    done = shoal("compare", str(tmp_path / "calls.parquet"), "--output", str(tmp_path / "out"))
+    assert done.code == 0
+    assert "glove k=5 refine=True hull=grid:500m" in done.out
+    assert f"study: {tmp_path}/out/study.toml\n  # The study of `shoal compare`" in done.out
+    study = read_study(tmp_path / "out/study.toml")
+    assert (len(study.settings), study.people, study.budget.at_most) == (9, 24, 0.2)
+
+
 def point(label: str, risk: float, utility: float, *, method: str = "a", spread: float = 0.0) -> Point:
     return Point(
         label=label,

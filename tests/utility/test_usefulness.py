@@ -70,7 +70,7 @@ def test_one_box_for_everyone_is_good_for_nothing(city: Trajectories) -> None:
     assert not useful.is_useful
     assert len(useful.cautions) == 1
     assert useful.cautions[0].startswith("OF NO USE")
-    assert [way.option for way in useful.ways_out] == ["--per-day", "--refine --omit-at-most 5%", "shoal tabulate"]
+    assert [way.option for way in useful.ways_out] == ["--per-day", "--refine", "shoal tabulate"]
     assert "  each day of a person by itself: --per-day" in useful.lines()
 
 

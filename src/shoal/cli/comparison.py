@@ -1,5 +1,6 @@
 """The commands that compare releases."""
 
+import math
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,7 +128,11 @@ def compare(
         f"recommended: {comparison.recommendation.label or 'none'}",
         *(f"  {reason}" for reason in comparison.recommendation.reasons),
         f"report: {output / REPORT_FILE}",
-        *([] if text is None else [f"study: {output / 'study.toml'}", *(f"  {line}" for line in text.split("\n"))]),
+        *(
+            []
+            if text is None
+            else [f"study: {output / 'study.toml'}", *(f"  {line}" for line in text.split("\n"))]
+        ),
     ]
     print_result(as_json, {**comparison.to_json(), "report": str(output / REPORT_FILE)}, lines)
     return 0
@@ -161,6 +166,7 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     the strongest attack on it wins. Nothing is written.
     """
     from shoal.comparison.advice import PURPOSES, advice_for, try_releases
+    from shoal.comparison.table_instead import table_command
     from shoal.io import read
     from shoal.runtime.run import Run
 
@@ -175,8 +181,16 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     advice = [
         advice_for(trials, chosen) for chosen in ([purposes] if purposes else [(one,) for one in PURPOSES])
     ]
-    document = {**trials.to_json(), "advice": [one.to_json() for one in advice]}
-    lines = [*trials.lines(), *(line for one in advice for line in one.lines(source))]
+    zone_m = trials.trials[0].usefulness.zone_m if trials.trials else math.nan
+    tables = [
+        None if math.isnan(zone_m) else table_command(people, source, one.uses, zone_m) for one in advice
+    ]
+    proposals = list(zip(advice, tables, strict=True))
+    document = {
+        **trials.to_json(),
+        "advice": [{**one.to_json(), "table": table} for one, table in proposals],
+    }
+    lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(source, table))]
     print_result(as_json, document, lines)
     return 0
 

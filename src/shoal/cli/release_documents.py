@@ -220,10 +220,11 @@ class TrialDocument(TypedDict):
 
 @closed
 class ProposalDocument(TypedDict):
-    """The options of the trial release to make for some uses; null if none is good enough."""
+    """The options of the trial release to make for some uses, and a command for a table; null without one."""
 
     uses: list[str]
     options: list[str] | None
+    table: str | None
 
 
 @growing

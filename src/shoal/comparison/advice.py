@@ -26,7 +26,6 @@ from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 KS: Final = (2, 5, 10)
 PURPOSES: Final = tuple(use.name for use in USES)
 TRIES: Final = 200  # victims of each attack
-_COUNTED: Final = frozenset({"areas", "presence", "flows"})  # a table of counts answers these
 _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
@@ -178,22 +177,27 @@ class Advice:
     uses: tuple[str, ...]
     trial: Trial | None
 
-    def lines(self, source: str) -> list[str]:
-        """What to do, for a terminal."""
+    def lines(self, source: str, table: str | None = None) -> list[str]:
+        """What to do, for a terminal. table: the command that publishes counts instead."""
         words = " and ".join(use.words for use in USES if use.name in self.uses)
+        instead = (
+            []
+            if table is None
+            else ["  as a table (area and days: those that are public anyway):", f"  {table}"]
+        )
         if self.trial is None:
-            remedy = (
-                "publish counts (shoal tabulate)" if _COUNTED & set(self.uses) else "share no records for it"
-            )
+            remedy = "publish counts" if table else "share no records for it"
             return [
                 f"for {words}: no trial release is good enough; {remedy}, or bring more people, a longer "
-                "time or a smaller area"
+                "time or a smaller area",
+                *instead,
             ]
         answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
         return [
             f"for {words}: {answer} with",
             f"  shoal anonymize {source} {self.trial.name} --output release --linkage linkage.parquet",
             *([_PAIRS] if self.trial.k < _LEAST_K else []),
+            *instead,
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -42,6 +42,9 @@ people = {people}
 tries = 200
 hold_out = 0
 
+[budget]
+at_most = 0.2
+
 [[runs]]
 method = "glove"
 k = [2, 5, 10]

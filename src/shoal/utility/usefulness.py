@@ -197,8 +197,8 @@ WAYS_OUT: Final = (
         for_risk=False,
     ),
     WayOut(
-        words=say("way.crowds", "better crowds, and a few samples left out"),
-        option="--refine --omit-at-most 5%",
+        words=say("way.crowds", "better crowds"),
+        option="--refine",
         for_use=True,
         for_risk=False,
     ),
@@ -304,7 +304,11 @@ class Usefulness:
                 f"  {verdict.use.words:{width}}  {verdict.answer:8} {verdict.reason}"
                 for verdict in self.verdicts
             ),
-            *(["instead (shoal advise tries what helps on a sample, with figures):"] if self.ways_out else ()),
+            *(
+                ["instead (shoal advise tries what helps on a sample, with figures):"]
+                if self.ways_out
+                else ()
+            ),
             *(f"  {way.words}: {way.option}" for way in self.ways_out),
         ]
 

@@ -1,0 +1,50 @@
+"""The ``shoal tabulate`` command that answers a use of counts, with nobody's record."""
+
+import shlex
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.model.projection import transform
+from shoal.model.trajectories import Trajectories
+from shoal.report.facts.release import span_of
+from shoal.units import HOUR_S, show_m
+
+KINDS: Final = {"areas": "presence", "presence": "presence", "flows": "flows"}
+_STEP_DEG, _STEP_M = 0.1, 10_000.0
+_GPS: Final = 6  # samples in an hour that has any, from which on stays show; calls jump between stations
+_MOST: Final = (0.01, 0.99)  # of positions lie inside the area
+
+
+def table_command(people: Trajectories, source: str, uses: Collection[str], zone_m: float) -> str | None:
+    """A command that runs as printed; None for uses that no table answers, and data without dates.
+
+    zone_m: the side of its squares. Area and days are rounded outward from the data: a publisher names those
+    that are public anyway.
+    """
+    grid = people.snapped_grid()
+    span = span_of(people.t, people.t + 1, grid.slot_s)
+    if not set(uses) <= set(KINDS) or span.first_day is None:
+        return None
+    kind = "flows" if "flows" in uses else "presence"
+    t, x, y = people.seconds_and_meters()
+    step, plane = (_STEP_M, " --plane local") if people.crs is None else (_STEP_DEG, "")
+    if people.crs is not None:
+        x, y = transform(people.crs, "EPSG:4326", x.astype(np.float64), y.astype(np.float64))
+    low, high = (np.quantile(np.column_stack([x, y]), share, axis=0) for share in _MOST)
+    area = [*(np.floor(low / step) * step), *(np.ceil(high / step) * step)]
+    trips = ""
+    if kind == "flows":
+        subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
+        hours = len(np.unique(np.column_stack([subjects, t // HOUR_S]), axis=0))
+        often = people.n_samples >= _GPS * hours
+        trips = " --trips stays" if often else " --trips zones --longest-gap 12h"
+    return (
+        f"shoal tabulate {shlex.quote(source)} --kind {kind}{trips} "
+        f"--grid {show_m(float(f'{zone_m:.1g}')).replace(' ', '')} "
+        f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {span.first_day},{span.last_day} "
+        f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(Path(source).stem)} --budget 2 "
+        f"--output {kind} --secret counts.parquet"
+    )
