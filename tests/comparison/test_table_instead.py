@@ -9,8 +9,8 @@ import pytest
 
 import shoal
 from command_line import Shoal
-from shoal.model.trajectories import Trajectories
 from shoal.comparison.table_instead import table_command
+from shoal.model.trajectories import Trajectories
 from shoal.synthetic import write_synthetic
 
 

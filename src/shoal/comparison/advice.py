@@ -209,7 +209,7 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
     Each is made by GLOVE with refined crowds of 2, 5 and 10: plain, with a twentieth of the samples left out,
-    and with enlarged boxes. Of everyone instead of a sample, boxes are smaller and the release is more useful.
+    and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful.
 
     Parameters
     ----------

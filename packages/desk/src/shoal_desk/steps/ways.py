@@ -55,8 +55,7 @@ def _row(trial: Mapping[str, Any], best: list[str], words: Words) -> dict[str, A
     parts = [
         *([words("ways.days")] if settings.per_day else []),
         words("ways.crowds", k=settings.k),
-        *(words("ways.omit") for _ in settings.further if _ == "omit_at_most"),
-        *(words("ways.hull") for _ in settings.further if _ == "hull"),
+        *(words(f"ways.{parameter}") for parameter in settings.further),
     ]
     half = (meters(useful["median_space_m"]), seconds(useful["median_time_s"]))
     uses = [
@@ -64,16 +63,16 @@ def _row(trial: Mapping[str, Any], best: list[str], words: Words) -> dict[str, A
         for use, entry in useful["uses"].items()
         if entry["answer"] in _USEFUL
     ]
+
+    def shown(part: str) -> str:
+        return words.number(percent(strongest[part]))
+
     return {
         "name": name,
         "words": ", ".join(parts),
         "half": ", ".join(words.number(text) for text in half),
         "left_out": words.number(percent(trial["left_out"])),
-        "strongest": "–"
-        if strongest is None
-        else " ".join(
-            (words.number(percent(strongest["rate"])), f"({words.number(percent(strongest['baseline']))})")
-        ),
+        "strongest": "?" if strongest is None else f"{shown('rate')} ({shown('baseline')})",
         "uses": ", ".join(uses) or words("ways.nothing"),
         "best": words("ways.best", uses=", ".join(words(f"useful.{use}") for use in best)) if best else "",
     }
