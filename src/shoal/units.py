@@ -77,16 +77,21 @@ def show_share(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
+def in_digits(value: float, digits: int) -> str:
+    """A number to so many digits, never with an exponent of ten above a thousand: ``1,390``."""
+    return f"{float(f'{value:.{digits}g}'):,.15g}"
+
+
 def show_m(meters: float) -> str:
     """A length: ``500 m``, ``2 km``."""
-    return f"{meters / 1000:,.4g} km" if abs(meters) >= 1000 else f"{meters:.4g} m"
+    return f"{in_digits(meters / 1000, 4)} km" if abs(meters) >= 1000 else f"{meters:.4g} m"
 
 
 def show_s(seconds: float) -> str:
     """A duration: ``45 s``, ``30 min``, ``8 h``."""
     for unit, factor in list(reversed(SECONDS.items()))[:-1]:
         if abs(seconds) >= factor and (unit != "d" or seconds % factor == 0):
-            return f"{seconds / factor:.4g} {unit}"
+            return f"{in_digits(seconds / factor, 4)} {unit}"
     return f"{seconds:.4g} s"
 
 
@@ -103,7 +108,7 @@ def measured_s(seconds: float) -> str:
         if seconds >= 2 * size or (seconds >= size and seconds % size == 0)
     ]
     unit, size = fitting[-1] if fitting else ("s", 1.0)
-    return f"{float(f'{seconds / size:.3g}'):,g} {unit}"
+    return f"{in_digits(seconds / size, 3)} {unit}"
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

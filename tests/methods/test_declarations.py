@@ -253,22 +253,23 @@ def test_the_record_explains_every_parameter_once(name: str) -> None:
     assert len(set(shown)) == len(shown)
     assert len({setting.meaning for setting in settings}) == len(settings)
     own = declared_parameters(METHODS[name])
-    assert [setting.name.removeprefix("parameters.") for setting in settings[: len(own)]] == list(own)
+    options = [f"--{parameter.option_of(field)}" for field, parameter in own.items()]
+    assert [setting.name for setting in settings[: len(own)]] == options
     assert [setting.meaning for setting in settings[: len(own)]] == [each.meaning for each in own.values()]
     assert method_name(name) == METHODS[name].about.title
 
 
 def test_parameters_of_one_name_keep_their_meanings() -> None:
     rows = {(name, setting.name): setting for name in METHODS for setting in settings_of(release_of(name))}
-    assert rows["static", "parameters.slot_s"].value == "2 h"
-    assert "coarse" in rows["static", "parameters.slot_s"].meaning
-    assert rows["static", "slot_s"].value == "1 min"
-    assert "rounded" in rows["static", "slot_s"].meaning
-    assert "along the streets" in rows["reach-locations", "space_threshold_m"].meaning
-    assert "leads its swap set" in rows["swap-locations", "space_threshold_m"].meaning
-    assert rows["w4m", "speed_m_s"].value == "1 m/s"
-    assert rows["w4m", "chunk"].value == "1,000"
-    assert rows["nwa", "k"].meaning != rows["glove", "k"].meaning
+    assert rows["static", "--slot"].value == "2 h"
+    assert "coarse" in rows["static", "--slot"].meaning
+    assert rows["static", "--reading-slot"].value == "1 min"
+    assert "rounded" in rows["static", "--reading-slot"].meaning
+    assert "along the streets" in rows["reach-locations", "--space-threshold"].meaning
+    assert "leads its swap set" in rows["swap-locations", "--space-threshold"].meaning
+    assert rows["w4m", "--speed"].value == "1 m/s"
+    assert rows["w4m", "--chunk"].value == "1,000"
+    assert rows["nwa", "--k"].meaning != rows["glove", "--k"].meaning
 
 
 @pytest.mark.parametrize("look_up", [settings_of, techniques_of], ids=["settings", "techniques"])
@@ -406,8 +407,8 @@ def test_a_row_in_the_table_is_all_that_a_new_method_needs(
     )
     release, _ = Everybody().anonymize(people, Randomness.from_system())
     assert [(row.name, row.value, row.meaning) for row in settings_of(release)][:2] == [
-        ("k", "5", "how many there must be"),
-        ("margin_m", "50 m", "the margin"),
+        ("--k", "5", "how many there must be"),
+        ("--margin", "50 m", "the margin"),
     ]
     assert [technique.use for technique in techniques_of(release)][2:] == [
         "everybody is rounded to everywhere"

@@ -20,7 +20,9 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.report.pages.assessment import assessment_report
+from shoal.report.words import numbers
 from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
+from shoal.units import show_m
 from small_releases import naive_release, plausible_gap, random_people, record_of
 
 HOSTILE = "<script>alert('x')</script>\"&{{ 7 * 7 }}"
@@ -374,3 +376,10 @@ def test_the_claim_is_put_in_words() -> None:
 
     assert "to at least one other; " in KAnonymity(k=2).promise
     assert KAnonymity(k=5, truthful=False).promise.endswith("to at least 4 others.")
+
+
+def test_large_numbers_are_written_out() -> None:
+    assert (numbers.number(1794), numbers.number(0.0312)) == ("1,790", "0.0312")
+    assert (numbers.meters(12_340_000), numbers.meters(4_660_000)) == ("12,300 km", "4,660 km")
+    assert (numbers.seconds(1390 * 86_400), numbers.seconds(4_230_000 * 86_400)) == ("1,390 d", "4,230,000 d")
+    assert show_m(98_765_432) == "98,770 km"

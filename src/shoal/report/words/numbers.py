@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from shoal.units import measured_m, measured_s
+from shoal.units import in_digits, measured_m, measured_s
 
 _NONE: Final = "\N{EN DASH}"
 
@@ -37,7 +37,7 @@ def seconds(value: float) -> str:
 
 def number(value: float | None) -> str:
     """Three digits; a dash for None and nan."""
-    return _NONE if value is None or math.isnan(value) else f"{value:.3g}"
+    return _NONE if value is None or math.isnan(value) else in_digits(value, 3)
 
 
 def show(value: float | None, unit: str) -> str:

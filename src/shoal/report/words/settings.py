@@ -1,7 +1,7 @@
 """The settings of a release, and its techniques in terms of ISO/IEC 20889:2018."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shoal.errors import MisuseError
@@ -28,12 +28,7 @@ class Setting:
 
 
 def settings_of(release: Release) -> list[Setting]:
-    """Parameters, and settings of the reading that shaped the release.
-
-    A parameter with the name of a setting appears under its path in the manifest.
-    """
-    read = _settings_of_reading(release)
-    reading_names = {setting.name for setting in read}
+    """Parameters, and settings of the reading that shaped the release, by their options."""
     declared = declared_parameters(method_named(release.method))
     rows = []
     for name, value in release.parameters.items():
@@ -42,9 +37,16 @@ def settings_of(release: Release) -> list[Setting]:
                 f"{method_name(release.method)} has no parameter '{name}', so nothing says what it means; "
                 f"known: {', '.join(declared)}"
             )
-        shown_name = f"parameters.{name}" if name in reading_names else name
-        rows.append(Setting(shown_name, _shown(declared[name], value), declared[name].meaning))
-    return rows + read
+        rows.append(
+            Setting(
+                f"--{declared[name].option_of(name)}", _shown(declared[name], value), declared[name].meaning
+            )
+        )
+    taken = {row.name for row in rows}
+    read = _settings_of_reading(release)
+    return rows + [
+        replace(row, name=f"--reading-{row.name[2:]}") if row.name in taken else row for row in read
+    ]
 
 
 def method_name(method: str) -> str:
@@ -57,22 +59,24 @@ def _settings_of_reading(release: Release) -> list[Setting]:
     if release.grid is not None:
         rows += [
             Setting(
-                "cell_m",
+                "--cell",
                 show_m(release.grid.cell_m),
                 "side of the square cells that positions were rounded to before anything else",
             ),
             Setting(
-                "slot_s",
+                "--slot",
                 show_s(release.grid.slot_s),
                 "length of the slots that times were rounded to before anything else",
             ),
         ]
-    rows.append(Setting("crs", release.crs or "none: local meters", "the plane of the published coordinates"))
+    rows.append(
+        Setting("--crs", release.crs or "none: local meters", "the plane of the published coordinates")
+    )
     least = release.reading.min_samples_per_day
     if least:
         rows.append(
             Setting(
-                "min_samples_per_day",
+                "--min-samples-per-day",
                 f"{least:g}",
                 "people with fewer samples a day on average were left out",
             )
@@ -81,17 +85,17 @@ def _settings_of_reading(release: Release) -> list[Setting]:
         fewest = release.reading.min_active_days
         rows.append(
             Setting(
-                "min_active_days",
+                "--min-active-days",
                 f"{fewest:,}" if fewest > 0 else "all",
                 "people with samples on fewer days were left out",
             )
         )
     if release.reading.per_day:
-        rows.append(Setting("per_day", "yes", "every day of a person is a subject of its own"))
+        rows.append(Setting("--per-day", "yes", "every day of a person is a subject of its own"))
     if release.reading.ids_as_they_are:
-        rows.append(Setting("ids_as_they_are", "yes", "ids that look alike count as different people"))
+        rows.append(Setting("--ids-as-they-are", "yes", "ids that look alike count as different people"))
     if release.reading.lose_people:
-        rows.append(Setting("lose_people", "yes", "people without a usable row may be more than 1 %"))
+        rows.append(Setting("--lose-people", "yes", "people without a usable row may be more than 1 %"))
     return rows
 
 
