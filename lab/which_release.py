@@ -10,7 +10,7 @@ import argparse
 from shoal.attacks.questions import assess_release
 from shoal.comparison.advice import PURPOSES, TRIES, Trial, advice_for, try_releases
 from shoal.io import read
-from shoal.methods import Glove
+from shoal.methods.glove.glove import Glove
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import size_of_sample
 from shoal.report.facts.evidence import publishable_rate
@@ -19,7 +19,14 @@ from shoal.units import measured_m, measured_s
 from shoal.utility import Facts
 from shoal.utility.usefulness import usefulness_of
 
-SHOWN_K = (5, 10)  # all variants of these; crowds of two alone as they are
+SHOWN = {  # besides what is proposed
+    "--k 2 --refine --hull grid:500m",
+    "--k 5",
+    "--k 5 --refine",
+    "--k 5 --refine --hull grid:500m",
+    "--k 10 --refine --hull grid:500m",
+    "--per-day --k 5 --refine --hull grid:500m",
+}
 
 
 def default_release(people: Trajectories) -> Trial:
@@ -72,7 +79,7 @@ def main() -> None:
         print(f"{name}: {people.n_subjects} people, {days.n_subjects} days, {people.n_samples} samples")
         for trial in (default_release(people), *trials.trials):
             uses = [use for use, chosen in proposed.items() if chosen is trial]
-            if uses or trial.k in SHOWN_K or len(trial.options) == 2:
+            if uses or trial.name in SHOWN:
                 print(row(name, trial, uses), flush=True)
         for options, reason in trials.failed:
             print(f"no release: {options}: {reason}", flush=True)

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ def stuck(released: Visitor, tmp_path: Path) -> Visitor:
     """Somebody whose release is good for nothing, at a copy of the case."""
     visitor = Visitor(Path(shutil.copytree(released.folder, tmp_path / "case")))
     choices = visitor.desk.case.choices()
-    places = {name: str(tmp_path / name) for name in ("output", "linkage")}
+    places: dict[str, Any] = {name: str(tmp_path / name) for name in ("output", "linkage")}
     visitor.desk.case.change(choices.version, private_report="", **places)
     assert visitor.post("release", "start:release", **places).sentence == ""
     return visitor
