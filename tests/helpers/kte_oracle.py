@@ -127,3 +127,38 @@ def chances(
                 )
                 found.append(held / len(draws) if draws else 0.0)
     return found
+
+
+def with_lasting_hiders(
+    original: Trajectories, release: Release, linkage: Linkage, tau: int, epsilon: int
+) -> set[str]:
+    """Records whose subject has some intervals, epsilon apart, with fewer records than they need (Hall)."""
+    records, k = rows_of(release), release.claim.k
+    window, lasting = tau - 1 + epsilon, set()
+    for row, subject in enumerate(subject_positions(original, release, linkage)):
+        samples = samples_of(original, subject)
+        known = [sample for sample in samples if covers(records[row], sample)]
+        starts: list[int] = []
+        for t, *_ in known:
+            if not starts or (t >= starts[-1] + epsilon and starts[-1] + window <= samples[-1][0]):
+                starts.append(t)
+        fitting = []
+        for start in starts:
+            here = [sample for sample in known if start <= sample[0] < start + tau]
+            is_whole = len(here) == sum(start <= sample[0] < start + tau for sample in samples)
+            fitting.append(
+                {
+                    other
+                    for other, record in enumerate(records)
+                    if other != row
+                    and all(covers(record, sample) for sample in here)
+                    and (not is_whole or is_candidate(record, here, start, tau))
+                }
+            )
+        if any(
+            len(set.union(*some)) < sum(min(k - 1, len(one)) for one in some)
+            for size in range(1, len(fitting) + 1)
+            for some in combinations(fitting, size)
+        ):
+            lasting.add(release.trajectory_ids[row])
+    return lasting

@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 from claim_check import verdict_on_claim
 from damages import rows_of, subject_positions, with_records
 from example_counts import examples
-from kte_oracle import chances, leaked, shortfalls
+from kte_oracle import chances, leaked, shortfalls, with_lasting_hiders
 from naive_release import hull, naive_release, samples_of
 from shoal.errors import MisuseError
+from shoal.io import read
+from shoal.methods import Glove, KteHide
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.synthetic import synthesize
 from shoal.units import slots_touched
 from shoal.verification import verify
 from shoal.verification.boxes.box_index import find_boxes, index_boxes
@@ -196,8 +199,33 @@ def test_twins_are_candidates_everywhere() -> None:
     )
     case = with_kte_claim((original, *naive_release(original, k=2)), 31)
     verdict = verify(*case)
-    assert verdict.holds, verdict.findings
+    assert {finding.kind for finding in verdict.findings} == {"same-hiders"}, "but nobody else ever"
     assert any("leakage, epsilon = 30 min" in note for note in verdict.notes)
+    long_enough = verify(*with_kte_claim(case, 91))
+    assert long_enough.holds, long_enough.findings
+
+
+@examples(3)
+@given(case=loose_releases(), epsilon=st.integers(1, 5), k=st.integers(2, 3))
+def test_lasting_hiders_are_found_exactly_where_some_intervals_have_too_few_records_together(
+    case: Case, epsilon: int, k: int
+) -> None:
+    original, release, linkage = with_kte_claim(case, 2 * epsilon + 1, k)
+    claim = KteAnonymity(k=k, tau_s=120.0 * epsilon, epsilon_s=60.0 * epsilon)
+    release = replace(release, claim=claim)
+    findings = verdict_on_claim(original, release, linkage).findings
+    assert {
+        finding.trajectory_id for finding in findings if finding.kind == "same-hiders"
+    } == with_lasting_hiders(original, release, linkage, 2 * epsilon + 1, epsilon)
+
+
+def test_a_release_whose_hiders_stay_is_refused_however_many_they_are() -> None:
+    people = read(synthesize(60, 2, seed=3))
+    claim = KteHide(k=2, tau_s=1800, epsilon_s=1800).claim()
+    for method in (KteHide(k=2, hiders="stay"), Glove(k=10)):
+        release, linkage = method.anonymize(people, Randomness.from_system())
+        verdict = verify(people, replace(release, claim=claim), linkage)
+        assert "same-hiders" in {finding.kind for finding in verdict.findings}, method
 
 
 def test_a_big_box_that_only_covers_by_accident_is_no_candidate() -> None:

@@ -86,7 +86,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
         ),
     ),
     KteAnonymity: Check(
-        parts=("account", "subjects", "order", "own-samples", "lost-samples", "candidates"),
+        parts=("account", "subjects", "order", "own-samples", "lost-samples", "candidates", "hiders"),
         examine=examine_kte_anonymity,
         candidates=OF_INTERVALS,
         streamed=None,

@@ -155,6 +155,7 @@ PARTS: Final[dict[str, Part]] = {
     "lost-samples": Part(what="how many samples were suppressed", needs=LINKAGE),
     "sizes": Part(what="that no box is smaller than claimed", needs="the records"),
     "candidates": Part(what="how many records fit in each interval of length tau", needs=LINKAGE),
+    "hiders": Part(what="that other records hide each subject after every epsilon", needs=LINKAGE),
     # of points
     "near": Part(what="that k - 1 others stay within delta of each record", needs="the records"),
     "counts": Part(what="how many points were suppressed and created", needs=_RAW_DATA),

@@ -4,6 +4,7 @@ An adversary who knows a subject's samples in an interval of length tau looks fo
 them and have no box inside the interval where the subject has no sample. At least k records must fit.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
@@ -19,6 +20,7 @@ from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 from shoal.units import counted, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_boxes
+from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
 from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, measure_leakage
 from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, find_short_intervals
 from shoal.verification.boxes.loops import mark_loose
@@ -73,7 +75,7 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
         if claim.hiders_stay:
             raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
             case.add(too_few_owners(claim, raw, records, release, links))
-        case.mark_checked("own-samples", "lost-samples", "candidates")
+        case.mark_checked("own-samples", "lost-samples", "candidates", "hiders")
     case.count_subjects(links)
 
 
@@ -143,7 +145,17 @@ def _candidates(
     strict = int(outcome[:, 5].sum())
     if undecided.any():
         return findings, ["leakage: not measured, because the candidates were not looked through to the end"]
-    epsilon = int(claim.epsilon_s / slot_s)
+    epsilon = math.ceil(claim.epsilon_s / slot_s)
+    if not claim.hiders_stay:
+        window = math.ceil((claim.tau_s + claim.epsilon_s) / slot_s)
+        lengths = Lengths(tau, window, epsilon)
+        outcome = _count_lasting_hiders(raw, published, subjects, record_of, lengths, claim.k, run)
+        for subject, (n_intervals, lacking, start) in zip(subjects.tolist(), outcome.tolist(), strict=True):
+            if lacking:
+                name = release.trajectory_ids[record_of[subject]]
+                findings.append(
+                    _same_hiders(claim, n_intervals, lacking, (start - first_slot) * slot_s, name)
+                )
     leaked, chance = measure_leaked_slots(
         raw, published, _choose_subjects(subjects, original), tau, epsilon, run
     )
@@ -194,6 +206,34 @@ def _count_short_intervals(
         if part[:, 6].any():
             break
     return outcome
+
+
+def _count_lasting_hiders(
+    raw: RawSamples,
+    published: PublishedRecords,
+    subjects: Integers,
+    record_of: Integers,
+    lengths: Lengths,
+    k: int,
+    run: Run,
+) -> Integers:
+    def ask(part: Integers) -> Integers:
+        outcome = np.zeros((len(part), 3), dtype=np.int64)
+        find_lasting_hiders(raw, published, part, record_of, lengths, k, outcome)
+        return outcome
+
+    parts = np.split(subjects, range(_SUBJECTS_AT_ONCE, len(subjects), _SUBJECTS_AT_ONCE))
+    return np.concatenate(list(run.map(ask, parts)))
+
+
+def _same_hiders(claim: KteAnonymity, n_intervals: int, lacking: int, after_s: float, name: str) -> Finding:
+    message = (
+        f"the same records hide the subject for longer than epsilon = {show_s(claim.epsilon_s)}: of "
+        f"{n_intervals} intervals of {show_s(claim.tau_s)} that begin so far apart, {lacking} have fewer "
+        f"than {claim.k - 1} other records of their own, the first {show_s(after_s)} after the first sample "
+        "of the data"
+    )
+    return Finding("same-hiders", message, name)
 
 
 def _choose_subjects(subjects: Integers, original: Trajectories) -> Integers:
