@@ -14,7 +14,8 @@ from kte_oracle import chances, leaked, shortfalls, with_lasting_hiders
 from naive_release import hull, naive_release, samples_of
 from shoal.errors import MisuseError
 from shoal.io import read
-from shoal.methods import Glove, KteHide
+from shoal.methods.glove.glove import Glove
+from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KteAnonymity
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
