@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,45 @@ def test_names_that_tell_who_it_is_are_found(name: str, tmp_path: Path, raw: Pat
     shown = json.dumps(found.to_json())
     assert "person-" not in shown
     assert told("person-0001") not in shown
+
+
+IN_ANOTHER_COLUMN: dict[str, tuple[Callable[[str, int, float, float], Any], set[str], int]] = {
+    "seconds": (lambda u, t, lat, lon: t, {"raw-value"}, 0),
+    "nanoseconds": (lambda u, t, lat, lon: t * 10**9, {"raw-value"}, 0),
+    "dates in text": (lambda u, t, lat, lon: f"at {np.datetime64(t, 's')}", {"raw-value"}, 0),
+    "places in text": (lambda u, t, lat, lon: f"seen at {lat}, {lon}", {"raw-value"}, 0),
+    "degrees as whole numbers": (lambda u, t, lat, lon: round(lat * 1e7), {"raw-value"}, 0),
+    "a name in text": (lambda u, t, lat, lon: f"call of {u}", {"raw-identifier"}, 0),
+    "a hash": (lambda u, t, lat, lon: hashlib.sha1(u.encode()).hexdigest(), {"raw-identifier"}, 0),
+    "hours": (lambda u, t, lat, lon: t // 3600 * 3600, set(), 0),
+    "places beside the raw ones": (lambda u, t, lat, lon: round(lat + 0.01, 6), set(), 0),
+    "ages": (lambda u, t, lat, lon: 18 + t % 60, set(), 0),
+    "lists": (lambda u, t, lat, lon: [t], set(), 1),
+}
+
+
+@pytest.mark.parametrize("what", IN_ANOTHER_COLUMN)
+def test_what_is_raw_is_found_in_columns_that_are_not_used(what: str, raw: Path) -> None:
+    value, kinds, unchecked = IN_ANOTHER_COLUMN[what]
+    rows = people()
+    made = pa.table(
+        {
+            "lat": ["[48, 50["] * len(rows),
+            "lon": ["*"] * len(rows),
+            "hour": [str(np.datetime64(t, "s"))[:13].replace("T", " ") for _, t, _, _ in rows],
+            "more": [value(*row) for row in rows],
+        }
+    )
+    found = shoal.check(made, raw, layout=shoal.FileLayout(row_order=True), tries=0)
+    assert found.verdict.kinds == kinds
+    assert len(found.verdict.unchecked) == unchecked
+    assert not any(uid in str(found.to_json()) for uid, *_ in rows)
+
+
+def test_a_table_of_counts_is_no_table_of_records(raw: Path) -> None:
+    made = pa.table({"cell": ["u09", "u0d"], "hour": ["2024-05-01 10"] * 2, "n_people": [12, 40]})
+    with pytest.raises(InputError, match=r"is a table of counts, not of records.*kind flows"):
+        shoal.check(made, raw, tries=0)
 
 
 def test_geohashes_with_hours(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ class Foreign:
 
     records: names in the order of their first rows; the rows themselves without a column of names. record:
     int64 [n]. t: seconds. first, second: degrees (longitude, latitude) or meters; of H3 cells, their
-    numbers and nothing. corners: of H3 cells, in degrees. finest: level of H3. columns: by role. others:
-    unused columns. unreadable: rows left out.
+    numbers and nothing. corners: of H3 cells, in degrees. finest: level of H3. columns: by role. rest: the
+    other columns, of all rows. unreadable: rows left out.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Foreign:
     second: Axis
     places: Places
     columns: Mapping[str, str]
-    others: tuple[str, ...]
+    rest: pa.Table
     crs: str | None = None
     corners: tuple[Axis, Axis] | None = None
     finest: int = 0
@@ -117,7 +117,9 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         raise InputError(f"there is nothing to read in {name}")
     chosen = choose_columns(tables[0], layout.columns)
     date = find_date_column(tables[0], chosen, layout.columns)
-    data = _read_all(name, tables, [*chosen.by_role.values(), *([date] if date else [])])
+    others = [one for one in tables[0].columns if one not in chosen.by_role.values()]
+    data = _read_all(name, tables, [*chosen.by_role.values(), *others])
+    rest = data.select(others)
     if date:
         data = _with_hours(data, date, chosen)
     if not data.num_rows:
@@ -160,7 +162,7 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         else (where.corners[0].take(usable), where.corners[1].take(usable)),
         finest=where.finest,
         columns=dict(chosen.by_role),
-        others=tuple(one for one in tables[0].columns if one not in chosen.by_role.values()),
+        rest=rest,
         unreadable=data.num_rows - len(usable),
         notes=(*chosen.notes, *clock.notes()),
     )

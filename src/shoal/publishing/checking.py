@@ -27,6 +27,7 @@ from shoal.publishing.foreign_links import (
     rank_by_range_ends,
     row_by_row,
 )
+from shoal.publishing.other_columns import require_records, search_other_columns
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -175,6 +176,8 @@ def check(
     run = run or Run()
     original = read(raw, run=run, **{**reading, "snap": False})
     published = read_foreign(file, layout, reading.get("time_zone"))
+    require_records(published)
+    elsewhere, doubts = search_other_columns(published, original, reading.get("time_zone"))
     samples_in_units = in_units_of(published, original)
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
     linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
@@ -190,9 +193,9 @@ def check(
     if telling:
         faults = [replace(fault, trajectory_id=None) for fault in faults]
     verdict = Verdict.of(
-        [*findings, *faults],
+        [*findings, *elsewhere, *faults],
         checked=len(published.records),
-        unchecked=_unchecked(published, disclosure, expected is not None),
+        unchecked=[*_unchecked(published, disclosure, expected is not None), *doubts],
     )
     rates, on_attacks = _attack_file(
         published, original, linked, ranged, tries, rng or Randomness.from_system(), run
@@ -264,10 +267,10 @@ def _notes_on_records(published: Foreign, linked: PersonLinks) -> list[str]:
         notes.append(
             f"each value of '{published.columns['id']}' stands in one row: every row is a record of its own"
         )
-    if published.others:
+    if published.rest.column_names:
         notes.append(
-            f"columns that were not looked at: {', '.join(published.others[:20])}; whoever knows their "
-            "values of somebody wins more"
+            f"{counted(published.rest.num_columns, 'other column was', 'other columns were')} searched for "
+            "raw identifiers, times and places only; an attacker who knows a person's values there wins more"
         )
     return notes
 
