@@ -1,7 +1,7 @@
 """What the checks of points find in releases written out by hand: each bound met, and just missed."""
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,15 @@ import pytest
 
 from claim_check import verdict_on_claim
 from shoal.errors import MisuseError
+from shoal.io import read
+from shoal.methods.co_location.nwa import Nwa
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import read_only
+from shoal.runtime.randomness import Randomness
+from shoal.synthetic import synthesize
 from shoal.verification.points.co_location import (
     NOT_K_ANONYMITY,
     _has_complete_set,
@@ -196,6 +200,23 @@ def test_exactly_delta_is_near_and_the_first_lonely_point_is_named() -> None:
     same = raw(equal), published(equal, KDeltaAnonymity(k=2, delta_m=0)), linked(2)
     assert found_in(same) == []
     assert NOT_K_ANONYMITY not in verdict_on_claim(*same).notes
+
+
+def test_two_people_exchanged_in_the_linkage_of_nwa_are_found() -> None:
+    """In one cylinder, and where a record then has times at which its person was not there."""
+    city = read(synthesize(40, 1, seed=2), snap=False)
+    release, linkage = Nwa(k=3, delta_m=2000, pi_s=4 * 3600).anonymize(city, Randomness.from_system())
+    assert verdict_on_claim(city, release, linkage).kinds == set()
+    near = co_located_records(release.claim, release)
+    lines = [release.points.t[a:b].tobytes() for a, b in pairwise(release.offsets.tolist())]
+    mate = next(int(other) for other in near(0) if other)
+    apart = next(other for other, line in enumerate(lines) if line != lines[0])
+    for other in (mate, apart):
+        uids = list(linkage.uids)
+        one, two = (linkage.trajectory_ids.index(release.trajectory_ids[row]) for row in (0, other))
+        uids[one], uids[two] = uids[two], uids[one]
+        forged = Linkage(tuple(uids), linkage.trajectory_ids)
+        assert "exchanged-people" in verdict_on_claim(city, release, forged).kinds
 
 
 def test_company_that_changes_is_told() -> None:

@@ -78,7 +78,8 @@ def false_statements(
     if derived.holds:
         for name in derived_verdict:
             if stated_verdict[name] != derived_verdict[name] and (linked or name != "notes"):
-                yield _false_statement(f"its verdict has other {name} than the check comes to")
+                hint = "; another version of shoal may have: write the release again" * (name == "notes")
+                yield _false_statement(f"its verdict has other {name} than the check comes to{hint}")
     read_and_counted = original.intake.rows_read > 0
     if read_and_counted and _without_reordering(manifest.rows_repaired) != _without_reordering(
         original.intake.repaired

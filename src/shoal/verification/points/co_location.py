@@ -3,6 +3,7 @@
 Any k records within delta at all times count (Abul, Bonchi and Nanni 2008, Def. 3 and 4).
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -20,6 +21,11 @@ from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.points.records import malformed_points, plane_mismatch
 
 _MOST_LOOKED_AT: Final = 20_000_000  # pairs; some seconds
+_COMPARED: Final = 200_000_000  # points of all pairs of records at once
+_ROUNDING_M: Final = 1e-6
+_FAR_NEARER: Final = (
+    4  # times; greedy clusters can leave two people up to 3 times nearer to each other's records
+)
 NOT_K_ANONYMITY: Final = (
     "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
     "record was moved from them (Trujillo-Rasua and Domingo-Ferrer 2013); measure it with shoal attack"
@@ -42,7 +48,9 @@ def examine_co_location(claim: KDeltaAnonymity, case: Examination[Trajectories],
     case.count_subjects(links)
     if links is not None:
         case.add(_too_few_lost(original, release, links.subject_of))
-        case.notes.append(_exact_tracks(original, release, links.subject_of))
+        if release.method == "nwa":
+            case.add(_exchanged_people(claim, original, release, links.subject_of))
+        case.notes.append(_exact_tracks(original, release))
 
 
 def _too_few_lost(original: Trajectories, release: Release, subject_of: Integers) -> Iterator[Finding]:
@@ -64,18 +72,56 @@ def _too_few_lost(original: Trajectories, release: Release, subject_of: Integers
         yield Finding("lost-samples-not-counted", message)
 
 
-def _exact_tracks(original: Trajectories, release: Release, subject_of: Integers) -> str:
-    n_points = n_records = 0
-    for record in np.flatnonzero(subject_of >= 0).tolist():
-        raw = set(zip(*(column.tolist() for column in original.samples_of(subject_of[record])), strict=True))
-        points = list(zip(*(column.tolist() for column in _points_of(release, record)), strict=True))
-        exact = sum(point in raw for point in points)
-        n_points += exact
-        n_records += exact == len(points)
+def _exchanged_people(
+    claim: KDeltaAnonymity, original: Trajectories, release: Release, subject_of: Integers
+) -> Iterator[Finding]:
+    """Records with times before or after their person's, or nearer to each other's person than to their own.
+
+    NWA moves a point to the nearest one of its cylinder, so no exchange within a cylinder is shorter.
+    """
+    first, last = (original.t[ends] for ends in (original.offsets[:-1], original.offsets[1:] - 1))
+    strange: set[int] = set()
+    for group in _records_of_one_time_line(release):
+        records, x, y = _places_of_group(release, group[subject_of[group] >= 0])
+        t = _points_of(release, int(group[0]))[0]
+        people = subject_of[records]
+        strange.update(records[(first[people] > t[0]) | (last[people] < t[-1])].tolist())
+        at_once = max(2, math.isqrt(_COMPARED // len(t)))
+        for start in range(0, len(records), at_once):
+            part = slice(start, start + at_once)
+            rows = _nearer_exchanged(claim, original, people[part], t, x[part], y[part])
+            strange.update(records[part][rows].tolist())
+    for record in sorted(strange):
+        message = "the linkage gives the record to another person than it was moved from"
+        yield Finding("exchanged-people", message, release.trajectory_ids[record])
+
+
+def _nearer_exchanged(
+    claim: KDeltaAnonymity, original: Trajectories, people: Integers, t: Floats, x: Floats, y: Floats
+) -> Integers:
+    away = np.empty((len(x), len(x)))  # meters from each record to each person, all times together
+    for column, person in enumerate(people.tolist()):
+        times, raw_x, raw_y = original.samples_of(person)
+        away[:, column] = np.hypot(x - np.interp(t, times, raw_x), y - np.interp(t, times, raw_y)).sum(axis=1)
+    together = away.diagonal()[:, None] + away.diagonal() - _ROUNDING_M * len(t)
+    exchanged = (away + away.T) * (1 + 1e-9)
+    strange = _FAR_NEARER * exchanged < together
+    for one, other in np.argwhere(exchanged < together).tolist():
+        strange[one, other] |= np.hypot(x[one] - x[other], y[one] - y[other]).max() <= claim.delta_m
+    return np.flatnonzero(strange.any(axis=1))
+
+
+def _exact_tracks(original: Trajectories, release: Release) -> str:
+    raw = set(zip(original.t.tolist(), original.x.tolist(), original.y.tolist(), strict=True))
+    points = release.points
+    is_exact = [point in raw for point in zip(*(c.tolist() for c in points.columns().values()), strict=True)]
+    per_record = np.add.reduceat([*is_exact, False], release.offsets[:-1]) if release.n_records else []
+    n_records = int((per_record == np.diff(release.offsets)).sum())
     return (
-        f"{counted(n_points, 'point is', 'points are')} an exact raw sample of their person, and "
+        f"{counted(sum(is_exact), 'point is', 'points are')} an exact raw sample "
+        f"({sum(is_exact) / max(1, len(is_exact)):.1%}), and "
         f"{counted(n_records, 'record consists', 'records consist')} of such points only: what lies within "
-        "the cylinder of its crowd is not moved"
+        "the cylinder of its crowd is not moved (honest runs: up to 1 % of points with NWA, 35 % with W4M)"
     )
 
 
