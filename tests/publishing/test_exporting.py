@@ -122,9 +122,9 @@ def test_swapped_points_are_held_against_their_origins_in_every_format(form: str
     export(tmp_path / "points", tmp_path / "out", form)
     verdict = shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links))
     assert (verdict.findings, verdict.unchecked) == ((), ())
-    other = pq.read_table(tmp_path / "origin.parquet")
+    other = pq.read_table(tmp_path / "links-origin.parquet")
     swapped = other.set_column(1, "time_from", pa.array(other["time_from"].to_numpy()[::-1]))
-    pq.write_table(swapped, tmp_path / "origin.parquet")
+    pq.write_table(swapped, tmp_path / "links-origin.parquet")
     verdict = shoal.verify_folder(given, tmp_path / "out", shoal.read_linkage(links))
     assert "trace-mismatch" in verdict.kinds
 

@@ -322,10 +322,10 @@ class AnonymizeOptions:
 
     def files_at_once(self, trace: "Trace | None") -> dict[str, Path | str | None]:
         """The secret files of a release made at once."""
-        from shoal.model.trace import TRACE_FILE
+        from shoal.model.trace import trace_path
 
         traced = self.linkage is not None and trace is not None
-        origin = self.linkage.with_name(TRACE_FILE) if self.linkage is not None and traced else None
+        origin = trace_path(self.linkage) if self.linkage is not None and traced else None
         return {"linkage": self.linkage, "origin": origin, "private_report": self.private_report}
 
 

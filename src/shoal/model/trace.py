@@ -7,6 +7,7 @@ the place, the swap set, and the rows of the set where it first appears.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,14 @@ from shoal.runtime.arrays import Integers
 from shoal.units import counted
 
 TRACE_FILE: Final = "origin.parquet"
+_LINKAGE_FILE: Final = "linkage.parquet"
 _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
+
+
+def trace_path(linkage_file: Path) -> Path:
+    """``origin.parquet`` beside ``linkage.parquet``, ``NAME-origin.parquet`` beside ``NAME.parquet``."""
+    plain = linkage_file.name == _LINKAGE_FILE
+    return linkage_file.with_name(TRACE_FILE if plain else f"{linkage_file.stem}-{TRACE_FILE}")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError, ShoalError
-from shoal.io.columns.times import SECOND, Times
+from shoal.io.columns.time_text import SECOND
+from shoal.io.columns.times import Times
 from shoal.io.foreign import Foreign
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding

@@ -13,7 +13,7 @@ from shoal.methods import Method
 from shoal.model.argument_checks import require_method_inputs, require_trajectories
 from shoal.model.html_table import html_table
 from shoal.model.release import Linkage, Release
-from shoal.model.trace import TRACE_FILE
+from shoal.model.trace import trace_path
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.at_once import anonymize_at_once
 from shoal.publishing.in_blocks import InBlocks, anonymize_in_blocks
@@ -201,7 +201,7 @@ def require_targets(
     of_points = method.about.publishes == "points"
     if private_report is not None and of_points:
         raise MisuseError("a private report shows one crowd of boxes; releases of points have none")
-    trace_file = linkage_file.with_name(TRACE_FILE) if linkage_file is not None and of_points else None
+    trace_file = trace_path(linkage_file) if linkage_file is not None and of_points else None
     require_free(output, linkage_file, trace_file, private_report)
 
 

@@ -11,7 +11,7 @@ from shoal.attacks.rate import Rate
 from shoal.errors import ClaimError, OutputError
 from shoal.methods import Method
 from shoal.model.release import Linkage, Release
-from shoal.model.trace import TRACE_FILE
+from shoal.model.trace import trace_path
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.folder import check_linkage_path, staged_linkage, staged_trace
 from shoal.release_folder.manifest import (
@@ -166,8 +166,7 @@ def staged_secrets(
         if linkage_file is not None:
             files.enter_context(staged_linkage(linkage, linkage_file, output))
             if linkage.trace is not None:
-                trace_file = linkage_file.with_name(TRACE_FILE)
-                files.enter_context(staged_trace(linkage.trace, release, trace_file))
+                files.enter_context(staged_trace(linkage.trace, release, trace_path(linkage_file)))
         yield
         require_absent(output)
 

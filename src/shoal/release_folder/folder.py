@@ -17,7 +17,7 @@ from shoal.model.claims import PayloadKind, claim_from_json
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms, TextNames, column
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
-from shoal.model.trace import TRACE_FILE, Trace
+from shoal.model.trace import TRACE_FILE, Trace, trace_path
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, manifest_reading, read_manifest
 from shoal.release_folder.packing import read_table
@@ -156,8 +156,7 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
             "published"
         )
     if path.exists():
-        other = "a --linkage in another folder" if path.name == TRACE_FILE else "another --linkage"
-        raise OutputError(f"{path} exists; choose {other} or remove it first")
+        raise OutputError(f"{path} exists; choose another --linkage or remove it first")
 
 
 def read_linkage(path: Path | str) -> Linkage:
@@ -196,7 +195,9 @@ def read_linkage(path: Path | str) -> Linkage:
             names.validate(full=True)  # a file may hold bytes that are no text
     except pa.ArrowException as error:
         raise InputError(f"{path} is not a linkage table: its columns hold no text") from error
-    trace_file, trace = path.with_name(TRACE_FILE), None
+    trace_file, trace = trace_path(path), None
+    if not trace_file.exists():
+        trace_file = path.with_name(TRACE_FILE)
     if trace_file.exists() and trace_file != path:
         origins = read_parquet(trace_file)
         if "trajectory_id" in origins.column_names and set(

@@ -121,7 +121,7 @@ def _exact_tracks(original: Trajectories, release: Release) -> str:
         f"{counted(sum(is_exact), 'point is', 'points are')} an exact raw sample "
         f"({sum(is_exact) / max(1, len(is_exact)):.1%}), and "
         f"{counted(n_records, 'record consists', 'records consist')} of such points only: what lies within "
-        "the cylinder of its crowd is not moved (honest runs: up to 1 % of points with NWA, 35 % with W4M)"
+        "the cylinder of its crowd is not moved (honest runs: up to 2 % of points with NWA, 34 % with W4M)"
     )
 
 
