@@ -15,9 +15,8 @@ from shoal.model.plane_lengths import (
     PlaneLengths,
     error_in_words,
     is_far_from_center,
-    require_plane_without_file,
 )
-from shoal.model.projection import WGS84, equal_area_plane, is_plane_in_meters, transform
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -126,11 +125,19 @@ def test_the_errors_in_words() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["+init=epsg:4326", "+proj=longlat +nadgrids=@/etc/x", "+proj=x +geoid GRIDS = y", 'PARAMETERFILE["x"]'],
+    [
+        "+init=/etc/x:1",
+        "+proj=longlat +nadgrids=@/etc/x",
+        "+proj=x +geoid GRIDS = y",
+        "+proj=pipeline +step +proj=tinshift",
+        'PARAMETERFILE["x"]',
+        '{"name": "Latitude difference file", "value": "/etc/x"}',
+    ],
 )
-def test_a_plane_that_names_a_file_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="names a file"):
-        require_plane_without_file(text)
+def test_a_system_that_names_a_file_is_refused_everywhere(text: str) -> None:
+    for opens in (is_geographic, is_plane_in_meters, lambda crs: transform(WGS84, crs, *city())):
+        with pytest.raises(InputError, match="names a file"):
+            opens(text)
 
 
 # --- reading ------------------------------------------------------------------------------------------------

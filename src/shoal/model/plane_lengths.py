@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Flags, Floats
 
@@ -19,7 +18,6 @@ _AROUND_M: Final = 300_000.0  # how far the place where a plane is best may lie 
 _FARTHEST: Final = np.radians(170.0)
 _MOST_PLACES: Final = 5_000
 _NO_PLANE: Final = 1e9
-_FILES: Final = ("init=", "grids=", "file=", "file[")
 _DIRECTIONS: Final = np.array([[1.0, 0.0], [0.0, 1.0], [0.5**0.5, 0.5**0.5], [0.5**0.5, -(0.5**0.5)]])
 
 
@@ -27,7 +25,6 @@ class PlaneLengths:
     """Errors of a plane's distances."""
 
     def __init__(self, crs: str) -> None:
-        require_plane_without_file(crs)
         self._crs = crs
         self._parts: list[Floats] = [np.empty((0, 3))]
 
@@ -59,15 +56,6 @@ class PlaneLengths:
             wrong = off & ~(error <= _unavoidable(angle))
         worst = float(np.nan_to_num(error[wrong], nan=np.inf).max()) if wrong.any() else 0.0
         return len(error), int(wrong.sum()), worst, int((off & ~wrong).sum())
-
-
-def require_plane_without_file(crs: str) -> None:
-    """Raise InputError for a text that names a file, which pyproj would open."""
-    folded = "".join(crs.split()).casefold()
-    if any(word in folded for word in _FILES):
-        raise InputError(
-            "the text of the plane names a file to read from; give a definition that stands alone"
-        )
 
 
 def is_far_from_center(middle_lon: float, middle_lat: float, lon: Floats, lat: Floats) -> Flags:

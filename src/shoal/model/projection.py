@@ -4,6 +4,7 @@ The working plane is a Lambert azimuthal equal-area projection centered on the d
 2015, Sec. 3), to a tenth of a degree, so that it reveals no average position.
 """
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 
 WGS84: Final = "EPSG:4326"
+# grids and parameters that PROJ reads from files or from the network
+_NAMES_A_FILE: Final = re.compile(r'grids|file[=\["]|init=(?!epsg:\d+$)|proj=pipeline|://')
 
 
 def equal_area_plane(lon_deg: Floats, lat_deg: Floats) -> str:
@@ -38,6 +41,7 @@ def is_geographic(crs: str) -> bool:
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
+    _require_no_file(crs)
     try:
         return bool(CRS.from_user_input(crs).is_geographic)
     except CRSError as error:
@@ -50,6 +54,7 @@ def is_plane_in_meters(crs: str) -> bool:
     """Whether a system counts meters eastward and northward: not westward (EPSG:2048), not at a pole."""
     from pyproj import CRS
 
+    _require_no_file(crs)
     system = CRS.from_user_input(crs)
     axes = system.axis_info[:2]
     return (
@@ -59,11 +64,22 @@ def is_plane_in_meters(crs: str) -> bool:
     )
 
 
+def _require_no_file(crs: str) -> None:
+    """Systems come from foreign manifests, too, and those open nothing."""
+    if _NAMES_A_FILE.search("".join(crs.split()).casefold()):
+        raise InputError(
+            "the text of the plane names a file to read from; give a definition that stands alone, such as "
+            "EPSG:2154"
+        )
+
+
 @lru_cache(maxsize=16)
 def _transformer(from_crs: str, to_crs: str) -> "Transformer":
     from pyproj import Transformer
     from pyproj.exceptions import CRSError, ProjError
 
+    _require_no_file(from_crs)
+    _require_no_file(to_crs)
     try:
         return Transformer.from_crs(from_crs, to_crs, always_xy=True)
     except (CRSError, ProjError) as error:
