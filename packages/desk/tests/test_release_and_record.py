@@ -207,6 +207,13 @@ def test_the_record_is_a_command_like_every_other(
         "À signer" in (tmp_path / "registre.html").read_text()
         or "à signer" in (tmp_path / "registre.html").read_text()
     )
+    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+    lowered = {"successes": 0.0, "rate": 0.0, "low": 0.0, "high": 0.05}
+    found["attacks"] = [one | lowered if one["target"] == "raw" else one for one in found["attacks"]]
+    (tmp_path / "lowered.json").write_text(json.dumps(found))
+    false = [*arguments[:-1], str(tmp_path / "false.html"), "--attacks", str(tmp_path / "lowered.json")]
+    replayed = shoal(*false)
+    assert (replayed.code, "of 10 victims of this release" in replayed.err) == (2, True), replayed.err
     inside = shoal(*arguments[:-1], str(Path(work.choices.output) / "record.html"))
     assert inside.code == 2
     assert "outside the release folder" in inside.err
@@ -231,6 +238,8 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "a rate of another adversary": lambda found: found | {"attacks": [won(found) | {"name": "tracked"}]},
     "an adversary that is none": lambda found: found | {"attacks": [won(found) | {"asked": "oracle:4"}]},
     "no tries": lambda found: found | {"attacks": [won(found) | {"tries": 0}]},
+    "no seed": lambda found: found | {"command": {**found["command"], "seed": None}},
+    "one crowd alone": lambda found: found | {"command": {**found["command"], "like": "0" * 16}},
     "a list": lambda _found: [],
 }
 

@@ -177,12 +177,23 @@ class CheckDocument(VerdictDocument):
 
 
 @closed
+class AttackCommand(TypedDict):
+    """What draws the same victims again; like: the record of a crowd of victims; earlier: releases joined."""
+
+    tries: int
+    seed: int
+    like: str | None
+    earlier: int
+
+
+@closed
 class AttackDocument(TypedDict):
     """Success rates of adversaries; one entry for each attack and target."""
 
     attacks: list[RateDocument]
     notes: list[str]
     release_sha256: str
+    command: AttackCommand
 
 
 @growing

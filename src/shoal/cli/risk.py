@@ -22,6 +22,7 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
+_SEED_BITS: Final = 53  # exact in every reader of JSON
 _ATTACK_NOTES: Final = (
     "every kind of knowledge counts the same here; noisy takes about half of the default selection; "
     "--earlier and --control are not included",
@@ -121,6 +122,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     not in RELEASE (control). With --earlier, the records of both releases are joined and the candidates
     intersected. Releases of other raw data, such as another week, are only joined: use --knowledge series.
     """
+    import secrets
     from dataclasses import replace
 
     from shoal.attacks import AttackScope
@@ -150,7 +152,8 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         original, links = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
         published = _read_release(folder, original)
         others = None if chosen.control is None else _read_as_given(chosen.control, folder, reading, bars)
-        rng = Randomness.from_system() if chosen.seed is None else Randomness.for_research(chosen.seed)
+        seed = secrets.randbits(_SEED_BITS) if chosen.seed is None else chosen.seed
+        rng = Randomness.for_research(seed)
         run = Run(progress=bars)
         last = [(read_release(earlier_folder), read_linkage(file)) for earlier_folder, file in before[:1]]
         result = evaluate(
@@ -169,7 +172,8 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
             joint = attack_together([(entry.original, entry.release, entry.linkage) for entry in issued])
             result = replace(result, rates=(*result.rates, *joint))
         digest = sha256_of(folder / RELEASE_FILE)
-    document = {**result.to_json(), "release_sha256": digest}
+    command = {"tries": chosen.tries, "seed": seed, "like": chosen.like, "earlier": len(before)}
+    document = {**result.to_json(), "release_sha256": digest, "command": command}
     document["notes"] = [*result.notes, *opened.remarks]
     print_result(
         as_json, document, [*rate_lines(result.rates), *(f"  note: {note}" for note in document["notes"])]

@@ -5,6 +5,7 @@ A digest of raw data confirms a guess of the data: this page stays with the publ
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.attacks import AttackScope, Rate, attack
 from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import parse_knowledge
 from shoal.errors import InputError, OutputError
 from shoal.messages import messages_in, restore_messages
 from shoal.model.claims import GENERAL_LIMITS
-from shoal.model.release import Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of
@@ -32,6 +34,7 @@ from shoal.release_folder.statement import Statement
 from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 from shoal.utility import Facts
@@ -42,6 +45,8 @@ from shoal_desk.pdf import pdf_of, require_printing
 from shoal_desk.risk import BANDS, risks_of, strongest_first
 from shoal_desk.words import Words
 
+_REPLAYED: Final = 10  # victims of each attack
+_FALSE_ALARMS: Final = 1e-6
 _ROUNDING: Final = 1e-9  # an interval ends at its rate where nobody wins or everybody does
 _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "name": str,
@@ -151,6 +156,7 @@ def sign_off(
     original = read_raw_of(raw, folder, run, **overrides)
     release, linkage = read_release(folder), read_linkage(linkage_file)
     verdict = verify_folder(original, folder, linkage, run=run)
+    require_replayed(attacks, original, release, linkage, run)
     useful = usefulness_of(Facts(original, release, linkage, run=run)) if verdict.holds else None
     file = Path(raw)
     digests = {
@@ -286,9 +292,47 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
         raise InputError(f"{file} is not what `shoal attack --json` prints") from error
     if not sound or not isinstance(notes, list):
         raise InputError(f"{file} is not what `shoal attack --json` prints")
+    command = document.get("command")
+    if not isinstance(command, dict) or type(command.get("seed")) is not int or command["seed"] < 0:
+        raise InputError(f"{file} does not say the seed of its attacks; run shoal attack --json again")
+    if command.get("like") is not None:
+        raise InputError(f"{file} holds attacks on one crowd alone; run shoal attack --json without --like")
     if document.get("release_sha256") != released:
         raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
     return dict(document)
+
+
+def require_replayed(
+    attacks: Mapping[str, Any], original: Trajectories, release: Release, linkage: Linkage, run: Run
+) -> None:
+    """Play each attack on ten victims; raise InputError where its stated rate cannot be true."""
+    asked = {rate["asked"] for rate in attacks["attacks"]}
+    for knowledge in sorted(asked - {"intersection", "series"}):  # those two need the earlier releases
+        rng = Randomness.for_research(attacks["command"]["seed"])
+        scope = AttackScope(targets=("raw", "release"))
+        played = attack(
+            original, release, linkage, knowledge=[knowledge], rng=rng, tries=_REPLAYED, scope=scope, run=run
+        )
+        for rate in played.rates:
+            for stated in attacks["attacks"]:
+                if (stated["name"], stated["asked"], stated["target"]) == (
+                    rate.name,
+                    rate.asked,
+                    rate.target,
+                ):
+                    _require_possible(stated, rate)
+
+
+def _require_possible(stated: Mapping[str, Any], played: Rate) -> None:
+    """Raise InputError if so many successes, or so few, come in fewer than one of a million replays."""
+    least, most = math.floor(played.successes), math.ceil(played.successes)
+    for rate, wins in ((stated["high"], range(least, played.tries + 1)), (stated["low"], range(most + 1))):
+        chance = sum(math.comb(played.tries, n) * rate**n * (1 - rate) ** (played.tries - n) for n in wins)
+        if chance < _FALSE_ALARMS:
+            raise InputError(
+                f"the attack {stated['asked']} wins {played.successes:g} of {played.tries} victims of this "
+                f"release; the file of attacks says {stated['rate']:.1%}; run shoal attack --json again"
+            )
 
 
 def _adds_up(rate: dict[str, Any]) -> bool:
