@@ -103,7 +103,8 @@ def damage_checkpoint(place: Place, r: random.Random) -> Iterator[str]:
 
 def jump(place: Place, _r: random.Random) -> Iterator[str]:
     (place.folder / "sitecustomize.py").write_text(JUMPS)
-    yield from place.faults(place.start(PYTHONPATH=str(place.folder)), may_fail=False)
+    paths = os.pathsep.join([str(place.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    yield from place.faults(place.start(PYTHONPATH=paths), may_fail=False)
 
 
 def pair(place: Place, _r: random.Random) -> Iterator[str]:
