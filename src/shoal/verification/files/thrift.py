@@ -1,5 +1,6 @@
 """Read footers and page headers of Parquet (Thrift, Apache Parquet 2.12)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -145,180 +146,84 @@ def _items(source: Source, field: Field) -> list[Any]:
     return [source.byte_string() if field.items == "bytes" else source.signed() for _ in range(size)]
 
 
-def _int(name: str) -> Field:
-    return Field(name=name, kind="i32")
+def _shape(name: str, fields: str, **structures: Shape) -> Shape:
+    """Read ``1 i32 type, 2 [bytes] path, 3 data``: a number, a kind (none for a structure), and a name.
 
-
-def _long(name: str) -> Field:
-    return Field(name=name, kind="i64")
-
-
-def _bytes(name: str) -> Field:
-    return Field(name=name, kind="bytes")
-
-
-def _bool(name: str) -> Field:
-    return Field(name=name, kind="bool")
-
-
-def _struct(name: str, shape: Shape) -> Field:
-    return Field(name=name, kind="struct", of=shape)
-
-
-def _struct_list(name: str, shape: Shape) -> Field:
-    return Field(name=name, kind="list", of=shape)
-
-
-def _plain_list(name: str, items: str) -> Field:
-    return Field(name=name, kind="list", items=items)
+    Brackets mean a list; structures: the shapes of fields without a kind, by the field's name.
+    """
+    by_number = {}
+    for text in fields.split(", "):
+        number, *kind, field = re.sub(r"[\[\]]", "", text).split()
+        by_number[int(number)] = Field(
+            name=field,
+            kind="list" if "[" in text else kind[0] if kind else "struct",
+            of=None if kind else structures[field],
+            items=kind[0] if kind else "struct",
+        )
+    return Shape(name=name, fields=by_number)
 
 
 _NOTHING: Final = Shape(name="mark", fields={})
-_UNIT: Final = Shape(
-    name="unit of time",
-    fields={
-        1: _struct("milliseconds", _NOTHING),
-        2: _struct("microseconds", _NOTHING),
-        3: _struct("nanoseconds", _NOTHING),
-    },
+_UNIT: Final = _shape(
+    "unit of time", "1 milliseconds, 2 microseconds, 3 nanoseconds",
+    milliseconds=_NOTHING, microseconds=_NOTHING, nanoseconds=_NOTHING,
+)  # fmt: skip
+_INSTANT: Final = _shape("type of times", "1 bool utc, 2 unit", unit=_UNIT)
+_WHOLE: Final = _shape("type of whole numbers", "1 i8 bits, 2 bool signed")
+_LOGICAL: Final = _shape(
+    "type of a column", "1 text, 2 map, 3 list, 8 instant, 10 whole",
+    text=_NOTHING, map=_NOTHING, list=_NOTHING, instant=_INSTANT, whole=_WHOLE,
+)  # fmt: skip
+_SCHEMA: Final = _shape(
+    "schema",
+    "1 i32 type, 2 i32 type_length, 3 i32 repetition, 4 bytes name, 5 i32 children, 6 i32 converted_type, "
+    "7 i32 scale, 8 i32 precision, 9 i32 field_id, 10 logical_type",
+    logical_type=_LOGICAL,
 )
-_INSTANT: Final = Shape(name="type of times", fields={1: _bool("utc"), 2: _struct("unit", _UNIT)})
-_WHOLE: Final = Shape(
-    name="type of whole numbers", fields={1: Field(name="bits", kind="i8"), 2: _bool("signed")}
+_STATISTICS: Final = _shape(
+    "statistics",
+    "1 bytes max, 2 bytes min, 3 i64 nulls, 4 i64 distinct, 5 bytes max_value, 6 bytes min_value, "
+    "7 bool max_exact, 8 bool min_exact",
 )
-_LOGICAL: Final = Shape(
-    name="type of a column",
-    fields={
-        1: _struct("text", _NOTHING),
-        2: _struct("map", _NOTHING),
-        3: _struct("list", _NOTHING),
-        8: _struct("instant", _INSTANT),
-        10: _struct("whole", _WHOLE),
-    },
+_PAIR: Final = _shape("metadata", "1 bytes key, 2 bytes value")
+_SIZES: Final = _shape(
+    "statistics of sizes", "1 i64 bytes, 2 [i64] repetition_levels, 3 [i64] definition_levels"
 )
-_SCHEMA: Final = Shape(
-    name="schema",
-    fields={
-        1: _int("type"),
-        2: _int("type_length"),
-        3: _int("repetition"),
-        4: _bytes("name"),
-        5: _int("children"),
-        6: _int("converted_type"),
-        7: _int("scale"),
-        8: _int("precision"),
-        9: _int("field_id"),
-        10: _struct("logical_type", _LOGICAL),
-    },
+_ENCODING_COUNT: Final = _shape("count of encodings", "1 i32 page_type, 2 i32 encoding, 3 i32 pages")
+_CHUNK_DATA: Final = _shape(
+    "metadata of a column",
+    "1 i32 type, 2 [i32] encodings, 3 [bytes] path, 4 i32 codec, 5 i64 values, 6 i64 uncompressed, "
+    "7 i64 compressed, 8 [pairs], 9 i64 data_page_offset, 10 i64 index_page_offset, "
+    "11 i64 dictionary_page_offset, 12 statistics, 13 [encoding_counts], 14 i64 bloom_filter_offset, "
+    "15 i32 bloom_filter_length, 16 sizes",
+    pairs=_PAIR, statistics=_STATISTICS, encoding_counts=_ENCODING_COUNT, sizes=_SIZES,
+)  # fmt: skip
+_CHUNK: Final = _shape(
+    "column",
+    "1 bytes file_path, 2 i64 file_offset, 3 data, 4 i64 offset_index_offset, 5 i32 offset_index_length, "
+    "6 i64 column_index_offset, 7 i32 column_index_length, 9 bytes encrypted",
+    data=_CHUNK_DATA,
 )
-_STATISTICS: Final = Shape(
-    name="statistics",
-    fields={
-        1: _bytes("max"),
-        2: _bytes("min"),
-        3: _long("nulls"),
-        4: _long("distinct"),
-        5: _bytes("max_value"),
-        6: _bytes("min_value"),
-        7: _bool("max_exact"),
-        8: _bool("min_exact"),
-    },
+_SORTING: Final = _shape("order of rows", "1 i32 column, 2 bool descending, 3 bool nulls_first")
+_ROW_GROUP: Final = _shape(
+    "group of rows",
+    "1 [chunks], 2 i64 bytes, 3 i64 rows, 4 [sorting], 5 i64 file_offset, 6 i64 compressed, 7 i16 ordinal",
+    chunks=_CHUNK, sorting=_SORTING,
+)  # fmt: skip
+_ORDER: Final = _shape("order of values", "1 by_type", by_type=_NOTHING)
+FOOTER: Final = _shape(
+    "footer",
+    "1 i32 version, 2 [schema], 3 i64 rows, 4 [row_groups], 5 [pairs], 6 bytes created_by, 7 [orders]",
+    schema=_SCHEMA, row_groups=_ROW_GROUP, pairs=_PAIR, orders=_ORDER,
+)  # fmt: skip
+_DATA_PAGE: Final = _shape(
+    "header of a data page",
+    "1 i32 values, 2 i32 encoding, 3 i32 definition_levels, 4 i32 repetition_levels, 5 statistics",
+    statistics=_STATISTICS,
 )
-_PAIR: Final = Shape(name="metadata", fields={1: _bytes("key"), 2: _bytes("value")})
-_SIZES: Final = Shape(
-    name="statistics of sizes",
-    fields={
-        1: _long("bytes"),
-        2: _plain_list("repetition_levels", "i64"),
-        3: _plain_list("definition_levels", "i64"),
-    },
-)
-_ENCODING_COUNT: Final = Shape(
-    name="count of encodings", fields={1: _int("page_type"), 2: _int("encoding"), 3: _int("pages")}
-)
-_CHUNK_DATA: Final = Shape(
-    name="metadata of a column",
-    fields={
-        1: _int("type"),
-        2: _plain_list("encodings", "i32"),
-        3: _plain_list("path", "bytes"),
-        4: _int("codec"),
-        5: _long("values"),
-        6: _long("uncompressed"),
-        7: _long("compressed"),
-        8: _struct_list("pairs", _PAIR),
-        9: _long("data_page_offset"),
-        10: _long("index_page_offset"),
-        11: _long("dictionary_page_offset"),
-        12: _struct("statistics", _STATISTICS),
-        13: _struct_list("encoding_counts", _ENCODING_COUNT),
-        14: _long("bloom_filter_offset"),
-        15: _int("bloom_filter_length"),
-        16: _struct("sizes", _SIZES),
-    },
-)
-_CHUNK: Final = Shape(
-    name="column",
-    fields={
-        1: _bytes("file_path"),
-        2: _long("file_offset"),
-        3: _struct("data", _CHUNK_DATA),
-        4: _long("offset_index_offset"),
-        5: _int("offset_index_length"),
-        6: _long("column_index_offset"),
-        7: _int("column_index_length"),
-        9: _bytes("encrypted"),
-    },
-)
-_SORTING: Final = Shape(
-    name="order of rows", fields={1: _int("column"), 2: _bool("descending"), 3: _bool("nulls_first")}
-)
-_ROW_GROUP: Final = Shape(
-    name="group of rows",
-    fields={
-        1: _struct_list("chunks", _CHUNK),
-        2: _long("bytes"),
-        3: _long("rows"),
-        4: _struct_list("sorting", _SORTING),
-        5: _long("file_offset"),
-        6: _long("compressed"),
-        7: Field(name="ordinal", kind="i16"),
-    },
-)
-_ORDER: Final = Shape(name="order of values", fields={1: _struct("by_type", _NOTHING)})
-FOOTER: Final = Shape(
-    name="footer",
-    fields={
-        1: _int("version"),
-        2: _struct_list("schema", _SCHEMA),
-        3: _long("rows"),
-        4: _struct_list("row_groups", _ROW_GROUP),
-        5: _struct_list("pairs", _PAIR),
-        6: _bytes("created_by"),
-        7: _struct_list("orders", _ORDER),
-    },
-)
-_DATA_PAGE: Final = Shape(
-    name="header of a data page",
-    fields={
-        1: _int("values"),
-        2: _int("encoding"),
-        3: _int("definition_levels"),
-        4: _int("repetition_levels"),
-        5: _struct("statistics", _STATISTICS),
-    },
-)
-_DICTIONARY_PAGE: Final = Shape(
-    name="header of a dictionary", fields={1: _int("values"), 2: _int("encoding"), 3: _bool("sorted")}
-)
-PAGE: Final = Shape(
-    name="header of a page",
-    fields={
-        1: _int("type"),
-        2: _int("uncompressed"),
-        3: _int("compressed"),
-        4: _int("crc"),
-        5: _struct("data", _DATA_PAGE),
-        7: _struct("dictionary", _DICTIONARY_PAGE),
-    },
-)
+_DICTIONARY_PAGE: Final = _shape("header of a dictionary", "1 i32 values, 2 i32 encoding, 3 bool sorted")
+PAGE: Final = _shape(
+    "header of a page",
+    "1 i32 type, 2 i32 uncompressed, 3 i32 compressed, 4 i32 crc, 5 data, 7 dictionary",
+    data=_DATA_PAGE, dictionary=_DICTIONARY_PAGE,
+)  # fmt: skip
