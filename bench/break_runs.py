@@ -55,7 +55,15 @@ class Place:
         self.secrets.mkdir(exist_ok=True)
 
     def start(self, *, linkage: Path | None = None, **surroundings: str) -> subprocess.Popen[str]:
-        words = ["anonymize", self.raw, *RUNS[self.name], "--output", self.output, "--resume", "--quiet"]
+        words: list[str | Path] = [
+            "anonymize",
+            self.raw,
+            *RUNS[self.name],
+            "--output",
+            self.output,
+            "--resume",
+            "--quiet",
+        ]
         return subprocess.Popen(
             [SHOAL, *words, "--risk-tries", "0", "--linkage", linkage or self.linkage],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **surroundings},

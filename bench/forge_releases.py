@@ -204,10 +204,10 @@ def is_as_true(before: pa.Table, after: pa.Table, claim: dict[str, object]) -> b
         sum(
             len(one) == len(other)
             and bool((one[:, 0] == other[:, 0]).all())
-            and np.hypot(*(one - other)[:, 1:].T).max() <= claim["delta_m"]  # type: ignore[operator]
+            and np.hypot(*(one - other)[:, 1:].T).max() <= claim["delta_m"]
             for other in together
         )
-        >= claim["k"]  # type: ignore[operator]
+        >= claim["k"]
         for one in together
     )
 

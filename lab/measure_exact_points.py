@@ -21,7 +21,7 @@ def main() -> None:
         k, delta_m = int(draw.choice([2, 3, 5])), float(draw.choice([0, 100, 500, 2000, 5000]))
         size, days, seed = (int(draw.integers(*limits)) for limits in ((30, 120), (1, 3), (0, 1 << 30)))
         people = shoal.read(
-            shoal.synthesize(size, days, seed, layout=str(draw.choice(["city", "nation"]))), snap=False
+            shoal.synthesize(size, days, seed, layout="city" if draw.random() < 0.5 else "nation"), snap=False
         )
         method = (
             shoal.W4m(k=k, delta_m=delta_m) if number % 2 else shoal.Nwa(k=k, delta_m=delta_m, pi_s=4 * 3600)

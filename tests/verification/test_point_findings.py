@@ -207,7 +207,8 @@ def test_two_people_exchanged_in_the_linkage_of_nwa_are_found() -> None:
     city = read(synthesize(40, 1, seed=2), snap=False)
     release, linkage = Nwa(k=3, delta_m=2000, pi_s=4 * 3600).anonymize(city, Randomness.from_system())
     assert verdict_on_claim(city, release, linkage).kinds == set()
-    near = co_located_records(release.claim, release)
+    claim = KDeltaAnonymity(k=3, delta_m=2000)
+    near = co_located_records(claim, release)
     lines = [release.points.t[a:b].tobytes() for a, b in pairwise(release.offsets.tolist())]
     mate = next(int(other) for other in near(0) if other)
     apart = next(other for other, line in enumerate(lines) if line != lines[0])

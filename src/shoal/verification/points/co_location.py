@@ -5,6 +5,7 @@ Any k records within delta at all times count (Abul, Bonchi and Nanni 2008, Def.
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -114,9 +115,9 @@ def _nearer_exchanged(
 def _exact_tracks(original: Trajectories, release: Release) -> str:
     raw = set(zip(original.t.tolist(), original.x.tolist(), original.y.tolist(), strict=True))
     points = release.points
-    is_exact = [point in raw for point in zip(*(c.tolist() for c in points.columns().values()), strict=True)]
-    per_record = np.add.reduceat([*is_exact, False], release.offsets[:-1]) if release.n_records else []
-    n_records = int((per_record == np.diff(release.offsets)).sum())
+    columns = (column.tolist() for column in (points.t, points.x, points.y))
+    is_exact = [point in raw for point in zip(*columns, strict=True)]
+    n_records = sum(all(is_exact[a:b]) for a, b in pairwise(release.offsets.tolist()))
     return (
         f"{counted(sum(is_exact), 'point is', 'points are')} an exact raw sample "
         f"({sum(is_exact) / max(1, len(is_exact)):.1%}), and "
