@@ -47,8 +47,8 @@ class KteHide(DeclaredMethod):
     """k^(tau,epsilon)-anonymity by hiding sets that change at every epoch.
 
     Windows of tau + epsilon start at every epoch. In each, k - 1 others with samples in the same epochs
-    hide each subject: the cheapest nearby, none twice. Data no longer than one window is a single epoch,
-    the special case of k-anonymity.
+    hide each subject: the cheapest nearby, none twice. Data no longer than one window is a single epoch: k
+    records fit all that a subject did.
 
     Parameters
     ----------
