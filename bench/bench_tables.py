@@ -25,12 +25,13 @@ from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, each_day, grid_zones, kinds_of_days, slots_of, typical_days
 from shoal_tables.making.bounds import default_bound
+from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.contributions import clip, contributions
 from shoal_tables.making.estimates import estimate, scale_of
 from shoal_tables.making.noise import add_noise
 from shoal_tables.making.rules import WHOLE_DAY
 from shoal_tables.making.sequences import events_of, sequences_of
-from shoal_tables.making.tabulate import Calibration, parts_of, require_reading, with_totals
+from shoal_tables.making.tabulate import parts_of, require_reading, with_totals
 
 AREA = (-5.13, 6.87, -4.85, 7.14)  # the synthetic city
 FIRST, LAST, ONE = date(2024, 1, 1), date(2024, 1, 14), date(2024, 1, 3)

@@ -5,10 +5,10 @@ import pytest
 
 from shoal.runtime.arrays import Floats
 from shoal_tables import Privacy, hours_of
+from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.estimates import estimate
 from shoal_tables.making.noise import stand_in
 from shoal_tables.making.rules import WHOLE_DAY, Hours, Rules
-from shoal_tables.making.tabulate import Calibration
 from table_cases import rules_of
 
 

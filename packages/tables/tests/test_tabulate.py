@@ -17,8 +17,8 @@ from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
 from shoal_tables import Ledger, Privacy, each_day, grid_zones, typical_days
 from shoal_tables.definition.manifest import Kind, read_table_manifest
+from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.folder import table_of
-from shoal_tables.making.tabulate import Calibration
 from table_cases import AREA, FIRST, LAST, city, make, rules_of
 
 

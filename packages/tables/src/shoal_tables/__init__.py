@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from shoal_tables.making.calibration import Privacy
     from shoal_tables.making.ledger import Ledger
     from shoal_tables.making.rules import (
         Rules,
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
         typical_days,
         workdays,
     )
-    from shoal_tables.making.tabulate import Privacy, Tabulation, tabulate
+    from shoal_tables.making.tabulate import Tabulation, tabulate
     from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
 
-_HOMES: Final = ("ledger", "rules", "tabulate", "zones")
+_HOMES: Final = ("calibration", "ledger", "rules", "tabulate", "zones")
 
 __all__ = [
     "Ledger",

@@ -304,8 +304,8 @@ def tabulate(source: str, **options: Any) -> int:
 
 
 def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
+    from shoal_tables.making.calibration import Calibration, Privacy
     from shoal_tables.making.planning import EPSILONS, error_in_words, expected_error
-    from shoal_tables.making.tabulate import Calibration, Privacy
 
     asked = EPSILONS if chosen.epsilon is None else (chosen.epsilon,)
     plans = [
@@ -338,10 +338,11 @@ def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any],
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
+    from shoal_tables.making.calibration import Privacy
     from shoal_tables.making.ledger import Ledger
     from shoal_tables.making.planning import error_in_words, expected_error
     from shoal_tables.making.promise import promise_in_words
-    from shoal_tables.making.tabulate import Privacy, tabulate
+    from shoal_tables.making.tabulate import tabulate
 
     if chosen.epsilon is None or chosen.output is None or chosen.secret is None:
         missing = [name for name in ("epsilon", "output", "secret") if getattr(chosen, name) is None]

@@ -4,10 +4,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
-from math import isqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +17,7 @@ from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
-from shoal.runtime.randomness import Randomness, require_randomness
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, require_absent, staged_file, staged_folder
 from shoal.version import __version__
@@ -30,9 +28,8 @@ from shoal_tables.definition.manifest import (
     LedgerEntry,
     Promise,
     TableManifest,
-    Totals,
 )
-from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound, most_of
+from shoal_tables.making.calibration import Calibration, Privacy
 from shoal_tables.making.contributions import Limits, Tally, tally
 from shoal_tables.making.folder import (
     digests_of,
@@ -43,163 +40,11 @@ from shoal_tables.making.folder import (
     write_parquet,
     write_zones,
 )
-from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.noise import add_noise, sampler_name
-from shoal_tables.making.promise import (
-    DELTA,
-    epsilon_of,
-    granularity_for,
-    half_width,
-    least_shown,
-    require_promise,
-    rho_of,
-    sigma_for,
-)
 from shoal_tables.making.record import RecordFacts, record_page
 from shoal_tables.making.rules import Rules
 
 SAMPLES_PER_TASK: Final = 2_000_000
-TOTALS_SHARE: Final = 0.02
-"""Of rho, for the totals before and after the bound."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Privacy:
-    """How much a table may tell about one unit.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of differential privacy, at most 10; 1 is usual.
-    delta : float
-        The chance that the promise fails altogether, at most 1e-5.
-    bound : float or None
-        The longest contribution of one unit in L2, in people or trips a day; None = from the table of bounds.
-        It must not be read off the data.
-    ledger : Ledger or None
-        Counts what tables of these people cost; None = nothing does.
-    rng : Randomness or None
-        The source of the noise; None = the system, the only one for publication. A research seed marks the
-        table.
-
-    Raises
-    ------
-    MisuseError
-        For a value that promises nothing.
-
-    Examples
-    --------
-    >>> Privacy(epsilon=1.0).publishable
-    True
-    """
-
-    epsilon: float
-    delta: float = DELTA
-    bound: float | None = None
-    ledger: Ledger | None = None
-    rng: Randomness | None = None
-
-    def __post_init__(self) -> None:
-        require_promise(self.epsilon, self.delta)
-        if self.bound is not None and not 0 < self.bound <= 1e6:
-            raise MisuseError(
-                f"--bound {self.bound:g} must be greater than 0; leave it out for the table of bounds"
-            )
-        if self.rng is not None:
-            require_randomness(self.rng)
-        if self.ledger is not None and not self.publishable:
-            raise MisuseError(
-                "a table with a research seed is not for publication and spends nothing: leave out --ledger"
-            )
-
-    @property
-    def publishable(self) -> bool:
-        """Whether the noise comes from the system."""
-        return self.rng is None or self.rng.publishable
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibration:
-    """The noise that follows from rules and privacy, before any data is read."""
-
-    rules: Rules
-    privacy: Privacy
-
-    @cached_property
-    def granularity(self) -> int:
-        """Parts of one person or trip."""
-        return granularity_for(self.rules.common_days)
-
-    @cached_property
-    def limits(self) -> Limits:
-        """What one unit adds at most."""
-        most = max(int(most_of(self.rules) * self.granularity), self.sensitivity)
-        return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
-
-    @cached_property
-    def sensitivity(self) -> int:
-        """The bound in parts of one, rounded down."""
-        bound = default_bound(self.rules) if self.privacy.bound is None else self.privacy.bound
-        parts = int(np.floor(bound * self.granularity + 1e-9))
-        if parts < 1:
-            raise MisuseError(
-                f"--bound {bound:g} is less than one part in {self.granularity}; choose a larger one"
-            )
-        return parts
-
-    @cached_property
-    def sigma(self) -> int:
-        """The standard deviation of the noise, in parts of one."""
-        share = 1.0 if self.totals is None else 1 - TOTALS_SHARE
-        return sigma_for(self.privacy.epsilon, self.privacy.delta, self.sensitivity, share)
-
-    @cached_property
-    def totals(self) -> Totals | None:
-        """The limits and the noise of the totals, before they are counted."""
-        if self.rules.table == "homes":
-            return None
-        both = isqrt(2 * self.limits.most**2) + 1
-        sigma = sigma_for(self.privacy.epsilon, self.privacy.delta, both, TOTALS_SHARE)
-        return Totals(most=self.limits.most, sensitivity=both, sigma=sigma, before=0, after=0)
-
-    @property
-    def rho(self) -> float:
-        """What counts and totals cost together."""
-        counts = rho_of(self.sigma, self.sensitivity)
-        return counts if self.totals is None else counts + rho_of(self.totals.sigma, self.totals.sensitivity)
-
-    def promise(self, sampler: str) -> Promise:
-        """What the manifest states."""
-        return Promise(
-            epsilon=epsilon_of(self.rho, self.privacy.delta),
-            delta=self.privacy.delta,
-            rho=self.rho,
-            granularity=self.granularity,
-            sensitivity=self.sensitivity,
-            bound_source=MEASURED if self.privacy.bound is None else CHOSEN,
-            sigma=self.sigma,
-            half_width=half_width(self.sigma),
-            least_shown=least_shown(self.sigma, self.rules.n_cells),
-            mechanism="discrete Gaussian",
-            sampler=sampler,
-            totals=self.totals,
-        )
-
-    def cost(self) -> Cost:
-        """What the table costs in a ledger."""
-        days = len(self.rules.day_of)
-        disjoint = len(self.rules.days) == days  # each date has cells of its own
-        return Cost(
-            kind=self.rules.table,
-            unit=self.rules.unit,
-            rho=self.rho,
-            epsilon=epsilon_of(self.rho, self.privacy.delta),
-            delta=self.privacy.delta,
-            sigma=self.sigma,
-            sensitivity=self.sensitivity,
-            granularity=self.granularity,
-            persons_factor=days if disjoint else days**2,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
