@@ -1,14 +1,220 @@
-"""The commands that take a folder with a table in place of a release, by name."""
+"""The commands that take a folder with a table in place of a release: verify, attack, measure and publish."""
 
 from collections.abc import Mapping
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
-from shoal_tables.commands.attacks import attack
-from shoal_tables.commands.publish import publish
-from shoal_tables.commands.utility import measure
-from shoal_tables.commands.verification import verify
+from shoal.cli.options import PATH, OutputOptions, input_options, output_options, take_reading
+from shoal.cli.outcomes import EXIT_CODES
+from shoal.cli.sections import Command
+from shoal.cli.terminal import Bars, print_result
+from shoal.runtime.files import sha256_of
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.units import counted
+from shoal_tables.definition.manifest import EXPORTED, read_table_manifest
+
+
+def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Settings of reading from the options; the manifest gives cell, slot and plane."""
+    reading = take_reading(options)
+    fixed = [name for name in ("cell_m", "slot_s", "snap", "working_crs", "time_zone") if name in reading]
+    if fixed:
+        raise click.UsageError(
+            "the manifest of the table gives cell, slot, plane and time zone; leave out --cell, --slot, "
+            "--no-snap, --working-crs and --time-zone"
+        )
+    return reading
+
+
+@click.command(
+    "verify",
+    cls=Command,
+    examples=(
+        (
+            "shoal verify calls.csv flows --secret counts.parquet --ledger ledger.sqlite",
+            "recount a table from the raw data, and test its noise",
+        ),
+    ),
+    epilog="Exit 0: the table is what its manifest promises; 1: it is not; 2: bad input; 3: no findings, but "
+    "parts were not checked.",
+)
+@click.argument("raw", metavar="RAW")
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option(
+    "--secret", type=PATH, metavar="FILE", help="The counts before noise; compared with the recount."
+)
+@click.option(
+    "--ledger", type=PATH, metavar="FILE", help="The ledger; what all tables of the same people cost."
+)
+@input_options
+@output_options
+def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **options: Any) -> int:
+    """Check the table in the folder DIR against the raw data RAW, without trust in the folder.
+
+    Zones, trips, bound and counts are recomputed; published less recomputed counts must be noise as stated.
+    """
+    from shoal_tables.verification.checking import verify_table
+
+    output = OutputOptions.take(options)
+    reading = _take_reading(options)
+    with Bars(quiet=output.quiet) as bars:
+        found = verify_table(raw, folder, secret=secret, ledger=ledger, run=Run(progress=bars), **reading)
+    verdict, promise = found.verdict, found.manifest.promise
+    lines = [
+        f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {found.manifest.table}, for each "
+        f"{found.manifest.unit}, epsilon {promise.epsilon:.4g}, delta {promise.delta:.3g}",
+        *(f"  not checked: {part}" for part in verdict.unchecked),
+        *(f"  {finding.kind}: {finding.message}" for finding in verdict.findings),
+        *(f"  note: {note}" for note in verdict.notes),
+    ]
+    print_result(output.as_json, found.to_json(), lines, well=verdict.holds)
+    return EXIT_CODES[verdict.word]
+
+
+@click.command(
+    "attack",
+    cls=Command,
+    examples=(
+        ("shoal attack calls.csv flows", "is somebody in the table? beside guessing and beside the promise"),
+    ),
+    epilog="Exit 0: no adversary is right more often than promised; 1: one is; 2: bad input.",
+)
+@click.argument("raw", metavar="RAW")
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option(
+    "--earlier",
+    type=PATH,
+    metavar="DIR",
+    help="An earlier table of the same cells: was somebody erased in between?",
+)
+@click.option(
+    "--tries",
+    type=click.IntRange(min=8),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Victims of each game.",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="Compare with exact counts whose cells below K are hidden.",
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims again.")
+@input_options
+@output_options
+def attack(
+    raw: str, folder: Path, earlier: Path | None, tries: int, threshold: int, seed: int | None, **options: Any
+) -> int:
+    """Ask of the table in the folder DIR who is in it, with knowledge from RAW.
+
+    Each adversary stands beside guessing, the promise, and exact counts with small cells hidden.
+    """
+    from shoal_tables.attacks.attacking import attack_table
+
+    output = OutputOptions.take(options)
+    reading = _take_reading(options)
+    with Bars(quiet=output.quiet) as bars:
+        found = attack_table(
+            raw,
+            folder,
+            earlier=earlier,
+            tries=tries,
+            threshold=threshold,
+            rng=Randomness.from_system() if seed is None else Randomness.for_research(seed),
+            run=Run(progress=bars),
+            **reading,
+        )
+    lines = []
+    for game in found.games:
+        bound = "nothing is promised" if game.bound is None else f"promised at most {game.bound:.1%}"
+        lines += [
+            f"{game.name}: {game.words}",
+            f"  right {game.success:.1%} ({game.low:.1%} to {game.high:.1%}); guessing 50 %; {bound}; shows "
+            f"epsilon {game.epsilon:.3g} or more",
+        ]
+    lines.append(
+        f"with cells below {threshold} hidden, an erasure tells a count of {found.told_by_threshold:.1%} of "
+        "people"
+    )
+    print_result(
+        output.as_json,
+        found.to_json(),
+        [*lines, *(f"  note: {note}" for note in found.notes)],
+        well=not found.breaks_promise,
+    )
+    return int(found.breaks_promise)
+
+
+@click.command(
+    "measure",
+    cls=Command,
+    examples=(
+        ("shoal measure calls.csv flows", "errors by size of cell, common part of trips, rank, total"),
+    ),
+)
+@click.argument("raw", metavar="RAW")
+@click.argument("folder", type=PATH, metavar="DIR")
+@input_options
+@output_options
+def measure(raw: str, folder: Path, **options: Any) -> int:
+    """Measure the table in the folder DIR against the exact counts of RAW.
+
+    What is printed depends on the raw data: it is as secret as they are.
+    """
+    from shoal_tables.utility.measuring import measure_table
+
+    output = OutputOptions.take(options)
+    reading = _take_reading(options)
+    with Bars(quiet=output.quiet) as bars:
+        found = measure_table(raw, folder, run=Run(progress=bars), **reading)
+    lines = [
+        f"{one.name:20} {'-' if one.value != one.value else format(one.value, '.1%'):>8}  ({one.words}, "
+        f"{one.cells:,} cells; {one.better} is better)"
+        for one in found
+    ]
+    document = {"table": read_table_manifest(folder).table, "measurements": [one.to_json() for one in found]}
+    print_result(output.as_json, document, lines)
+    return 0
+
+
+@click.command(
+    "publish",
+    cls=Command,
+    examples=(("shoal publish flows --to flows-omx --format omx", "for a model of transport"),),
+)
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option("--to", "target", type=PATH, required=True, metavar="DIR", help="The folder to write.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(tuple(EXPORTED)),
+    required=True,
+    help="csv: the columns, which a data package explains; omx: flows as matrices; geopackage: with zones.",
+)
+@output_options
+def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:  # noqa: ARG001
+    """Write the table in the folder DIR in another format, which shoal verify accepts as well."""
+    from shoal_tables.making.exports import export_table
+
+    rows = export_table(folder, target, form)
+    files = {path.name: sha256_of(path) for path in sorted(target.iterdir())}
+    facts = {
+        "output": str(target),
+        "format": form,
+        "rows": rows,
+        "files": files,
+        "publishable": read_table_manifest(folder).publishable,
+    }
+    print_result(as_json, facts, [f"{rows:,} cells as {form} in {target}, {len(files)} files"])
+    return 0
+
 
 COMMANDS: Final[Mapping[str, click.Command]] = {
     "verify": verify,
