@@ -77,19 +77,21 @@ def write_layers(path: Path, layers: Mapping[str, tuple[pa.Table, Any, str | Non
         raise MissingExtraError(
             f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
         ) from error
-    for number, (name, (table, shapes, crs)) in enumerate(layers.items()):
-        columns = [
-            column.fill_null(0).to_numpy() if column.null_count else column.to_numpy() for column in table
-        ]
-        pyogrio.raw.write(
-            path,
-            shapes,
-            columns,
-            table.column_names,
-            field_mask=[column.is_null().to_numpy() if column.null_count else None for column in table],
-            layer=name,
-            driver="GPKG",
-            geometry_type=None if shapes is None else "Unknown",
-            crs=crs,
-            append=number > 0,
-        )
+    place = str(path.resolve())  # a relative path such as s3:/a.gpkg is an address to pyogrio
+    with _ONE_AT_A_TIME:
+        for number, (name, (table, shapes, crs)) in enumerate(layers.items()):
+            columns = [
+                column.fill_null(0).to_numpy() if column.null_count else column.to_numpy() for column in table
+            ]
+            pyogrio.raw.write(
+                place,
+                shapes,
+                columns,
+                table.column_names,
+                field_mask=[column.is_null().to_numpy() if column.null_count else None for column in table],
+                layer=name,
+                driver="GPKG",
+                geometry_type=None if shapes is None else "Unknown",
+                crs=crs,
+                append=number > 0,
+            )

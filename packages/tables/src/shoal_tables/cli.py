@@ -316,7 +316,7 @@ def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
     bound = plans[0].sensitivity / plans[0].granularity
     lines = [
         f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
-        f"bound: {bound:g} in L2 for one unit; what it takes away from longer contributions comes on top",
+        f"bound: {bound:g} in L2 for one unit; what it takes away is put back in all, not in each cell",
         *map(error_in_words, errors),
     ]
     document = {
