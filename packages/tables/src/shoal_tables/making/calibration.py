@@ -98,8 +98,9 @@ class Calibration:
 
     @cached_property
     def limits(self) -> Limits:
-        """What one unit adds at most."""
-        most = max(int(most_of(self.rules) * self.granularity), self.sensitivity)
+        """What one unit adds at most; a larger bound than the usual one needs larger totals."""
+        usual = default_bound(self.rules) * self.granularity
+        most = int(most_of(self.rules) * self.granularity * max(self.sensitivity / usual, 1.0))
         return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
 
     @cached_property

@@ -42,7 +42,8 @@ class RecordFacts:
 
 def record_page(facts: RecordFacts) -> str:
     """The record as one HTML page that loads nothing."""
-    error, rules = expected_error(facts.promise), facts.rules
+    error, rules, totals = expected_error(facts.promise), facts.rules, facts.promise.totals
+    most = facts.promise.sensitivity if totals is None else totals.most
     drawing = draw_map(facts)
     return page(
         "table.html.j2",
@@ -61,6 +62,7 @@ def record_page(facts: RecordFacts) -> str:
         who="a person over the whole period" if rules.unit == "person" else "one local day of a person",
         bound=facts.promise.bound,
         scale=scale_of(facts.promise),
+        most=most / facts.promise.granularity,
         bound_source=facts.promise.bound_source,
         ledger=_ledger_in_words(facts.balance),
         caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
