@@ -178,10 +178,7 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     knows = f"knows {points_known.format('random ')} of a person exactly and names the record that"
     return [
         evaluation.best_rate(
-            [
-                Rule(name=name, does=f"{knows} {does}", chances=won)
-                for (name, does), won in zip(rules, np.hstack([chances, inward]).T, strict=True)
-            ],
+            Rule.of_each(knows, rules, np.hstack([chances, inward])),
             name="nearest-linkage",
             knowledge=points_known.format("true "),
         )

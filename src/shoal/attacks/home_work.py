@@ -56,10 +56,7 @@ def attack_home_work(
         )
         rates.append(
             evaluation.best_rate(
-                [
-                    Rule(name=name, does=f"{knows} {place} {does}", chances=won)
-                    for (name, does), won in zip(words, np.hstack(chances).T, strict=False)
-                ],
+                Rule.of_each(f"{knows} {place}", words, np.hstack(chances)),
                 name=place,
                 knowledge="which record it is",
                 baseline=max(Counter(zip(x[tried].tolist(), y[tried].tolist(), strict=True)).values())

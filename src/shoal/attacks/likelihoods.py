@@ -65,14 +65,8 @@ CUES: Final[Floats] = np.array(
 
 def rules_of(knows: str, candidates: str, chances: Floats) -> list[Rule]:
     """The rules with their chances [v, rules]."""
-    return [
-        Rule(
-            name=weights.name,
-            does=f"{knows} and names, of {candidates}, the one {weights.does}",
-            chances=chances[:, number],
-        )
-        for number, weights in enumerate(WEIGHTS)
-    ]
+    words = [(weights.name, weights.does) for weights in WEIGHTS]
+    return Rule.of_each(f"{knows} and names, of {candidates}, the one", words, chances)
 
 
 def weigh_exact(

@@ -1,7 +1,6 @@
 """Adversaries who know places without times."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -58,12 +57,11 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
     else:
         weighed = weigh_visits(evaluation, evaluation.target, evaluation.records, places, None)
         fitting = weighed.own_fits / np.maximum(weighed.candidates, 1)
-        named = _rules(knows, weighed)
+        named = Rule.of_each(f"{knows} the one that", _RULES, weighed.chances)
         undone = undone_cells(evaluation)
         if undone is not None:
-            named += _rules(
-                knows, weigh_visits(evaluation, undone, evaluation.records, places, None), _UNDONE
-            )
+            weighed = weigh_visits(evaluation, undone, evaluation.records, places, None)
+            named += Rule.of_each(f"{knows} the one that", _UNDONE, weighed.chances)
             does = (
                 f"{knows} the one with the greatest shares of points that stand where they would be moved to"
             )
@@ -123,10 +121,10 @@ def attack_period(
         "knows where a person was before a moment, and names, of the records after it (the two periods do "
         "not overlap),"
     )
-    rules = _rules(knows, weigh_target(later))
+    rules = Rule.of_each(f"{knows} the one that", _RULES, weigh_target(later).chances)
     undone = undone_cells(evaluation, moment)
     if undone is not None:
-        rules += _rules(knows, weigh_target(undone), _UNDONE)
+        rules += Rule.of_each(f"{knows} the one that", _UNDONE, weigh_target(undone).chances)
     return [
         evaluation.best_rate(
             rules,
@@ -141,13 +139,6 @@ def attack_period(
 def _count_cells(x: Integers, y: Integers) -> int:
     west, south = int(x.min()), int(y.min())
     return int(pc.count_distinct(pa.array((x - west) * (int(y.max()) - south + 1) + (y - south))).as_py())
-
-
-def _rules(knows: str, weighed: PlaceResults, rules: Sequence[tuple[str, str]] = _RULES) -> list[Rule]:
-    return [
-        Rule(name=name, does=f"{knows} the one that {does}", chances=weighed.chances[:, number])
-        for number, (name, does) in enumerate(rules)
-    ]
 
 
 def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> Floats:

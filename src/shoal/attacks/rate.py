@@ -75,6 +75,14 @@ class Rule:
     does: str  # the adversary's behavior, after "Someone who": ``knows ... and names ...``
     chances: npt.ArrayLike  # float [v]: the chance of success against each victim
 
+    @classmethod
+    def of_each(cls, begin: str, words: Iterable[tuple[str, str]], chances: Floats) -> "list[Rule]":
+        """A rule for each name and end of the sentence, with its column of chances [v, rules]."""
+        return [
+            cls(name=name, does=f"{begin} {end}", chances=won)
+            for (name, end), won in zip(words, chances.T, strict=False)
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Error:

@@ -79,10 +79,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     }
     return [
         evaluation.best_rate(
-            [
-                Rule(name=name, does=f"{does} {whose} of the other {words}", chances=chances)
-                for (name, words), chances in zip(rules, won, strict=True)
-            ],
+            Rule.of_each(f"{does} {whose} of the other", rules, won.T),
             name=rate,
             knowledge="an earlier release",
             baseline=choices / earlier.n_records,
