@@ -25,7 +25,7 @@ def commands() -> list[tuple[str, str]]:
 def pattern_of(shown: str) -> str:
     """An expression for the output: ... stands for anything, and lines may be wrapped elsewhere."""
     text = " ".join(shown.split())
-    text = re.sub("strongest attack.*kept,", lambda attack: DRAWN.sub("PERCENT", attack[0]), text)
+    text = re.sub("strongest attack.*guessing", lambda attack: DRAWN.sub("PERCENT", attack[0]), text)
     return re.escape(text).replace(r"\.\.\.", ".*").replace("PERCENT", r"\d+(\.\d+)?\ %")
 
 
