@@ -1,11 +1,12 @@
-"""A point of the frontier says what it costs: risk, use, and what is left out."""
+"""A row of the table of trade-offs says what it costs: risk, use, and what is left out."""
 
 from typing import Any
 
 import pytest
 
-from shoal_desk.steps.trade import _sentence
-from shoal_desk.words import Words
+from desk_visits import Visitor
+from shoal_desk.steps.trade import _cells
+from shoal_desk.words import LANGUAGES, Words
 
 
 def found(method: str, **measured: float) -> dict[str, Any]:
@@ -26,14 +27,8 @@ def found(method: str, **measured: float) -> dict[str, Any]:
     return {"budget": {"utility": "range-error"}, "releases": [release]}
 
 
-@pytest.mark.parametrize(
-    ("method", "told"),
-    [
-        ("kte-hide", "Left out: 93.7 % of the samples, 16.7 % of the people."),
-        ("nwa", "Left out: 16.7 % of the people; points may be moved or left out, too."),
-    ],
-)
-def test_what_is_left_out_is_said_of_every_kind(method: str, told: str) -> None:
+@pytest.mark.parametrize(("method", "samples_out"), [("kte-hide", "93.7 %"), ("nwa", "?")])
+def test_what_is_left_out_is_said_of_every_kind(method: str, samples_out: str) -> None:
     measured = {"samples-covered": 0.0631, "people-suppressed": 1 / 6}
     point = {
         "label": f"{method} k=10",
@@ -41,8 +36,30 @@ def test_what_is_left_out_is_said_of_every_kind(method: str, told: str) -> None:
         "worst_by": "linkage, 4 exact points",
         "utility": 0.798,
     }
-    sentence = _sentence(point, found(method, **measured), Words("en"))
-    assert "right in 5.1 %" in sentence
-    assert sentence.endswith(told)
-    assert "5,1 %" in (said := _sentence(point, found(method, **measured), Words("de")))
-    assert "16,7 %" in said
+    row = _cells(point, found(method, **measured), Words("en"))
+    assert (row["samples_out"], row["people_out"], row["value"], row["guess"]) == (
+        samples_out,
+        "16.7 %",
+        "79.8 %",
+        0.008,
+    )
+    assert row["adversary"].startswith("Knows some exact times")
+    assert _cells(point, found(method, **measured), Words("de"))["people_out"] == "16,7 %"
+
+
+def test_the_comparison_is_one_table_with_a_recommendation(visitor: Visitor) -> None:
+    page = visitor.post("trade", "start:study", methods=["glove"], ks="2, 4", sample="40", tries="20").html
+    assert 'id="recommended"' in page
+    rows = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    assert rows.count("<tr>") == rows.count('type="radio"') == 2
+    for language in LANGUAGES:
+        visitor.desk.case.change(visitor.desk.case.choices().version, language=language)
+        assert 'id="recommended"' in visitor.get("trade").html
+
+
+def test_the_desk_has_people_who_do_not_exist_to_try_it_with(newcomer: Visitor) -> None:
+    assert "1,000 people who do not exist" in newcomer.get("data").html
+    page = newcomer.post("data", "sample").html
+    assert "1,000 ids" in page
+    assert newcomer.desk.case.choices().source.endswith("people-who-do-not-exist.parquet")
+    assert 'value="sample"' not in page

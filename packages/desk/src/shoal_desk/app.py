@@ -17,6 +17,7 @@ from shoal.local_pages.forms import Form, RefusedError, form_of, redirect, whole
 from shoal.local_pages.guard import HOST, Guard, Keys
 from shoal.local_pages.serving import open_page, open_server
 from shoal.release_folder.manifest import REPORT_FILE
+from shoal.synthetic import write_synthetic
 from shoal_desk.case import Choices, OvertakenError
 from shoal_desk.commands import script
 from shoal_desk.desk import Desk, Work
@@ -168,6 +169,13 @@ class Pages:
                 job = self._job(work, step, name)
                 if job is not None:
                     job.cancel()
+                return redirect(request, step.name)
+            if action == "sample":
+                file = self._desk.folder / "people-who-do-not-exist.parquet"
+                if not file.exists():
+                    write_synthetic(file, 1_000, 2, 1)
+                choices = self._desk.case.change(seen, source=str(file), reading={}, confirmed=())
+                self._start(step, "data", choices, work.choices.language)
                 return redirect(request, step.name)
             if action == "find":
                 return self.show(request, step, answer=find(self._desk, work.choices, form), entered=form)

@@ -78,13 +78,14 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         content |= {
             "points": [
                 point
-                | {
-                    "sentence": _sentence(point, comparison, words),
-                    "on_frontier": point["label"] in comparison["frontier"],
-                }
+                | _cells(point, comparison, words)
+                | {"on_frontier": point["label"] in comparison["frontier"]}
                 for point in points
             ],
-            "up": words(f"trade.up_{metric.better}", metric=_in_words(metric.question, words)),
+            "up": words(
+                "trade.up_lower" if metric.better == "lower" else "trade.up_higher",
+                metric=_in_words(metric.question, words),
+            ),
             "drawing": frontier(
                 points,
                 metric.better,
@@ -97,7 +98,8 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     return content
 
 
-def _sentence(point: Mapping[str, Any], comparison: Mapping[str, Any], words: Words) -> str:
+def _cells(point: Mapping[str, Any], comparison: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    """The cells of a row. Points that were moved are not left out: their samples have no figure."""
     metric = METRICS[comparison["budget"]["utility"]]
     result = next(entry for entry in comparison["releases"] if entry["label"] == point["label"])
     played = [*chain.from_iterable(result["attacks"].values()), *result["attacks_of_its_claim"]]
@@ -107,22 +109,19 @@ def _sentence(point: Mapping[str, Any], comparison: Mapping[str, Any], words: Wo
         if entry["target"] == "release" and f"{entry['name']}, {entry['knowledge']}" == point["worst_by"]
     )
     measured = {entry["name"]: entry["value"] for entry in result["measurements"]}
-    sentence = words(
-        "trade.sentence",
-        risk=words.number(percent(point["worst"])),
-        guess=words.number(percent(worst["baseline"])),
-        adversary=_in_words(adversary_words(worst["asked"]), words) if worst.get("asked") else "",
-        metric=_in_words(metric.question, words),
-        utility=words.number(show(point["utility"], metric.unit)),
-        better=words(f"trade.{metric.better}"),
-    )
-    covered, left_out = (measured.get(name) for name in _LEFT)
-    if covered is None or left_out is None:
-        return sentence
-    people = words.number(percent(left_out))
-    if METHODS[result["method"]].about.publishes == "points":  # one that was moved is not left out for that
-        return f"{sentence} {words('trade.people_left_out', people=people)}"
-    return f"{sentence} {words('trade.left_out', samples=words.number(percent(1 - covered)), people=people)}"
+    covered, people_out = (measured.get(name) for name in _LEFT)
+    of_points = METHODS[result["method"]].about.publishes == "points"
+
+    def share(value: float | None) -> str:
+        return "?" if value is None else words.number(percent(value))
+
+    return {
+        "guess": worst["baseline"],
+        "adversary": _in_words(adversary_words(worst["asked"]), words) if worst.get("asked") else "",
+        "value": words.number(show(point["utility"], metric.unit)),
+        "samples_out": share(None if covered is None or of_points else 1 - covered),
+        "people_out": share(people_out),
+    }
 
 
 def _in_words(english: str, words: Words) -> str:
