@@ -273,7 +273,7 @@ def test_one_file_of_several_with_latitude_and_longitude_swapped(tmp_path: Path,
     )
     named = read(tmp_path, lat="lat", lon="lon")
     assert (
-        "people in the input are at sea as given, and where others are with latitude and longitude swapped; "
+        "people in cho.csv are at sea as given, and where others are with latitude and longitude swapped; "
         "check --lat and --lon"
     ) in named.intake.notes
 

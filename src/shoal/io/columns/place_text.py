@@ -38,6 +38,7 @@ _PAIR: Final = (
 )
 _HEXADECIMAL: Final = r"^(?:\\x|0[xX])?(?P<bytes>0[01](?:[0-9a-fA-F]{2}){20,})$"
 _WGS84: Final = {"", "0", "4326"}
+_TURN: Final = say("reading.turn", "--lat lon --lon lat turns that")
 _LON_FIRST: Final = re.compile("(lon|lng).*lat")
 
 
@@ -88,18 +89,21 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
             for axis, sides in ((y, "ns"), (x, "ew")):
                 turned = np.isin(values[sides].to_numpy(zero_copy_only=False), [*"SsWw"])
                 axis[rows[turned]] *= -1
+            note = say(
+                "reading.lat_lon",
+                "{column} is read as latitude, longitude; {turn}",
+                column=column,
+                turn=_TURN,
+            )
             if _LON_FIRST.search(_compact(column)):
                 x[rows], y[rows] = y[rows], x[rows]
-            sides = "longitude, latitude" if _LON_FIRST.search(_compact(column)) else "latitude, longitude"
-            _note(
-                table,
-                say(
-                    "reading.pairs",
-                    "the column {column} is read as {sides}; --lat lon --lon lat turns it",
+                note = say(
+                    "reading.lon_lat",
+                    "{column} is read as longitude, latitude; {turn}",
                     column=column,
-                    sides=sides,
-                ),
-            )
+                    turn=_TURN,
+                )
+            _note(table, note)
     binary = pc.struct_field(pc.extract_regex(text, _HEXADECIMAL), "bytes")
     rows = np.flatnonzero(has_value(binary))
     if rows.size:

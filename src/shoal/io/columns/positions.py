@@ -17,7 +17,7 @@ from shoal.io.columns.land import middles, neighbors, on_land, squares
 from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
 from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import Codes, DecimalCommas, is_text, numbers, points
-from shoal.messages import say
+from shoal.messages import Message, say
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
@@ -52,18 +52,17 @@ class Doubt:
     square: Integers
 
 
-def _radians(lon: Floats, lat: Floats) -> tuple[Floats, Floats]:
-    return np.degrees(lon), np.degrees(lat)
-
-
 # readings of coordinates that part of a file's people may need, since theirs were written in another way
-_READINGS: Final[Mapping[str, tuple[str, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
-    "swapped": ("latitude and longitude swapped", lambda lon, lat: (lat, lon)),
-    "radians": ("their numbers taken as radians", _radians),
-    "west": ("the longitude's sign turned", lambda lon, lat: (-lon, lat)),
-    "south": ("the latitude's sign turned", lambda lon, lat: (lon, -lat)),
-    "both": ("both signs turned", lambda lon, lat: (-lon, -lat)),
-    "ten": ("their decimal points one digit on", lambda lon, lat: (10 * lon, 10 * lat)),
+_READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
+    "swapped": (say("other.swapped", "latitude and longitude swapped"), lambda lon, lat: (lat, lon)),
+    "radians": (
+        say("other.radians", "their numbers taken as radians"),
+        lambda lon, lat: (np.degrees(lon), np.degrees(lat)),
+    ),
+    "west": (say("other.west", "the longitude's sign turned"), lambda lon, lat: (-lon, lat)),
+    "south": (say("other.south", "the latitude's sign turned"), lambda lon, lat: (lon, -lat)),
+    "both": (say("other.both", "both signs turned"), lambda lon, lat: (-lon, -lat)),
+    "ten": (say("other.ten", "their decimal points one digit on"), lambda lon, lat: (10 * lon, 10 * lat)),
 }
 
 
