@@ -41,6 +41,12 @@ def test_fit_records_of_a_device_without_a_date_are_counted(tmp_path: Path) -> N
     assert got.intake.dropped[NO_DATE] == 1
 
 
+@pytest.mark.parametrize("more", [1, 5, 12, 13])
+def test_a_fit_file_with_the_beginning_of_another_behind_it(tmp_path: Path, more: int) -> None:
+    pytest.importorskip("fitdecode")
+    assert "is not a whole FIT file" in refusal(packed("run.fit", fit_bytes() + fit_bytes()[:more])(tmp_path))
+
+
 def shapefile(place: Path, name: str, encoding: str) -> Path:
     import geopandas
 

@@ -1,5 +1,6 @@
 """FIT files of sports devices, through fitdecode (extra ``fit``); the person is the file."""
 
+import struct
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
 NO_DATE: Final = "time of the device's clock before it knew the date"
+_BROKEN: Final = (ValueError, LookupError, TypeError, ArithmeticError, struct.error)  # of the decoder, too
 _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a circle
 
 
@@ -53,7 +55,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
                             continue
                         when = time.isoformat() if isinstance(time, datetime) else ""
                         rows.append((*owner, device, when, *_place(frame)))
-        except (fitdecode.FitError, *BROKEN_GZIP, ValueError, KeyError) as error:
+        except (fitdecode.FitError, *BROKEN_GZIP, *_BROKEN) as error:
             raise InputError(
                 f"{path.name} is not a whole FIT file; it may be cut off: copy it again"
             ) from error
