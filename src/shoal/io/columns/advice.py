@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.io.columns.column_names import TABLES
 from shoal.io.columns.land import on_land
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Floats
@@ -66,7 +67,7 @@ def _from_minutes(values: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Plane:
-    """A national plane and its country's coordinates, in km (areas of use in EPSG, rounded outward)."""
+    """A national plane and its country's coordinates, in km (``column_names.toml``)."""
 
     crs: str
     country: str
@@ -76,23 +77,7 @@ class Plane:
     north: int
 
 
-# fmt: off
-PLANES: Final = (
-    Plane(crs="EPSG:2056", country="Switzerland (LV95)", west=2_480, east=2_840, south=1_070, north=1_300),
-    Plane(crs="EPSG:2154", country="France (Lambert-93)", west=90, east=1_250, south=6_040, north=7_120),
-    Plane(crs="EPSG:2180", country="Poland (1992)", west=170, east=870, south=130, north=780),
-    Plane(crs="EPSG:25832", country="Germany, Denmark and around (UTM 32N)", west=240, east=920, south=5_230,
-          north=6_410),
-    Plane(crs="EPSG:27700", country="Great Britain (National Grid)", west=0, east=660, south=0, north=1_230),
-    Plane(crs="EPSG:2157", country="Ireland (ITM)", west=410, east=780, south=500, north=970),
-    Plane(crs="EPSG:28992", country="the Netherlands (RD)", west=0, east=290, south=300, north=630),
-    Plane(crs="EPSG:3006", country="Sweden (SWEREF99 TM)", west=180, east=1_090, south=6_090, north=7_690),
-    Plane(crs="EPSG:3035", country="Europe (LAEA)", west=2_600, east=7_400, south=1_380, north=5_450),
-    Plane(crs="EPSG:25830", country="Spain (UTM 30N)", west=-90, east=1_130, south=3_880, north=4_870),
-    Plane(crs="EPSG:31370", country="Belgium (Lambert 72)", west=10, east=300, south=20, north=250),
-    Plane(crs="EPSG:2193", country="New Zealand (NZTM)", west=1_000, east=2_100, south=4_700, north=6_250),
-)
-# fmt: on
+PLANES: Final = [Plane(**plane) for plane in TABLES["plane"]]
 _KM: Final = 1000.0
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
 

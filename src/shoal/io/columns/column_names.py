@@ -1,6 +1,9 @@
 """The role of each column: recognized names, and the caller's."""
 
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
@@ -8,25 +11,10 @@ from shoal.io.columns.meanings import sign_column, split_unit, zone_columns
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
-# fmt: off
-NAMES: Final = {
-    "id": (
-        "uid", "user_id", "user", "id", "userid", "caller", "caller_id", "msisdn", "imsi", "imei",
-        "device_id", "device", "deviceid", "vehicle_id", "vehicle", "vehicleid", "cab", "cab_id", "taxi",
-        "taxi_id", "taxiid", "person", "person_id", "personid", "traj_user", "subject", "subject_id",
-        "subscriber", "subscriber_id", "trajectory_id", "individual-local-identifier", "mmsi",
-        "icao24",
-    ),
-    "time": (
-        "t", "datetime", "timestamp", "tracked_at", "time", "date_time", "ts", "unixtime", "unix_time",
-        "epoch", "basedatetime", "base_date_time", "recorded_at",
-    ),
-    "lat": ("lat", "latitude", "location-lat", "location_lat", "lat_e7", "latitudee7"),
-    "lon": ("lon", "lng", "long", "longitude", "location-long", "location_long", "lon_e7", "longitudee7"),
-    "x": ("x", "x_m", "easting"),
-    "y": ("y", "y_m", "northing"),
+TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+NAMES: Final[Mapping[str, Sequence[str]]] = {
+    role: names for role, names in TABLES["recognized"].items() if role != "cell"
 }
-# fmt: on
 WORDS: Final = {
     "id": "id",
     "time": "time",
@@ -37,12 +25,7 @@ WORDS: Final = {
     "person": "person",
 }
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
-# fmt: off
-CELLS: Final = (
-    "cell_id", "cellid", "cell", "cgi", "ecgi", "antenna", "antenna_id", "tower", "tower_id", "site",
-    "site_id", "bts", "zone", "zone_id", "locationid",
-)
-# fmt: on
+CELLS: Final[Sequence[str]] = TABLES["recognized"]["cell"]
 _MOST_NAMES: Final = 30  # of columns that an error shows
 
 

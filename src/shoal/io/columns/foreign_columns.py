@@ -1,37 +1,16 @@
 """The role of each column of a published file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns.column_names import NAMES, find_column
+from shoal.io.columns.column_names import NAMES, TABLES, find_column
 from shoal.io.formats.input_table import Table
 
-# fmt: off
-ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "id": (
-        *NAMES["id"], "pseudonym", "pseudo_id", "pseudonym_id", "hash", "user_hash", "hashed_id", "anon_id",
-        "record", "record_id", "trip_id", "track_id", "traj_id",
-    ),
-    "time": (*NAMES["time"], "t_start", "start", "start_time", "time_start", "started_at", "from", "begin",
-             "hour", "date", "day", "time_bin", "time_interval", "interval", "period", "slot"),
-    "time-end": ("t_end", "end", "end_time", "time_end", "ended_at", "to", "until"),
-    "lat": (*NAMES["lat"], "lat_min", "min_lat", "south", "latitude_min"),
-    "lat-max": ("lat_max", "max_lat", "north", "latitude_max"),
-    "lon": (*NAMES["lon"], "lon_min", "min_lon", "lng_min", "west", "longitude_min"),
-    "lon-max": ("lon_max", "max_lon", "lng_max", "east", "longitude_max"),
-    "x": (*NAMES["x"], "x_min", "min_x", "xmin"),
-    "x-max": ("x_max", "max_x", "xmax"),
-    "y": (*NAMES["y"], "y_min", "min_y", "ymin"),
-    "y-max": ("y_max", "max_y", "ymax"),
-    "cell": ("h3", "h3_index", "h3_cell", "h3index", "hex", "hex_id", "geohash", "geo_hash", "gh", "cell",
-             "cell_id", "cellid", "tile", "zone"),
-    "geometry": ("geometry", "geom"),
+ROLES: Final[Mapping[str, Sequence[str]]] = {
+    role: (*NAMES.get(role, ()), *names) for role, names in TABLES["published"].items()
 }
-# fmt: on
-
-
 _COUNTS: Final = {"count", "counts", "trips", "people", "flow", "flows"}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError
+from shoal.io.columns.column_names import TABLES
 from shoal.io.formats.input_table import Owner, Table, add_constants
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -42,30 +43,11 @@ def stem_of(name: str) -> str:
     )
 
 
-_PEOPLE: Final = frozenset(
-    """account aircraft animal athlete badge benutzer bike boat bus cab caller callsign car card client
-    cliente collar conductor courier customer cyclist device driver drone email employee fahrer fahrzeug
-    flight gaid guest household icao iccid idfa imei imo imsi individual kennzeichen kunde login mac maid
-    mail medallion member mmsi msisdn nickname nutzer owner participant passenger passport patient person
-    persona phone pilot placa plate pseudonym registration resident respondent rider runner scooter sender
-    ship sim ssn student subject subscriber taxi telephone tourist tracker train tram traveler truck user
-    username usuario utente van vehicle vessel visitor volunteer worker
-    """.split()  # noqa: SIM905  (many words)
+_PEOPLE, _OTHER_THINGS, _PERHAPS = (
+    frozenset(TABLES["people"][kind]) for kind in ("people", "other_things", "perhaps")
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
 _NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name"}
-_OTHER_THINGS: Final = frozenset(
-    """activity area base batch category cell city code company country district edge event file fix grid
-    import line link location log message model network node operator osm place poi point position provider
-    ratecode record region road route row segment site station status stop street tile tower track type
-    vendor venue version way zone
-    """.split()  # noqa: SIM905  (many words)
-)
-_PERHAPS: Final = frozenset(
-    """agent asset entity feature_id first_name full_name hex label last_name name session tag target tid
-    topic trip unit
-    """.split()  # noqa: SIM905  (many words)
-)
 _INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
 _EACH: Final = {
     "file": say("reading.each_file", "each file counts as one person; {instead}", instead=_INSTEAD),
