@@ -219,8 +219,12 @@ class Positions:
 
     def _values(self, batch: pa.RecordBatch, name: str, sign: str, axis: str) -> tuple[Floats, Flags]:
         per_unit = self._divisors.setdefault(name, divisor(name, angle=self.degrees))
-        column = self.commas.replaced(batch, name, angle=self.degrees and per_unit == 1.0)
-        values, readable = numbers(column, f"column '{name}' of {self._name}")
+        where, decimal = f"column '{name}' of {self._name}", self.degrees and per_unit == 1.0
+        column = batch.column(name) if decimal else self.commas.replaced(batch, name, angle=False)
+        values, readable = numbers(column, where)
+        if decimal and not readable.all():
+            column = self.commas.replaced(batch, name, angle=True)
+            values, readable = numbers(column, where)
         if not self.unread and is_text(column.type) and not readable.all():
             written = column.filter(pa.array(~readable)).drop_null()
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
