@@ -7,9 +7,10 @@ import csv
 import gzip
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -52,6 +53,7 @@ def expect(
     found = Expected(rows_read=len(rows) + broken)
     if broken:
         found.dropped["line with the wrong number of fields"] = broken
+    rows = _wrapped(rows)
     latest: dict[str, Fraction] = {}
     good: list[tuple[str, Fraction, float, float]] = []
     for row in rows:
@@ -80,6 +82,20 @@ def expect(
         else:
             own.append(sample)
     return found
+
+
+def _wrapped(rows: Sequence[Row]) -> Sequence[Row]:
+    """Longitudes from 180 to 360 less 360, where all sound rows are on one side of 0."""
+    far = "longitude outside -180..180"
+    lons = [row.lon or 0 for row in rows if _fault(row) in {"", far, "position (0, 0)"}]
+    if min(lons, default=0) < 0 < max(lons, default=0):
+        return rows
+    return [
+        replace(row, lon=row.lon - math.copysign(360, row.lon))
+        if row.lon is not None and _fault(row) == far and abs(row.lon) <= 360
+        else row
+        for row in rows
+    ]
 
 
 def _fault(row: Row) -> str:
@@ -128,8 +144,9 @@ def _moment(text: str) -> tuple[Fraction | None, str]:
 
 
 def _number(text: str) -> float | None:
+    """In degrees a comma between digits is a decimal one."""
     try:
-        return float(text)
+        return float(text.replace(",", ".") if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else text)
     except ValueError:
         return None
 

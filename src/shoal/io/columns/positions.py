@@ -409,9 +409,7 @@ class Positions:
         elif doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
             text = "people in {files} are at sea as given, and where others are with {reading}"
             names = list(dict.fromkeys(doubt.table for doubt in doubts))
-            files = (
-                "the input" if self._named else ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
-            )
+            files = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
             seen = say("reading.other_reading", text, files=files, reading=_READINGS[doubts[0].reading][0])
             remedy = "write all alike, or name the columns with --lat and --lon if"
         else:
