@@ -25,7 +25,9 @@ def city() -> shoal.Trajectories:
 
 def test_around_the_pivot_its_own_points_stay_and_others_come_within_half_of_delta() -> None:
     people = shoal.read(shoal.synthesize(24, 1, 3, layout="city"), snap=False)
-    for cluster in W4m(k=3, delta_m=500.0).clusters(people, shoal.Run()):
+    clusters = list(W4m(k=3, delta_m=500.0).clusters(people, shoal.Run()))
+    assert clusters
+    for cluster in clusters:
         pivot = measure_cylinders.pivot_of(people, cluster)
         assert people.t[cluster.source[pivot]].tolist() == cluster.t.tolist()
         x, y = measure_cylinders.around(cluster.x, cluster.y, pivot, 500.0)
