@@ -219,6 +219,11 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
                 finally:
                     server.close()
 
+            database.change(  # only members wait
+                "INSERT INTO ticket (round, identity, signed, dropped, session, place) "
+                "VALUES (1, ?, ?, 0, ?, 0)",
+                (device.identity, bytes(64), seed("group")),
+            )
             waiting = f"/v1/letters?after=0&wait=20&seen={answer_digest(b'')}"
             with ThreadPoolExecutor(1) as pool:
                 held = pool.submit(look, waiting)
@@ -296,7 +301,7 @@ def test_authority_and_registrar_say_that_their_disk_is_full(
         except urllib.error.HTTPError as error:
             return error.code, error.read()
 
-    monkeypatch.setattr("shoal_collect.server.pools._FIRST_LOOK_S", 20)
+    monkeypatch.setattr("shoal_collect.server.pools._LONG_WAIT_S", 20)
     nearly = SimpleNamespace(total=1 << 30, used=(1 << 30) - (1 << 20), free=1 << 20)
     for full in (False, True):
         with Database(tmp_path / "a.sqlite", AUTHORITY) as database, monkeypatch.context() as patch:
