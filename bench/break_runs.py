@@ -5,6 +5,7 @@
 
 After each break the release folder and its linkage must both be there or both not be there, a folder that is
 there must hold its claim, no message may be a traceback, and the same command, run again, must end well.
+Each run is a process forked from one that has only imported shoal.
 Full disks and read-only folders are file systems in memory of their own, which only root can mount. The clock
 that jumps is Python's ``time.time``, in the run alone. Exit 1 if anything was half, lost, or ended otherwise.
 """
@@ -13,10 +14,12 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,23 +29,67 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import shoal
+from shoal.cli.main import main as main_of_shoal
 
-SHOAL = Path(sys.executable).with_name("shoal")
 RUNS = {
     "glove in blocks": ("--method", "glove", "--k", "2", "--blocks", "40"),
     "glove": ("--method", "glove", "--k", "3"),
     "kte-hide": ("--method", "kte-hide", "--k", "2"),
     "swap-locations": ("--method", "swap-locations", "--k", "2", "--time-threshold", "2h"),
 }
-JUMPS = """
-import random, time
-real, offset = time.time, [0.0]
-def jumping():
-    if random.random() < 0.05:
-        offset[0] += random.choice([-86400.0, -3600.0, 3600.0, 86400.0])
-    return real() + offset[0]
-time.time = jumping
-"""
+
+
+class Child:
+    """A process of its own that does some work; its messages are what it writes to standard error."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the child)
+        self.code: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            for stream in (1, 2):
+                os.dup2(self._messages.fileno(), stream)
+            code = 70
+            try:
+                code = int(bool(work()))
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(bool(end.code))
+            except BaseException:
+                traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def is_running(self) -> bool:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+        return self.code is None
+
+    def kill(self) -> None:
+        if self.is_running():
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        while self.is_running():
+            time.sleep(0.01)
+        return int(self.code or 0)
+
+    def messages(self) -> str:
+        self.wait()
+        self._messages.seek(0)
+        return self._messages.read().decode(errors="replace")
+
+
+def jump_about() -> None:
+    """From now on, the clock of this process jumps by an hour or a day, now and then."""
+    real, offset = time.time, [0.0]
+
+    def jumping() -> float:
+        if random.random() < 0.05:
+            offset[0] += random.choice([-86400.0, -3600.0, 3600.0, 86400.0])
+        return real() + offset[0]
+
+    time.time = jumping
 
 
 class Place:
@@ -53,51 +100,48 @@ class Place:
         self.raw, self.folder, self.secrets = raw, folder, folder / "secrets"
         self.output, self.linkage = folder / "release", self.secrets / "linkage.parquet"
         self.secrets.mkdir(exist_ok=True)
+        self.told = ""
 
-    def start(self, *, linkage: Path | None = None, **surroundings: str) -> subprocess.Popen[str]:
-        words: list[str | Path] = [
-            "anonymize",
-            self.raw,
-            *RUNS[self.name],
-            "--output",
-            self.output,
-            "--resume",
-            "--quiet",
-        ]
-        return subprocess.Popen(
-            [SHOAL, *words, "--risk-tries", "0", "--linkage", linkage or self.linkage],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **surroundings},
-        )  # fmt: skip
+    def start(self, *, linkage: Path | None = None, first: Callable[[], None] = lambda: None) -> Child:
+        words = ["anonymize", self.raw, *RUNS[self.name], "--output", self.output, "--resume"]
+        words += ["--risk-tries", "0", "--linkage", linkage or self.linkage]
 
-    def faults(self, process: "subprocess.Popen[str]", *, may_fail: bool) -> Iterator[str]:
-        messages = process.communicate()[1]
-        if "Traceback" in messages or process.returncode not in ((0, 2, -9) if may_fail else (0,)):
-            yield f"exit {process.returncode}: {messages[-300:]}"
-        links = [path for path in self.secrets.iterdir() if not path.name.startswith(".")]
-        if self.output.exists() != any(path.name.endswith("linkage.parquet") for path in links):
+        def work() -> None:
+            first()
+            main_of_shoal([str(word) for word in words])
+
+        return Child(work)
+
+    def faults(self, run: Child, *, may_fail: bool) -> Iterator[str]:
+        messages = run.messages()
+        self.told += messages
+        if "Traceback" in messages or run.wait() not in ((0, 2, -9) if may_fail else (0,)):
+            yield f"exit {run.wait()}: {messages[-300:]}"
+        links = [path for path in self.secrets.iterdir() if path.name.endswith("linkage.parquet")]
+        if self.output.exists() != any(not path.name.startswith(".") for path in links):
             yield f"half: release {self.output.exists()}, secrets {[path.name for path in links]}"
-        if self.output.exists():
-            linkage = next(path for path in links if path.name.endswith("linkage.parquet"))
-            original = shoal.read(self.raw, snap=self.name != "swap-locations")
-            if not shoal.verify_folder(original, self.output, shoal.read_linkage(linkage)).holds:
-                yield "the release does not hold"
+        if self.output.exists() and Child(lambda: not self.holds(links[0])).wait():
+            yield "the release does not hold"
+
+    def holds(self, linkage: Path) -> bool:
+        original = shoal.read(self.raw, snap=self.name != "swap-locations")
+        return shoal.verify_folder(original, self.output, shoal.read_linkage(linkage)).holds
 
 
 def kill(place: Place, r: random.Random) -> Iterator[str]:
-    process = place.start()
-    time.sleep(r.uniform(0.5, 12.0))
-    process.kill()
-    yield from place.faults(process, may_fail=True)
+    run = place.start()
+    time.sleep(r.uniform(0.0, 4.0))
+    run.kill()
+    yield from place.faults(run, may_fail=True)
 
 
 def damage_checkpoint(place: Place, r: random.Random) -> Iterator[str]:
-    process = place.start()
-    parts: list[Path] = []
-    while process.poll() is None and not parts:
-        parts = [path for path in place.folder.glob("release.parts/**/*") if path.is_file()]
-        time.sleep(0.01)
-    process.kill()
-    process.communicate()
+    place.name = r.choice(["glove in blocks", "kte-hide"])
+    run = place.start()
+    while run.is_running() and not any(path.is_file() for path in place.folder.glob("release.parts/**/*")):
+        time.sleep(0.001)
+    run.kill()
+    run.wait()
     for path in place.folder.glob("release.parts/**/*"):
         if path.is_file() and path.stat().st_size:
             content = bytearray(path.read_bytes())
@@ -105,21 +149,19 @@ def damage_checkpoint(place: Place, r: random.Random) -> Iterator[str]:
             path.write_bytes(content[: r.choice([len(content), len(content) // 2])])
     again = place.start()
     yield from place.faults(again, may_fail=True)
-    if again.returncode:  # it says that the parts are damaged, and what to remove
+    if again.wait():  # it says that the parts are damaged, and what to remove
         shutil.rmtree(place.folder / "release.parts", ignore_errors=True)
 
 
 def jump(place: Place, _r: random.Random) -> Iterator[str]:
-    (place.folder / "sitecustomize.py").write_text(JUMPS)
-    paths = os.pathsep.join([str(place.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    yield from place.faults(place.start(PYTHONPATH=paths), may_fail=False)
+    yield from place.faults(place.start(first=jump_about), may_fail=False)
 
 
 def pair(place: Place, _r: random.Random) -> Iterator[str]:
-    first, second = place.start(), place.start(linkage=place.secrets / "second-linkage.parquet")
-    codes = sorted([first.wait(), second.wait()])
-    yield from place.faults(first, may_fail=True)
-    yield from place.faults(second, may_fail=True)
+    one, other = place.start(), place.start(linkage=place.secrets / "second-linkage.parquet")
+    codes = sorted([one.wait(), other.wait()])
+    for run in (one, other):
+        yield from place.faults(run, may_fail=True)
     if codes[0] != 0:
         yield f"two commands on one folder: exits {codes}"
 
@@ -144,10 +186,10 @@ def lock(place: Place, _r: random.Random) -> Iterator[str]:
     with mounted(place.folder, "size=64m"):
         place.secrets.mkdir()
         subprocess.run(["mount", "-o", "remount,ro", place.folder], check=True)
-        process = place.start()
-        yield from place.faults(process, may_fail=True)
-        if process.returncode != 2:
-            yield f"a read-only folder: exit {process.returncode}"
+        run = place.start()
+        yield from place.faults(run, may_fail=True)
+        if run.wait() != 2:
+            yield f"a read-only folder: exit {run.wait()}"
 
 
 BREAKS: dict[str, Callable[[Place, random.Random], Iterator[str]]] = {
@@ -169,7 +211,7 @@ def main() -> int:
     r.shuffle(todo)
     with tempfile.TemporaryDirectory() as scratch:
         raw = Path(scratch) / "raw.parquet"
-        pq.write_table(pa.table(shoal.synthesize(160, 1, 1)), raw)
+        Child(lambda: pq.write_table(pa.table(shoal.synthesize(160, 1, 1)), raw)).wait()
         for number, name in enumerate(todo):
             folder = Path(tempfile.mkdtemp(dir=scratch))
             place = Place(raw, folder, r)
@@ -179,6 +221,7 @@ def main() -> int:
             if not ended_well:
                 faults += place.faults(place.start(), may_fail=False)
             leftovers = [path.name for path in folder.iterdir() if path.name.startswith((".", "release."))]
+            leftovers = [name for name in leftovers if name not in place.told]  # a later run names them
             faults += [f"left over: {leftovers}"] * bool(leftovers)
             counts[f"{name}: {'ended well' if ended_well else 'broken, then well'}"] += not faults
             for fault in faults:
