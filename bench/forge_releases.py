@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.csv import read_csv
 
 import shoal
 from shoal.errors import ShoalError
@@ -151,15 +152,17 @@ def means_the_same(mutant: Path, genuine: Path) -> bool:
         if name.endswith(".json") and "_delta_log" not in name:
             if derived_words(genuine / name) != derived_words(mutant / name):
                 return False
-        elif not name.endswith(".parquet"):
+        elif not name.endswith((".parquet", ".csv")):
             return False
         else:
             try:
-                before_table, after_table = pq.read_table(genuine / name), pq.read_table(mutant / name)
+                read = pq.read_table if name.endswith(".parquet") else read_csv
+                before_table, after_table = read(genuine / name), read(mutant / name)
             except (pa.ArrowException, OSError):
                 return False
             claim = json.loads((genuine / "manifest.json").read_text())["claim"]
-            if not have_equal_rows(before_table, after_table) and not (
+            is_text = name.endswith(".csv")
+            if (is_text or not have_equal_rows(before_table, after_table)) and not (
                 claim["type"] == "k-delta-anonymity" and is_as_true(before_table, after_table, claim)
             ):
                 return False
