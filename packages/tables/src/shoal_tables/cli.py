@@ -187,15 +187,15 @@ class Choices:
     cls=Command,
     examples=(
         (
-            "shoal tabulate calls.parquet --kind flows --grid 2km --area=-5.2,6.8,-4.8,7.2 "
+            "shoal tabulate calls.parquet --kind homes --grid 20km --area=-5.2,6.8,-4.8,7.2 "
             "--period 2024-01-01,2024-01-14 --epsilon 1 --ledger ledger.sqlite --people city --budget 2 "
-            "--output flows --secret counts.parquet",
-            "trips of a typical day between squares of 2 km",
+            "--output homes --secret counts.parquet",
+            "people by the square of 20 km where they live",
         ),
         (
             "shoal tabulate calls.parquet --kind flows --grid 2km --area=-5.2,6.8,-4.8,7.2 "
             "--period 2024-01-01,2024-01-14 --plan",
-            "how large the error will be, before anything is read or spent",
+            "the error of trips between squares of 2 km, before anything is spent",
         ),
     ),
     epilog=UNITS,
