@@ -198,6 +198,7 @@ def test_day_or_month_first_is_proven_or_asked_for() -> None:
 def test_what_was_seen_is_shown_without_what_it_says() -> None:
     assert "times are written like 99 AAAAAA 9999; " in refusal(table(t=["12 Brumaire"[:9] + " 1799"]))
     assert "secret" not in refusal(table(t=["secret-4711"]))
+    assert "times are written like 9999-99-99 99: 99; " in refusal(table(t=["2024-05-01 12:\n30"]))
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def shape_of(text: str) -> str:
     def masked(word: re.Match[str]) -> str:
         return word[0] if word[0].lower() in _VISIBLE else "A" * min(len(word[0]), 8)
 
-    return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", text.strip()[:40]))
+    return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", " ".join(text.split())[:40]))
 
 
 def _months(names: pa.Array) -> Micros:
