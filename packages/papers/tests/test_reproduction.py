@@ -44,6 +44,7 @@ EVERY = [(paper, one) for paper, those in papers().items() for one in those]
 LONG = {
     ("kte", "figure-8"),
     ("kte", "trade-off"),
+    ("swap", "figure-3b"),
     ("swap", "table-3"),
     ("swap", "table-5"),
     ("swap", "table-7"),
