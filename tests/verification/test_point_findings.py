@@ -218,6 +218,8 @@ def test_two_people_exchanged_in_the_linkage_of_nwa_are_found() -> None:
         uids[one], uids[two] = uids[two], uids[one]
         forged = Linkage(tuple(uids), linkage.trajectory_ids)
         assert "exchanged-people" in verdict_on_claim(city, release, forged).kinds
+    renamed = replace(release, trajectory_ids=tuple(f"{name}0" for name in release.trajectory_ids))
+    assert "unknown-record" in verdict_on_claim(city, renamed, linkage).kinds, "no record has a person then"
 
 
 def test_company_that_changes_is_told() -> None:

@@ -83,7 +83,10 @@ def _exchanged_people(
     first, last = (original.t[ends] for ends in (original.offsets[:-1], original.offsets[1:] - 1))
     strange: set[int] = set()
     for group in _records_of_one_time_line(release):
-        records, x, y = _places_of_group(release, group[subject_of[group] >= 0])
+        linked = group[subject_of[group] >= 0]
+        if not len(linked):
+            continue
+        records, x, y = _places_of_group(release, linked)
         t = _points_of(release, int(group[0]))[0]
         people = subject_of[records]
         strange.update(records[(first[people] > t[0]) | (last[people] < t[-1])].tolist())
