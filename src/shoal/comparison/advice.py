@@ -99,6 +99,11 @@ class Trial:
             return math.nan
         return max(0.0, gain(self.strongest.rate, self.strongest.baseline))
 
+    @property
+    def beaten(self) -> bool:
+        """Whether an attack wins more often than 1 in k, beyond chance."""
+        return self.strongest is not None and gain(self.strongest.low, self.strongest.baseline) > 1 / self.k
+
     def answer_for(self, purposes: Sequence[str]) -> int:
         """2 if it is good for all purposes, 1 if roughly, else 0."""
         answers = {verdict.use.name: _ORDER.get(verdict.answer, 0) for verdict in self.usefulness.verdicts}
@@ -255,6 +260,8 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
 def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     """The trial with the best answer for all uses; of several, the one with the weakest attack.
 
+    A trial that an attack beats, of whatever kind, is never advised.
+
     Raises
     ------
     MisuseError
@@ -263,8 +270,9 @@ def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     unknown = [use for use in uses if use not in PURPOSES]
     if unknown or not uses:
         raise MisuseError(f"'{(*unknown, '')[0]}' is no use; choose from {', '.join(PURPOSES)}")
-    best = max((trial.answer_for(uses) for trial in trials.trials), default=0)
-    fitting = [trial for trial in trials.trials if trial.answer_for(uses) == best > 0]
+    safe = [trial for trial in trials.trials if not trial.beaten]
+    best = max((trial.answer_for(uses) for trial in safe), default=0)
+    fitting = [trial for trial in safe if trial.answer_for(uses) == best > 0]
     chosen = min(fitting, key=lambda trial: (math.isnan(trial.risk), trial.risk, -trial.k), default=None)
     return Advice(uses=tuple(uses), trial=chosen)
 

@@ -1,0 +1,53 @@
+"""Which trial ``shoal advise`` proposes: the best answer among those that no attack beats."""
+
+import pytest
+
+from shoal.attacks.rate import Rate
+from shoal.comparison.advice import Trial, Trials, advice_for
+from shoal.messages import Message
+from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict
+
+
+def trial(answer: Answer, k: int, successes: float, *, baseline: float = 0.0, tries: int = 200) -> Trial:
+    verdicts = tuple(UseVerdict(use=use, answer=answer, reason=Message(""), score=0.0) for use in USES)
+    return Trial(
+        options=(f"--k {k}", answer, str(successes)),
+        k=k,
+        people=1_000,
+        left_out=0.0,
+        usefulness=Usefulness(verdicts=verdicts, median_space_m=1.0, median_time_s=1.0, zone_m=1.0),
+        strongest=Rate(
+            name="linkage",
+            knowledge="points",
+            attacker="Somebody.",
+            target="release",
+            tries=tries,
+            successes=successes,
+            baseline=baseline,
+        ),
+    )
+
+
+def chosen(*trials: Trial) -> Trial | None:
+    of = Trials(trials=trials, failed=(), people=1_000, days=0)
+    return advice_for(of, ["areas"]).trial
+
+
+@pytest.mark.parametrize(("k", "successes", "baseline"), [(2, 192, 0.12), (5, 70, 0.02), (2, 190, 0.5)])
+def test_what_an_attack_beats_is_not_proposed_however_useful(
+    k: int, successes: float, baseline: float
+) -> None:
+    beaten = trial("yes", k, successes, baseline=baseline)
+    roughly = trial("roughly", 5, 36)
+    assert chosen(beaten, roughly) is roughly
+    assert chosen(beaten) is None
+
+
+def test_one_in_k_with_the_chance_of_two_hundred_tries_is_not_beaten() -> None:
+    even = trial("yes", 2, 104)
+    assert chosen(even, trial("roughly", 5, 36)) is even
+
+
+def test_of_equal_answers_the_weakest_attack() -> None:
+    weak, strong = trial("yes", 5, 20), trial("yes", 5, 40)
+    assert chosen(strong, weak) is weak
