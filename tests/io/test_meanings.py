@@ -254,6 +254,7 @@ def test_dates_without_a_time_of_day_are_told() -> None:
     ("numbers", "words"),
     [
         ([2_460_432.25, 2_460_432.5], "which are Julian days"),
+        ([60_432.25, 60_432.5], "which are modified Julian days"),
         ([739_373.5, 739_373.6], "which are days of MATLAB"),
         ([2023, 2024], "which are years"),
         ([45_413.5, 45_413.6], "days of a spreadsheet"),

@@ -41,12 +41,13 @@ _ONE_SECOND: Final = say("unit.one_second", "one second")
 _LOOKED_AT: Final = 1 << 14  # times of each batch
 SERIAL_DAYS: Final = "serial-days"
 SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
-_SERIAL_FROM, _SERIAL_TO = 29_221, 73_051  # 1980 to 2100
+_SERIAL_FROM, _SERIAL_TO = 29_221, 49_718  # 1980 to 2036; as modified Julian days, before 1995
 _ERA_S: Final = 1024 * 7 * 86_400
 _OTHER_DAYS: Final = (
     ("Julian days", 2_440_588, 2_488_070),
-    ("days of MATLAB", 719_529, 767_011),
-)  # 1970 to 2100
+    ("days of MATLAB", 719_529, 767_011),  # both 1970 to 2100
+    ("modified Julian days", _SERIAL_TO, 88_069),
+)
 _FEW, _MANY = 0.01, 0.5
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
