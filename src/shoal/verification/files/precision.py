@@ -314,11 +314,14 @@ def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool
 
 
 def _are_near(drawn: bytes | None, expected: bytes) -> bool:
-    """The same parts, to 1e-9 degrees."""
+    """The same closed parts, to 1e-9 degrees."""
     if drawn is None or len(drawn) != len(expected) or heads_of(drawn) != heads_of(expected):
         return False
     parts = zip(polygons_of(drawn), polygons_of(expected), strict=True)
-    return all((np.abs(one - other) <= SAME_PLACE_DEG).all() for one, other in parts)
+    return all(
+        (np.abs(one - other) <= SAME_PLACE_DEG).all() and (_bits(one[0]) == _bits(one[-1])).all()
+        for one, other in parts
+    )
 
 
 def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:
