@@ -42,6 +42,21 @@ def test_lines_of_prose_are_short(page: Path) -> None:
     assert long == []
 
 
+MOST_LINES = {
+    "README.md": 120,
+    "docs/attacks.md": 200,
+    "docs/collect.md": 350,
+    "docs/glove.md": 220,
+    "docs/performance.md": 250,
+    "docs/verification.md": 250,
+}
+
+
+@pytest.mark.parametrize(("page", "most"), MOST_LINES.items())
+def test_pages_end_before_a_reader_does(page: str, most: int) -> None:
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= most
+
+
 BRITISH = re.compile(
     r"\b\w*(?:neighbour|colour|favour|behaviour|honour|labour|metre|centre|travell|modell|labell|cancell(?!ation)"
     r"|anonymis|generalis|optimis|minimis|maximis|recognis|organis|summaris|analys(?:e|ing)\b|grey|judgement"
