@@ -232,7 +232,7 @@ class CountingRun(Run):
 
 def test_the_run_reaches_every_check_that_works_in_parts(tmp_path: Path) -> None:
     original, release, linkage = of_boxes()
-    release = replace(release, claim=KteAnonymity(k=2, tau_s=3600.0, epsilon_s=3600.0))
+    release = replace(release, claim=KteAnonymity(k=2, tau_s=3600.0, epsilon_s=3600.0, hiders_stay=True))
     folder = written((original, release, linkage), tmp_path / "release")
     alone, of_folder = CountingRun(threads=1), CountingRun(threads=1)
     assert shoal.verify(original, release, linkage, run=alone).holds

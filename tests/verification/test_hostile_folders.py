@@ -249,7 +249,14 @@ def test_a_folder_cannot_steer_the_terminal(
     [
         (("--linkage", "{tmp}/l", "--private-report", "{tmp}/l"), "is named for two different files"),
         (
-            ("--linkage", "{tmp}/origin.parquet", "--method", "swap-locations"),
+            (
+                "--linkage",
+                "{tmp}/l.parquet",
+                "--output",
+                "{tmp}/l-origin.parquet",
+                "--method",
+                "swap-locations",
+            ),
             "is named for two different files",
         ),
         (("--output", ""), "is no name for a new folder; give one with --output"),

@@ -132,7 +132,8 @@ def test_the_verdict_is_compared_where_the_claim_holds_and_its_notes_with_a_link
             findings = [
                 finding.message for finding in false_statements(lying, verdict, original, linked=with_linkage)
             ]
-            assert findings == [words] * (with_linkage or name != "notes")
+            hint = "; another version of shoal may have: write the release again" * (name == "notes")
+            assert findings == [words + hint] * (with_linkage or name != "notes")
         failed = verdict.with_findings([Finding("x", "y")])
         assert not list(false_statements(lying, failed, original, linked=True))
 
