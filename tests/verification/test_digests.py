@@ -93,6 +93,32 @@ def test_rarer_hashes_of_many_people_are_made_of_an_even_part() -> None:
     assert all(digests.made_in_full(start, 4 * digests.IDS_AT_ONCE) for start in starts[:4])
 
 
+def test_common_hashes_of_a_person_outside_the_sample_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "IDS_AT_ONCE", 2)
+    ids = [f"Caller-{number:04d}" for number in range(16)]
+    assert not digests.made_in_full(2, len(ids))
+    uid = ids[2].encode()
+    wanted = {
+        make(one).hexdigest()[start : start + 16]
+        for make in (hashlib.md5, hashlib.sha1, hashlib.sha256, hashlib.sha512)
+        for start in (0, 5)
+        for one in (
+            *(uid, uid.upper(), uid.lower(), uid + b"\n", uid + b"\r\n"),
+            *(make(uid).digest(), make(uid).hexdigest().encode()),
+        )
+    }
+    for blake in (hashlib.blake2b, hashlib.blake2s):
+        wanted |= {blake(uid, digest_size=size).hexdigest() for size in (8, 16, 20, 32)}
+    rare = {  # what the docs say is made of the sample only
+        f"{zlib.crc32(uid):08x}",
+        hashlib.sha256(uid.upper()).hexdigest()[:8],
+        hashlib.sha3_256(uid.upper()).hexdigest(),
+        hashlib.blake2b(uid, digest_size=9).hexdigest(),
+    }
+    assert find_hashed_names(ids, [*wanted, *rare, hashlib.md5(b"nobody").hexdigest()]) == wanted
+    assert find_hashed_names(ids[2:3], rare) == rare
+
+
 @pytest.mark.parametrize("size", [8, 16])
 def test_short_digests_of_blake2s_are_found(size: int) -> None:
     name = "u" + hashlib.blake2s(UID.encode(), digest_size=size).hexdigest()

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.names import Pseudonyms
-from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.units import counted, show_share
 from shoal.verification.leaks.forms import is_among
 from shoal.verification.leaks.loops import fill_filter, mark_runs, rows_that_hold
@@ -39,19 +39,24 @@ _NO_CODE: Final = 255
 _NAMES_AT_ONCE: Final = 1 << 18
 _TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
 _PIECE: Final = 5  # whole bytes in every run, wherever it begins in a byte
-_MOST_PIECES: Final = 1 << 20  # more would need too much memory
+_MOST_PIECES: Final = 1 << 22  # more would need too much memory
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
 )
 _HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
 _SHAKE_BYTES: Final = 64  # a shorter digest is the beginning of a longer one
-_IN_FULL: Final = 4  # thousands of identifiers, evenly chosen, whose rarer hashes are made, too
+_IN_FULL: Final = 4  # thousands of identifiers, evenly chosen, whose rarest hashes are made, too
 _CHECKSUM_BYTES: Final = 8  # CRC-32 twice
+_COMMON: Final = frozenset({"md5", "sha1", "sha256", "sha512"})  # rarer uses of these are made for all
+_COMMON_BLAKE_SIZES: Final = frozenset({8, 16, 20, 32})
+
+_Hash = tuple[int, Callable[[bytes], bytes]]  # bytes of a digest, and the function
+_BlakeSize = tuple[Any, int]
 
 
-def _functions_of_hashlib() -> Iterator[tuple[int, Callable[[bytes], bytes]]]:
-    for name in sorted(hashlib.algorithms_available):
+def _functions_of_hashlib(names: Iterable[str]) -> Iterator[_Hash]:
+    for name in sorted(names):
         try:
             size = hashlib.new(name, usedforsecurity=False).digest_size
         except ValueError:  # known to the library, and switched off
@@ -68,8 +73,9 @@ def _long_digest(make: Any, uid: bytes) -> bytes:
     return bytes(make(uid, usedforsecurity=False).digest(_SHAKE_BYTES))
 
 
-_HASHES: Final = tuple(_functions_of_hashlib())
-_BLAKE_SIZES: Final = tuple(  # each is another function
+_COMMON_HASHES: Final = tuple(_functions_of_hashlib(_COMMON & hashlib.algorithms_available))
+_HASHES: Final = (*_COMMON_HASHES, *_functions_of_hashlib(hashlib.algorithms_available - _COMMON))
+_BLAKE_SIZES: Final[tuple[_BlakeSize, ...]] = tuple(  # each is another function
     (make, size)
     for make in (hashlib.blake2b, hashlib.blake2s)
     for size in range(SHORTEST_PREFIX // 2, make.MAX_DIGEST_SIZE)
@@ -80,13 +86,49 @@ _CHANGES: Final[tuple[Callable[[bytes], bytes], ...]] = (
     lambda uid: uid + b"\n",
     lambda uid: uid + b"\r\n",
 )
-# bytes of the identifier and of each hash, and where they begin; of rarer ones the first bytes
+
+
+@dataclass(frozen=True)
+class RarerHashes:
+    """Hashes of changed identifiers and of hashes, and BLAKE2 of other sizes; only the first bytes."""
+
+    hashes: tuple[_Hash, ...]
+    blake_sizes: tuple[_BlakeSize, ...]
+
+    def sizes(self) -> Iterator[int]:
+        """Bytes of each column."""
+        for _, size in self.blake_sizes:
+            yield min(size, _APART)
+        for size, _ in self.hashes:
+            yield from [min(size, _APART)] * (len(_CHANGES) + 2)
+
+    def columns(
+        self, encoded: list[bytes], changed: list[list[bytes]], digests: list[list[bytes]]
+    ) -> Iterator[list[bytes]]:
+        """The hashes. changed: by each change; digests: by each of ``hashes``."""
+        for make, size in self.blake_sizes:
+            yield [make(uid, digest_size=size).digest()[:_APART] for uid in encoded]
+        for (_, function), column in zip(self.hashes, digests, strict=True):
+            for uids in changed:
+                yield [function(uid)[:_APART] for uid in uids]
+            yield [function(digest)[:_APART] for digest in column]
+            yield [function(digest.hex().encode())[:_APART] for digest in column]
+
+
+_OF_ALL: Final = RarerHashes(
+    _COMMON_HASHES, tuple(blake for blake in _BLAKE_SIZES if blake[1] in _COMMON_BLAKE_SIZES)
+)
+_OF_SOME: Final = RarerHashes(
+    _HASHES[len(_COMMON_HASHES) :],
+    tuple(blake for blake in _BLAKE_SIZES if blake[1] not in _COMMON_BLAKE_SIZES),
+)
+_N_PLAIN: Final = 1 + len(_HASHES)
+# bytes of the identifier and of each hash, and where they begin
 _SIZES: Final = (
     _LONGEST_ID,
     *(size for size, _ in _HASHES),
-    *(min(size, _APART) for _, size in _BLAKE_SIZES),
-    *(min(size, _APART) for _ in _CHANGES for size, _ in _HASHES),
-    *(min(size, _APART) for size, _ in _HASHES for _ in range(2)),  # of a hash, as bytes and as digits
+    *_OF_ALL.sizes(),
+    *_OF_SOME.sizes(),
     *(_CHECKSUM_BYTES for _ in (bytes, *_CHANGES)),
 )
 _STARTS: Final = tuple(
@@ -239,41 +281,31 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSea
 
 
 def made_in_full(start: int, n_ids: int) -> bool:
-    """Whether the rarer hashes of the identifiers from this one on are made."""
+    """Whether the rarest hashes of the identifiers from this one on are made."""
     n_blocks = -(-n_ids // IDS_AT_ONCE)
     return start // IDS_AT_ONCE % max(1, -(-n_blocks // _IN_FULL)) == 0
 
 
 def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
-    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, filling between; in_full: also rarer ones."""
+    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, filling between; in_full: also the rarest."""
     encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
+    changed = [[change(uid) for uid in encoded] for change in _CHANGES]
+    plain = [[function(uid) for uid in encoded] for _, function in _HASHES]
+    n_common = len(_COMMON_HASHES)
     columns = [
         [_spelled_out(uid) for uid in encoded],
-        *([function(uid) for uid in encoded] for _, function in _HASHES),
+        *plain,
+        *_OF_ALL.columns(encoded, changed, plain[:n_common]),
     ]
     if in_full:
-        columns += list(_rarer_columns(encoded, columns[1:]))
+        columns += _OF_SOME.columns(encoded, changed, plain[n_common:])
+        columns += ([zlib.crc32(uid).to_bytes(4, "big") * 2 for uid in uids] for uids in (encoded, *changed))
     filling = np.frombuffer(_FILLING, dtype=np.uint8)
     rows = np.empty((len(ids), _STARTS[len(columns)]), dtype=np.uint8)
     for start, end, size, column in zip(_STARTS, _STARTS[1:], _SIZES, columns, strict=False):
         rows[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
         rows[:, start + size : end] = filling[: end - start - size]
     return rows
-
-
-def _rarer_columns(encoded: list[bytes], digests: list[list[bytes]]) -> Iterator[list[bytes]]:
-    """BLAKE2 of other sizes; of changed identifiers; hashes of hashes; checksums."""
-    for make, size in _BLAKE_SIZES:
-        yield [make(uid, digest_size=size).digest()[:_APART] for uid in encoded]
-    for change in _CHANGES:
-        changed = [change(uid) for uid in encoded]
-        for _, function in _HASHES:
-            yield [function(uid)[:_APART] for uid in changed]
-    for (_, function), column in zip(_HASHES, digests, strict=True):
-        yield [function(digest)[:_APART] for digest in column]
-        yield [function(digest.hex().encode())[:_APART] for digest in column]
-    for change in (bytes, *_CHANGES):
-        yield [zlib.crc32(change(uid)).to_bytes(4, "big") * 2 for uid in encoded]
 
 
 def _spelled_out(uid: bytes) -> bytes:
@@ -302,11 +334,11 @@ class PrefixSearch:
         """Mark the names that digests [n, bytes] begin with."""
         self.mark(digests_beginning(self.first, digests))
 
-    def mark(self, digests: Iterable[bytes]) -> None:
-        """Mark the names that digests begin with, by 8 digits or more."""
-        for digest in digests:
+    def mark(self, digests: Iterable[tuple[bytes, int]]) -> None:
+        """Mark the names that digests begin with, by so many digits or more."""
+        for digest, least in digests:
             for digits, name in self._by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
-                if digest.hex().startswith(digits):
+                if len(digits) >= least and digest.hex().startswith(digits):
                     self.matches.add(name)
             number = int.from_bytes(digest[:8], "big")
             place = int(np.searchsorted(self._numbers, np.uint64(number)))
@@ -314,18 +346,21 @@ class PrefixSearch:
                 self.matches.add(digest[:8].hex())
 
 
-def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[bytes]:
-    """The digests [n, bytes] whose first 8 digits are in ``first`` (ascending)."""
+def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[tuple[bytes, int]]:
+    """The digests [n, bytes] whose first 8 digits are in ``first`` (ascending); how many must agree."""
     if not len(first):
         return
-    for start, size in zip(_STARTS, _SIZES, strict=False):
+    in_full = digests.shape[1] == _STARTS[-1]
+    for number, (start, size) in enumerate(zip(_STARTS, _SIZES, strict=False)):
         if start == digests.shape[1]:
             return
+        # of very many rarer hashes, 8 digits agree too often by chance
+        least = SHORTEST_PREFIX if in_full or number < _N_PLAIN else SHORTEST_RUN
         beginnings = (
             np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
         )
         for row in np.flatnonzero(first[np.searchsorted(first[:-1], beginnings)] == beginnings).tolist():
-            yield digests[row, start : start + size].tobytes()
+            yield digests[row, start : start + size].tobytes(), least
 
 
 class RunIndex(NamedTuple):
@@ -344,7 +379,7 @@ class RunIndex(NamedTuple):
         if len(windows) * (8 // step) <= _MOST_PIECES:
             mask = np.uint64((1 << 8 * _PIECE) - 1)
             shifts = (np.uint64(width - begins - 8 * _PIECE) for begins in range(0, 8, step))
-            pieces = np.unique(np.concatenate([windows >> end & mask for end in shifts]))
+            pieces = distinct(np.concatenate([windows >> end & mask for end in shifts]))
         return cls(windows, _filter_of(windows), pieces, _filter_of(pieces))
 
     def candidates_in(self, digests: Codes) -> Codes:

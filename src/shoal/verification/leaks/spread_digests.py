@@ -43,7 +43,7 @@ class DigestTask:
 class DigestMatches(NamedTuple):
     """What hashes of one part share with the search terms."""
 
-    beginnings: list[bytes]  # hashes that begin like a name
+    beginnings: list[tuple[bytes, int]]  # hashes that begin like a name, and digits that must agree
     runs: list[tuple[Integers, int]]  # for each spelling, places of shared runs, and the number compared
 
 
@@ -55,7 +55,7 @@ def compare_part(task: DigestTask) -> DigestMatches:
     ]
     hits = [np.zeros(len(index.windows), dtype=np.bool_) for _, index in indexes]
     looked = [0] * len(indexes)
-    beginnings: list[bytes] = []
+    beginnings: list[tuple[bytes, int]] = []
     for digests in _digests(task):
         beginnings += digests_beginning(first, digests)
         for place, (spelling, index) in enumerate(indexes):
