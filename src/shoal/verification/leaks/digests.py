@@ -134,6 +134,7 @@ _SIZES: Final = (
 _STARTS: Final = tuple(
     sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
 )
+_BYTES_OF_ALL: Final = _STARTS[_N_PLAIN + len(tuple(_OF_ALL.sizes()))]
 Codes = npt.NDArray[np.uint8]
 FirstDigits = npt.NDArray[np.uint32]
 Windows = npt.NDArray[np.uint64]
@@ -223,7 +224,9 @@ class Digests:
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
         self._kept: list[Codes] = []
-        self._keeps = len(self._ids) * _STARTS[-1] <= _KEPT_BYTES
+        n_in_full = min(len(ids), _IN_FULL * IDS_AT_ONCE)
+        n_bytes = (len(ids) - n_in_full) * _BYTES_OF_ALL + n_in_full * _STARTS[-1]
+        self._keeps = n_bytes <= _KEPT_BYTES
         self._lock = Lock()
 
     def __iter__(self) -> Iterator[Codes]:
