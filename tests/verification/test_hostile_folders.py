@@ -249,15 +249,8 @@ def test_a_folder_cannot_steer_the_terminal(
     [
         (("--linkage", "{tmp}/l", "--private-report", "{tmp}/l"), "is named for two different files"),
         (
-            (
-                "--linkage",
-                "{tmp}/l.parquet",
-                "--output",
-                "{tmp}/l-origin.parquet",
-                "--method",
-                "swap-locations",
-            ),
-            "is named for two different files",
+            ("--linkage", "l.parquet", "--output", "l-origin.parquet", "--method", "swap-locations"),
+            "would lie inside the release folder",
         ),
         (("--output", ""), "is no name for a new folder; give one with --output"),
         (("--output", "/"), "is no name for a new folder; give one with --output"),
