@@ -200,14 +200,122 @@ def test_overland_polarsteps_and_opensky(tmp_path: Path) -> None:
     assert (read(document("locations.json", steps)(tmp_path)).t * 60).tolist() == [NOON_S]
     state = ["3c6444", "DLH9", "Germany", NOON_S, NOON_S + 4, 2.35, 48.85, 900.0, False, 90.0]
     lost = ["3c6445", None, "Germany", None, NOON_S, None, None, None, True, 0.0]
-    got = read(document("s.json", {"time": NOON_S + 5, "states": [state, lost]})(tmp_path), lose_people=True)
-    assert (got.ids, (got.t * 60).tolist()) == (("3c6444",), [NOON_S])
-    assert sum(got.intake.dropped.values()) == 1
+    answer = {"time": NOON_S + 5, "states": [state, lost]}
+    for content in (answer, [answer, {"time": NOON_S + 9, "states": None}]):
+        got = read(document("s.json", content)(tmp_path))
+        assert (got.ids, (got.t * 60).tolist()) == (("3c6444",), [NOON_S])
+        assert "1 state of an aircraft has no position" in got.intake.notes
+
+
+def test_tracks_of_opensky(tmp_path: Path) -> None:
+    path = [[NOON_S, 48.85, 2.35, 900, 90.0, False], [NOON_S + 60, 48.86, 2.36, None, None, False]]
+    track = {
+        "icao24": "3c6444",
+        "startTime": NOON_S,
+        "endTime": NOON_S + 60,
+        "callsign": "DLH9 ",
+        "path": path,
+    }
+    got = read(document("t.json", track)(tmp_path))
+    assert (got.ids, (got.t * 60).tolist()) == (("3c6444",), [NOON_S, NOON_S + 60])
+    other = {**track, "icao24": "4b1812", "path": [*path, [NOON_S + 120, None, None, 900, 90.0, False]]}
+    got = read(document("t.json", [track, other])(tmp_path))
+    assert (got.ids, got.n_samples) == (("3c6444", "4b1812"), 4)
+    assert "1 state of an aircraft has no position" in got.intake.notes
+
+
+def test_a_trip_of_polarsteps_and_its_positions_are_one_person(tmp_path: Path) -> None:
+    place = {"id": 3, "name": "Paris", "lat": 48.85, "lon": 2.35}
+    steps = [
+        {"id": 9, "start_time": NOON_S, "location": place},
+        {"id": 10, "start_time": NOON_S, "location": None},
+    ]
+    for name in ("paris_1", "rome_2"):
+        folder = tmp_path / "ann" / "trip" / name
+        folder.mkdir(parents=True)
+        document("trip.json", {"id": 5, "user_id": 7, "all_steps": steps})(folder)
+        track = {"locations": [{"lat": 48.86, "lon": 2.36, "time": NOON_S + 600.5}]}
+        document("locations.json", track)(folder)
+    assert (read(folder / "trip.json").t * 60).tolist() == [NOON_S]
+    got = read(tmp_path / "ann")
+    assert (got.ids, (got.t * 60).tolist()) == (("ann",), [NOON_S, NOON_S + 600])
+    assert got.intake.rows_read == 4
+    assert read(folder).ids == ("ann",)
+
+
+def test_maps_of_kepler(tmp_path: Path) -> None:
+    fields = [{"name": name, "type": "string"} for name in ("user", "time", "lat", "lng")]
+    data = {"fields": fields, "allData": [["ann", "2024-05-01T12:00:00Z", 48.85, 2.35]]}
+    whole = {"datasets": [{"version": "v1", "data": data}], "config": {}}
+    for content in (whole, whole["datasets"][0]):  # type: ignore[index]
+        got = read(document("m.json", content)(tmp_path))
+        assert (got.ids, (got.t * 60).tolist()) == (("ann",), [NOON_S])
+    line = trip([2.35, 48.85, 0, "2024-05-01 12:00:00"], [2.36, 48.86, 0, "2024-05-01 12:05:00"])
+    trips = {"datasets": [{"data": {"fields": [{"name": "_geojson"}], "allData": [[line]]}}]}
+    assert (read(document("m.json", trips)(tmp_path)).t * 60).tolist() == [NOON_S, NOON_S + 300]
+    two = {"datasets": [*trips["datasets"], *whole["datasets"]]}  # type: ignore[misc]
+    assert "holds 2 data sets" in refusal(document("m.json", two)(tmp_path))
+    broken = {"datasets": [{"data": {"fields": fields, "allData": [1]}}]}
+    assert "of no kind that shoal knows" in refusal(document("m.json", broken)(tmp_path))
+
+
+def fix(clock: str, quality: int = 1) -> str:
+    return "$" + sentence(f"GPGGA,{clock},4851.0,N,00221.0,E,{quality},08,0.9,30.0,M,46.9,M,,")[1:]
 
 
 def test_a_clock_without_a_date_in_nmea(tmp_path: Path) -> None:
-    fix = sentence("GPGGA,120000,4851.0,N,00221.0,E,1,08,0.9,30.0,M,46.9,M,,").replace("!", "$")
-    assert "have a clock time and no date (no RMC sentence)" in refusal(text("a.nmea", f"{fix}\n")(tmp_path))
+    path = text("a.nmea", f"{fix('000000')}\n")(tmp_path)
+    message = refusal(path)
+    assert "have a clock time and no date (no RMC sentence, no GGA with ZDA)" in message
+    line = message[message.index("$GPZDA") :]
+    text("a.nmea", f"{line}\n{fix('000000')}\n")(tmp_path)
+    assert (read(path).t * 60).tolist() == [1_735_603_200]  # 2024-12-31
+
+
+DAY_S = 86_400
+
+
+@pytest.mark.parametrize(
+    ("lines", "seconds"),
+    [
+        (["Z120000,01", "120000", "120100.50"], [0, 60]),
+        (["120000", "Z120000,01", "120100"], [0, 60]),  # a date behind its position
+        (["235900", "Z000000,02", "000000"], [43_140, 43_200]),
+        (["Z235900,01", "235900", "000100"], [43_140, 43_260]),  # past midnight
+        (["Z180000,01", "180000", "080000", "Z080000,04"], [21_600, 3 * DAY_S - 14_400]),  # off for days
+    ],
+)
+def test_dates_of_zda_for_positions_of_gga(tmp_path: Path, lines: list[str], seconds: list[int]) -> None:
+    sentences = [f"$GPZDA,{line[1:]},05,2024,00,00" if line.startswith("Z") else fix(line) for line in lines]
+    got = read(text("a.nmea", "\n".join(sentences))(tmp_path))
+    assert (got.t * 60 - NOON_S).tolist() == seconds
+    assert read(text("a.nmea", "\n".join([*sentences, fix(lines[0][-9:-3], 0)]))(tmp_path)).n_samples == 2
+    rmc = "$GPRMC,120000,A,4851.0,N,00221.0,E,,,010524,,"
+    assert read(text("a.nmea", "\n".join([rmc, *sentences]))(tmp_path)).n_samples == 1
+
+
+@pytest.mark.parametrize(("step", "km"), [(1.0, 111), (0.1, 11), (0.01, None)])
+def test_positions_of_few_digits_have_a_note(tmp_path: Path, step: float, km: int | None) -> None:
+    rows = [
+        f"p{row},2024-05-01T12:00:00Z,{48 + row * step:.2f},{2 + row * step / 2:.2f}"
+        for row in range(0, 24, 2)
+    ]
+    got = read(text("a.csv", "\n".join(["uid,t,lat,lon", *rows]))(tmp_path))
+    notes = [note for note in got.intake.notes if "precise to about" in note]
+    assert [f"about {km} km" in note for note in notes] == ([] if km is None else [True])
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [("anna", "\u0430nna"), ("AB123", "\u0410\u0412123"), ("kot", "\u03ba\u03bf\u03c4"),
+     ("mailto:x@y.org", "X@y.org"),
+     ("tel:+33612345678", "+33612345678")],
+)  # fmt: skip
+def test_ids_of_two_alphabets_and_with_a_scheme_look_alike(tmp_path: Path, ids: tuple[str, str]) -> None:
+    rows = "".join(f"{one},2024-05-01T12:00:00Z,48.85,2.35\n" for one in ids)
+    path = text("a.csv", f"uid,t,lat,lon\n{rows}")(tmp_path)
+    assert "2 ids in column 'uid' of a.csv look like 1 person" in refusal(path)
+    assert read(path, ids_as_they_are=True).n_subjects == 2
 
 
 @pytest.mark.parametrize(

@@ -238,8 +238,8 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if alike and not reading.ids_as_they_are:
         raise InputError(
             f"{words}: they differ only as programs write one id (100 and 100.0, 007 and 7, Anna and anna, "
-            "blanks, forms of Unicode); write those of one person alike, or say with --ids-as-they-are that "
-            "they are different people"
+            "blanks, forms of Unicode, letters of two alphabets, mailto:); write one person's alike, or "
+            "say with --ids-as-they-are that they are different people"
         )
     if alike:
         text = "{ids} ids look alike; they count as {ids} people and may be {people}"

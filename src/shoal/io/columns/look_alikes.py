@@ -25,6 +25,9 @@ _NUMBER: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([
 _GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
 _QUOTED: Final = re.compile(r"""=?b?(["'])(.*)\1|'(.*)""")
 _HEXADECIMAL: Final = re.compile(r"(?:0x|\{)?(?:[0-9a-f]{2}[-:]?){6,16}\}?$|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}$")
+_SCHEME: Final = re.compile(r"(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):")
+# small Cyrillic and Greek letters that have, small or large, the look of Latin ones
+_LATIN: Final = str.maketrans("авекмнорстухіјѕαβεζηικμνορτυχ", "abekmhopctyxijsabezhikmnoptyx")
 _SEPARATORS: Final = str.maketrans("", "", "-:.{}")
 _UUID: Final = 36  # characters with hyphens
 _USUAL: Final = re.compile(r"[g-z][\w.@/-]*")  # neither hexadecimal nor a number; no blanks and no quotes
@@ -82,9 +85,10 @@ def _appearance(text: str) -> str:
             return text
         text = text.translate(_ASCII_UNSEEN)
     else:
-        text = _folded(text)
+        text = _folded(text).translate(_LATIN)
     if quoted := _QUOTED.fullmatch(text):
         text = quoted[2] or quoted[3] or ""
+    text = _SCHEME.sub("", text, count=1) if _SCHEME.match(text) else text
     if _GROUPS.fullmatch(text):
         text = text.replace(",", "")
     if number := _number(text):

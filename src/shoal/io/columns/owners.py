@@ -14,6 +14,7 @@ from shoal.model.intake import Reading
 
 _MOST_NAMES: Final = 10
 _ACCOUNT: Final = "Takeout"  # the folder of an account at Google
+_TRIPS, _OF_A_TRIP = "trip", frozenset({"trip.json", "locations.json"})  # of an account at Polarsteps
 
 
 def add_file_column(table: Table) -> Table:
@@ -24,9 +25,12 @@ def add_file_column(table: Table) -> Table:
 
 
 def owners_of_file(path: Path) -> tuple[Owner, Owner]:
-    """The owners of a file, by its name and its folder; all files of an account's Takeout have one."""
+    """The owners of a file, by its name and its folder; all files of an account have one."""
     whole = path.resolve()
     account = next((above.parent for above in whole.parents if above.name == _ACCOUNT), None)
+    if account is None and whole.name in _OF_A_TRIP:
+        above = whole.parent.parent
+        account = above.parent if above.name == _TRIPS else whole.parent
     return (
         Owner(column="uid", value=stem_of(path.name), place=str(whole))
         if account is None

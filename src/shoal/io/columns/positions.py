@@ -36,6 +36,7 @@ _MOST_DOUBTS: Final = 1 << 20
 _LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
 _DIGITS_APART: Final = 3
 _FEW: Final = 0.01
+_FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 2, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 
 
@@ -131,6 +132,7 @@ class Positions:
         self._zones: set[str] = set()
         self._sums = [0, 0, 0]
         self._rows = 0
+        self._decimals = 0  # of the degrees so far, at most 2
         self.unread = ""  # the shape of a coordinate that cannot be read
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
@@ -161,6 +163,7 @@ class Positions:
         """Add the counts of later rows."""
         self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
         self._rows += later._rows
+        self._decimals = max(self._decimals, later._decimals)
         self._zones |= later._zones
         self._require_one_zone()
         self.wrapped += later.wrapped
@@ -270,6 +273,11 @@ class Positions:
     def _remember(self, first: Floats, second: Floats, people: Codes, table: str) -> None:
         """Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
+        while self.degrees and self._decimals < _FINE_DECIMALS:
+            tenths = np.concatenate([first, second]) * 10**self._decimals
+            if np.abs(tenths - np.rint(tenths)).max(initial=0) < _ROUNDED:
+                break
+            self._decimals += 1
         if self._lengths is not None and len(first):
             some = slice(None, None, len(first) // _MEASURED + 1)
             plane = first[some], second[some]
@@ -343,6 +351,7 @@ class Positions:
         self._check_readings()
         self._check_sizes()
         self._note_national()
+        self._note_coarse()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
         self._note_wide()
@@ -372,6 +381,13 @@ class Positions:
                     wrong=f"{MOST_WRONG:.0%}",
                 )
             )
+
+    def _note_coarse(self) -> None:
+        if not self.degrees or self._decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
+            return
+        text = "the positions of {file} are {steps}, precise to about {km} km; a smaller --cell adds nothing"
+        steps, km = (("whole degrees", 111), ("tenths of degrees", 11))[self._decimals]
+        self.notes.append(say("reading.coarse", text, file=self._name, steps=steps, km=km))
 
     def _note_national(self) -> None:
         if not np.isfinite(self._bounds).all():

@@ -1,5 +1,6 @@
 """GeoJSON: points with properties, and lines with an array of times."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
@@ -16,6 +17,7 @@ _FEATURES: Final = "features"
 _MOVING: Final = "MovingPoint"  # alone, as MobilityDB writes it
 _OVERLAND: Final = "locations"  # features of the app Overland, and of its servers
 _FIRST_TIME: Final = 1e8  # the fourth number of a position is a time from this on
+_DATE: Final = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d")
 
 
 def holds(content: Any) -> bool:
@@ -144,8 +146,12 @@ def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
 def _fourth(places: Any) -> list[Any] | None:
     """The times of the positions of a trip of kepler.gl: longitude, latitude, altitude, time."""
     moments = [place[3] if len(_listed(place)) > 3 else None for place in _listed(places)]
-    numbers = [moment for moment in moments if isinstance(moment, int | float) and moment >= _FIRST_TIME]
-    return moments if len(numbers) == len(moments) > 0 else None
+    times = [
+        moment
+        for moment in moments
+        if (moment >= _FIRST_TIME if isinstance(moment, int | float) else _DATE.match(str(moment)))
+    ]
+    return moments if len(times) == len(moments) > 0 else None
 
 
 def _listed(value: Any) -> list[Any]:

@@ -5,6 +5,7 @@ The content decides.
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,11 +20,14 @@ from shoal.io.formats import geojson, google_timeline, json_values, owntracks_fi
 from shoal.io.formats.input_table import Table, text_batch
 from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.messages import say_number
 from shoal.model.intake import Reading
 
 Rows = list[tuple[str | None, ...]]
 OBJECTS: Final = 20_000  # at once
 _LOOKED_AT: Final = 100
+# lists of OpenSky: a name beside them, theirs, and where time, latitude and longitude are in each
+_OPENSKY: Final = (("time", "states", (3, 6, 5)), ("icao24", "path", (0, 1, 2)))
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -101,16 +105,11 @@ def _own_table(
     columns = (*added, *(name for name in names if name not in added))
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        yield (
-            1.0,
-            text_batch(
-                [(*owner[: len(added)], *row) for row in rows] if added else rows, (*added, *names), requested
-            ),
-        )
+        whole = [(*owner[: len(added)], *row) for row in rows] if added else rows
+        yield 1.0, text_batch(whole, (*added, *names), requested)
 
-    differing = {
-        name for place, name in enumerate(names) if len({row[place] for row in rows} - {None, ""}) > 1
-    }
+    values = zip(*rows, strict=True) if rows else ()
+    differing = {name for name, some in zip(names, values, strict=False) if len({*some} - {None, ""}) > 1}
     table = Table(name=path.name, columns=columns, batches=batches, notes=list(notes))
     return _of_file(table, path, added, differing)
 
@@ -139,9 +138,7 @@ def _messages(content: Any) -> list[Any]:
 def _owntracks(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     positions = [message for message in _messages(content) if message["_type"] == "location"]
     others = len(_messages(content)) - len(positions)
-    rows: Rows = [
-        (text_of(message.get("tid")), *owntracks_files.position_of(message)) for message in positions
-    ]
+    rows: Rows = [(text_of(one.get("tid")), *owntracks_files.position_of(one)) for one in positions]
     notes = [f"{others:,} messages tell no position and were left out"] if others else []
     return *_with_other_names(("tid", "t", "lat", "lon"), rows, positions), notes
 
@@ -177,32 +174,86 @@ def _with_other_names(names: Sequence[str], rows: Rows, records: list[Any]) -> t
 
 
 def _is_opensky(content: Any) -> bool:
-    states = content.get("states") if isinstance(content, dict) and "time" in content else None
-    return isinstance(states, list) and all(isinstance(state, list) and len(state) >= 7 for state in states)
+    return _vectors(content) is not None
 
 
 def _opensky(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    """State vectors of the OpenSky Network; the time is that of the position, not of the answer."""
-    rows = [tuple(map(text_of, (state[0], state[3], state[6], state[5]))) for state in content["states"]]
-    return ("icao24", "t", "lat", "lon"), rows, []
+    """State vectors and tracks; the time is that of the position, not of the answer."""
+    rows = _vectors(content) or []
+    located = [row for row in rows if row[2:] != (None, None)]
+    one, more = (
+        "{number} state of an aircraft has no position",
+        "{number} states of aircraft have no position",
+    )
+    lost = len(rows) - len(located)
+    notes = [say_number("reading.no_position", lost, one, more)] if lost else []
+    return ("icao24", "t", "lat", "lon"), located, notes
+
+
+def _vectors(content: Any) -> Rows | None:
+    """Aircraft, time, latitude and longitude of one or several answers; None for other content."""
+    rows: Rows = []
+    for answer in content if isinstance(content, list) else [content]:
+        names = answer.keys() if isinstance(answer, dict) else set()
+        places, name = next(
+            ((at, name) for beside, name, at in _OPENSKY if {beside, name} <= names), ((), "")
+        )
+        lists = answer[name] or [] if name else None
+        if not isinstance(lists, list) or not all(
+            isinstance(one, list) and len(one) > max(places) for one in lists
+        ):
+            return None
+        rows += [
+            (text_of(answer.get("icao24", one[0])), *(text_of(one[at]) for at in places)) for one in lists
+        ]
+    return rows if content else None
 
 
 def _is_polarsteps(content: Any) -> bool:
-    places = content.get("locations") if isinstance(content, dict) else None
-    return (
-        isinstance(places, list)
-        and bool(places)
-        and all(isinstance(place, dict) and {"lat", "lon", "time"} <= place.keys() for place in places)
+    return bool(_visits(content)) and all(
+        {"lat", "lon", "time"} <= visit.keys() for visit in _visits(content)
     )
 
 
 def _polarsteps(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    places = content["locations"]
-    return (
-        ("t", "lat", "lon"),
-        [tuple(text_of(at[name]) for name in ("time", "lat", "lon")) for at in places],
-        [],
-    )
+    names = ("time", "lat", "lon")
+    return names, [tuple(text_of(visit[name]) for name in names) for visit in _visits(content)], []
+
+
+def _visits(content: Any) -> list[dict[str, Any]]:
+    """The positions of locations.json, and the steps of trip.json; empty for other content."""
+    if not isinstance(content, dict):
+        return []
+    steps, places = content.get("all_steps"), content.get("locations")
+    if isinstance(steps, list) and all(isinstance(step, dict) for step in steps):
+        at = [(step, step.get("location")) for step in steps]
+        return [{**place, "time": step.get("start_time")} for step, place in at if isinstance(place, dict)]
+    return places if isinstance(places, list) and all(isinstance(place, dict) for place in places) else []
+
+
+def _is_kepler(content: Any) -> bool:
+    return bool(_data_sets(content))
+
+
+def _kepler(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
+    sets = _data_sets(content)
+    if len(sets) > 1:
+        raise InputError(f"the map of kepler.gl holds {len(sets)} data sets; export the one that is meant")
+    cells = [cell for record in sets[0] for cell in record.values()]
+    features = [cell for cell in cells if isinstance(cell, dict) and "geometry" in cell]
+    return geojson.rows({"features": features}) if features else _objects(sets[0])
+
+
+def _data_sets(content: Any) -> list[list[dict[str, Any]]]:
+    """The rows of each data set of a map of kepler.gl, by name; empty for other content."""
+    with suppress(AttributeError, KeyError, TypeError):
+        sets = [one["data"] for one in content.get("datasets", [content])]
+        names = [[str(field["name"]) for field in one["fields"]] for one in sets]
+        rows = [one.get("allData", one.get("rows")) for one in sets]
+        return [
+            [dict(zip(of, row, strict=False)) for row in some] for of, some in zip(names, rows, strict=True)
+        ]
+    return []
 
 
 def _is_mds(content: Any) -> bool:
@@ -211,11 +262,8 @@ def _is_mds(content: Any) -> bool:
 
 def _mds(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     """Of a route, or of telemetry (versions 1 and 2); the person is the vehicle."""
-    return (
-        ("device_id", "trip", "t", "lat", "lon"),
-        [row for record in _mds_records(content) or () for row in _mds_rows(record)],
-        [],
-    )
+    rows = [row for record in _mds_records(content) or () for row in _mds_rows(record)]
+    return ("device_id", "trip", "t", "lat", "lon"), rows, []
 
 
 def _mds_records(content: Any) -> list[Any] | None:
@@ -224,9 +272,7 @@ def _mds_records(content: Any) -> list[Any] | None:
     data = content.get("data") if isinstance(content.get("data"), dict) else content
     for name in ("trips", "telemetry"):
         records = data.get(name) if isinstance(data, dict) else None
-        if isinstance(records, list) and all(
-            isinstance(record, dict) and "device_id" in record for record in records
-        ):
+        if isinstance(records, list) and all(isinstance(one, dict) and "device_id" in one for one in records):
             return records
     return None
 
@@ -237,13 +283,8 @@ def _mds_rows(record: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
     if isinstance(route, dict):
         for feature in route.get("features") or ():
             place = (feature.get("geometry") or {}).get("coordinates") or (None, None)
-            yield (
-                who,
-                trip,
-                text_of((feature.get("properties") or {}).get("timestamp")),
-                text_of(place[1]),
-                text_of(place[0]),
-            )
+            time = (feature.get("properties") or {}).get("timestamp")
+            yield who, trip, *map(text_of, (time, place[1], place[0]))
         return
     at: dict[str, Any] = next(
         (record[name] for name in ("location", "gps") if isinstance(record.get(name), dict)), {}
@@ -262,6 +303,7 @@ _KINDS: Final[
     (geojson.holds, geojson.rows),
     (_is_opensky, _opensky),
     (_is_polarsteps, _polarsteps),
+    (_is_kepler, _kepler),
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
     (_is_mds, _mds),

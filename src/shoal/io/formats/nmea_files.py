@@ -1,11 +1,13 @@
-"""NMEA 0183 sentences of GPS receivers: positions of RMC, which has date and time.
+"""NMEA 0183 sentences of GPS receivers: positions of RMC, or of GGA with the date of ZDA.
 
-The person is the file. Other sentences have no date: left out with a note. Wrong checksums are counted.
+The person is the file. Other sentences are left out with a note. Wrong checksums are counted.
 ``ais_files`` reads ships' sentences; pyais reads no RMC.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -26,6 +28,9 @@ _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*
 _LINES: Final = 1 << 16
 _LONGEST: Final = 1 << 10  # bytes of a line
 _FIELDS: Final = 9
+_FIX_FIELDS: Final = 6  # of GGA, up to its quality
+_CLOCK: Final = re.compile(r"([01]\d|2[0-3])([0-5]\d)([0-6]\d)")
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _MINUTES: Final = 60  # of a degree
 _CENTURY_FROM: Final = 80  # two digits of a year: 80 is 1980, when GPS began
 _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
@@ -41,7 +46,7 @@ def holds(path: Path) -> bool:
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """RMC sentences of one file."""
+    """Positions of one file; a part of it with RMC is read by these sentences alone."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
     if ais_files.holds(path):
@@ -52,19 +57,20 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         others, dated, clocks = 0, 0, False
+        latest: datetime | None = None
         try:
             with open_bytes(path) as file:
                 while lines := list(islice(file, _LINES)):
                     rows: list[tuple[str, ...]] = []
-                    for line in lines:
-                        match = _SENTENCE.search(line.decode("latin-1"))
-                        if match is None or not match[2].endswith("RMC"):
+                    matches = [_SENTENCE.search(line.decode("latin-1")) for line in lines]
+                    sentences, latest = _dated(matches, latest)
+                    for line, match, fields in zip(lines, matches, sentences, strict=True):
+                        if fields is None:
                             others += bool(line.strip())
                             clocks |= match is not None and match[2].endswith(("GGA", "GLL", "GNS"))
                             continue
                         dated += 1
-                        fields = match[3].split(",")
-                        if len(fields) < _FIELDS or not _is_whole(match):
+                        if len(fields) < _FIELDS:
                             unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
                             continue
                         rows.append((*owner, *position_of(fields)))
@@ -73,11 +79,11 @@ def open_table(path: Path, reading: Reading) -> Table:
             raise InputError(f"{path.name} broke off while it was read; copy it again") from error
         if clocks and not dated:
             raise InputError(
-                f"the positions of {path.name} have a clock time and no date (no RMC sentence); record "
-                "RMC as well, or convert the file to GPX with the date of its first line"
+                f"the positions of {path.name} have a clock time and no date (no RMC sentence, no GGA with "
+                "ZDA); put the date of its first line above it, as in $GPZDA,000000,31,12,2024,,"
             )
         if others:
-            text = "{number} lines of {file} are no RMC sentences, and were left out"
+            text = "{number} lines of {file} are no sentences of position and date, and were left out"
             notes.append(say("reading.no_rmc", text, number=f"{others:,}", file=path.name))
 
     return Table(
@@ -89,6 +95,59 @@ def open_table(path: Path, reading: Reading) -> Table:
         notes=notes,
         settings={"time_zone": "UTC"},
     )
+
+
+def _dated(
+    matches: Sequence[re.Match[str] | None], latest: datetime | None
+) -> tuple[list[list[str] | None], datetime | None]:
+    """Each sentence of a dated position as fields of RMC, empty if broken, and the last moment."""
+    kinds = [match[2][-3:] if match else "" for match in matches]
+    whole = [match[3].split(",") if match and _is_whole(match) else [] for match in matches]
+    if "RMC" in kinds:
+        return [fields if kind == "RMC" else None for kind, fields in zip(kinds, whole, strict=True)], latest
+    dates: list[datetime | None] = [None]  # the first from each sentence on, backward
+    for kind, fields in zip(reversed(kinds), reversed(whole), strict=True):
+        dates.append((_moment_of(fields) if kind == "ZDA" else None) or dates[-1])
+    sentences: list[list[str] | None] = []
+    for kind, fields, following in zip(kinds, whole, dates[:0:-1], strict=True):
+        if kind == "ZDA":
+            latest = _moment_of(fields) or latest
+        if kind != "GGA" or not (latest or following):
+            sentences.append(None)
+            continue
+        moment = _moment_at(fields[0], latest, following) if len(fields) >= _FIX_FIELDS else None
+        status = "A" if moment and fields[5] not in {"", "0"} else "V"
+        date = f"{moment:%d%m%y}" if moment else ""
+        sentences.append(
+            [*fields[:1], status, *fields[1:5], "", "", date] if fields[_FIX_FIELDS - 1 :] else []
+        )
+        latest = moment or latest
+    return sentences, latest
+
+
+def _moment_of(zda: Sequence[str]) -> datetime | None:
+    with suppress(ValueError, IndexError):
+        day = datetime(int(zda[3]), int(zda[2]), int(zda[1]))
+        if _CLOCK.match(zda[0]) and 1900 + _CENTURY_FROM <= day.year < 2000 + _CENTURY_FROM:
+            return _first_after(zda[0], day)
+    return None
+
+
+def _moment_at(clock: str, latest: datetime | None, following: datetime | None) -> datetime | None:
+    """By the next date within an hour, else onward from the last moment, else before the next date."""
+    if not _CLOCK.match(clock):
+        return None
+    if following and (moment := _first_after(clock, following - _HOUR)) <= following + _HOUR:
+        return moment
+    start = latest - _HOUR if latest else following - _DAY if following else None
+    return _first_after(clock, start) if start else None
+
+
+def _first_after(clock: str, start: datetime) -> datetime:
+    """The first moment with this clock from a moment on."""
+    of_day = timedelta(hours=int(clock[:2]), minutes=int(clock[2:4]), seconds=int(clock[4:6]))
+    moment = start.replace(hour=0, minute=0, second=0) + of_day
+    return moment if moment >= start else moment + _DAY
 
 
 def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
