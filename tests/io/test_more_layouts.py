@@ -204,7 +204,7 @@ def test_overland_polarsteps_and_opensky(tmp_path: Path) -> None:
     for content in (answer, [answer, {"time": NOON_S + 9, "states": None}]):
         got = read(document("s.json", content)(tmp_path))
         assert (got.ids, (got.t * 60).tolist()) == (("3c6444",), [NOON_S])
-        assert "1 state of an aircraft has no position" in got.intake.notes
+        assert "left out: 1 state without a position" in got.intake.notes
 
 
 def test_tracks_of_opensky(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_tracks_of_opensky(tmp_path: Path) -> None:
     other = {**track, "icao24": "4b1812", "path": [*path, [NOON_S + 120, None, None, 900, 90.0, False]]}
     got = read(document("t.json", [track, other])(tmp_path))
     assert (got.ids, got.n_samples) == (("3c6444", "4b1812"), 4)
-    assert "1 state of an aircraft has no position" in got.intake.notes
+    assert "left out: 1 state without a position" in got.intake.notes
 
 
 def test_a_trip_of_polarsteps_and_its_positions_are_one_person(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_trip_of_polarsteps_and_its_positions_are_one_person(tmp_path: Path) -
     assert (read(folder / "trip.json").t * 60).tolist() == [NOON_S]
     got = read(tmp_path / "ann")
     assert (got.ids, (got.t * 60).tolist()) == (("ann",), [NOON_S, NOON_S + 600])
-    assert got.intake.rows_read == 4
+    assert got.intake.dropped["empty or unreadable coordinate"] == 2
     assert read(folder).ids == ("ann",)
 
 

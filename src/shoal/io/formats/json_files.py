@@ -26,8 +26,8 @@ from shoal.model.intake import Reading
 Rows = list[tuple[str | None, ...]]
 OBJECTS: Final = 20_000  # at once
 _LOOKED_AT: Final = 100
-# lists of OpenSky: a name beside them, theirs, and where time, latitude and longitude are in each
-_OPENSKY: Final = (("time", "states", (3, 6, 5)), ("icao24", "path", (0, 1, 2)))
+# answers of OpenSky, of all aircraft and of one: a time, lists, and where time, lat and lon are in each
+_OPENSKY: Final = (("time", "states", (3, 6, 5)), ("startTime", "path", (0, 1, 2)))
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
@@ -181,10 +181,7 @@ def _opensky(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     """State vectors and tracks; the time is that of the position, not of the answer."""
     rows = _vectors(content) or []
     located = [row for row in rows if row[2:] != (None, None)]
-    one, more = (
-        "{number} state of an aircraft has no position",
-        "{number} states of aircraft have no position",
-    )
+    one, more = "left out: {number} state without a position", "left out: {number} states without a position"
     lost = len(rows) - len(located)
     notes = [say_number("reading.no_position", lost, one, more)] if lost else []
     return ("icao24", "t", "lat", "lon"), located, notes
@@ -193,46 +190,30 @@ def _opensky(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
 def _vectors(content: Any) -> Rows | None:
     """Aircraft, time, latitude and longitude of one or several answers; None for other content."""
     rows: Rows = []
-    for answer in content if isinstance(content, list) else [content]:
-        names = answer.keys() if isinstance(answer, dict) else set()
-        places, name = next(
-            ((at, name) for beside, name, at in _OPENSKY if {beside, name} <= names), ((), "")
-        )
-        lists = answer[name] or [] if name else None
-        if not isinstance(lists, list) or not all(
-            isinstance(one, list) and len(one) > max(places) for one in lists
-        ):
-            return None
-        rows += [
-            (text_of(answer.get("icao24", one[0])), *(text_of(one[at]) for at in places)) for one in lists
-        ]
-    return rows if content else None
-
-
-def _is_polarsteps(content: Any) -> bool:
-    return bool(_visits(content)) and all(
-        {"lat", "lon", "time"} <= visit.keys() for visit in _visits(content)
-    )
+    with suppress(IndexError, KeyError, TypeError):
+        for answer in content if isinstance(content, list) else [content]:
+            time, name, places = _OPENSKY["icao24" in answer]
+            vectors = answer[name] or []
+            if time not in answer or not all(isinstance(one, list) for one in vectors):
+                return None
+            for one in vectors:
+                rows.append((text_of(answer.get("icao24", one[0])), *(text_of(one[at]) for at in places)))
+        return rows if content else None
+    return None
 
 
 def _polarsteps(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
-    names = ("time", "lat", "lon")
-    return names, [tuple(text_of(visit[name]) for name in names) for visit in _visits(content)], []
+    return ("time", "lat", "lon"), _visits(content), []
 
 
-def _visits(content: Any) -> list[dict[str, Any]]:
-    """The positions of locations.json, and the steps of trip.json; empty for other content."""
-    if not isinstance(content, dict):
-        return []
-    steps, places = content.get("all_steps"), content.get("locations")
-    if isinstance(steps, list) and all(isinstance(step, dict) for step in steps):
-        at = [(step, step.get("location")) for step in steps]
-        return [{**place, "time": step.get("start_time")} for step, place in at if isinstance(place, dict)]
-    return places if isinstance(places, list) and all(isinstance(place, dict) for place in places) else []
-
-
-def _is_kepler(content: Any) -> bool:
-    return bool(_data_sets(content))
+def _visits(content: Any) -> Rows:
+    """The steps of trip.json, or the positions of locations.json; empty for other content."""
+    with suppress(AttributeError, KeyError, TypeError):
+        visits = [(place["time"], place) for place in content.get("locations", ())]
+        steps, nowhere = content.get("all_steps", ()), {"lat": None, "lon": None}
+        visits += [(step["start_time"], step["location"] or nowhere) for step in steps]
+        return [tuple(map(text_of, (time, place["lat"], place["lon"]))) for time, place in visits]
+    return []
 
 
 def _kepler(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
@@ -248,11 +229,10 @@ def _data_sets(content: Any) -> list[list[dict[str, Any]]]:
     """The rows of each data set of a map of kepler.gl, by name; empty for other content."""
     with suppress(AttributeError, KeyError, TypeError):
         sets = [one["data"] for one in content.get("datasets", [content])]
-        names = [[str(field["name"]) for field in one["fields"]] for one in sets]
+        names = [[field["name"] for field in one["fields"]] for one in sets]
         rows = [one.get("allData", one.get("rows")) for one in sets]
-        return [
-            [dict(zip(of, row, strict=False)) for row in some] for of, some in zip(names, rows, strict=True)
-        ]
+        pairs = zip(names, rows, strict=True)
+        return [[dict(zip(of, row, strict=False)) for row in table] for of, table in pairs]
     return []
 
 
@@ -298,12 +278,12 @@ def _mds_rows(record: dict[str, Any]) -> Iterator[tuple[str | None, ...]]:
 
 
 _KINDS: Final[
-    Sequence[tuple[Callable[[Any], bool], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
+    Sequence[tuple[Callable[[Any], object], Callable[[Any], tuple[Sequence[str], Rows, list[str]]]]]
 ] = (
     (geojson.holds, geojson.rows),
     (_is_opensky, _opensky),
-    (_is_polarsteps, _polarsteps),
-    (_is_kepler, _kepler),
+    (_visits, _polarsteps),
+    (_data_sets, _kepler),
     (google_timeline.holds, google_timeline.rows),
     (_is_owntracks, _owntracks),
     (_is_mds, _mds),

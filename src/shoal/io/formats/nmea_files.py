@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,6 @@ _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*
 _LINES: Final = 1 << 16
 _LONGEST: Final = 1 << 10  # bytes of a line
 _FIELDS: Final = 9
-_FIX_FIELDS: Final = 6  # of GGA, up to its quality
 _CLOCK: Final = re.compile(r"([01]\d|2[0-3])([0-5]\d)([0-6]\d)")
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _MINUTES: Final = 60  # of a degree
@@ -105,22 +104,18 @@ def _dated(
     whole = [match[3].split(",") if match and _is_whole(match) else [] for match in matches]
     if "RMC" in kinds:
         return [fields if kind == "RMC" else None for kind, fields in zip(kinds, whole, strict=True)], latest
-    dates: list[datetime | None] = [None]  # the first from each sentence on, backward
-    for kind, fields in zip(reversed(kinds), reversed(whole), strict=True):
-        dates.append((_moment_of(fields) if kind == "ZDA" else None) or dates[-1])
+    days = [_moment_of(fields) if kind == "ZDA" else None for kind, fields in zip(kinds, whole, strict=True)]
+    ahead = list(accumulate(reversed(days), lambda later, day: day or later))[::-1]
     sentences: list[list[str] | None] = []
-    for kind, fields, following in zip(kinds, whole, dates[:0:-1], strict=True):
-        if kind == "ZDA":
-            latest = _moment_of(fields) or latest
+    for kind, fields, day, following in zip(kinds, whole, days, ahead, strict=True):
+        latest = day or latest
         if kind != "GGA" or not (latest or following):
             sentences.append(None)
             continue
-        moment = _moment_at(fields[0], latest, following) if len(fields) >= _FIX_FIELDS else None
-        status = "A" if moment and fields[5] not in {"", "0"} else "V"
+        moment = _moment_at("".join(fields[:1]), latest, following)
+        status = "V" if fields[5:6] in ([], [""], ["0"]) else "A"
         date = f"{moment:%d%m%y}" if moment else ""
-        sentences.append(
-            [*fields[:1], status, *fields[1:5], "", "", date] if fields[_FIX_FIELDS - 1 :] else []
-        )
+        sentences.append([*fields[:1], status, *fields[1:5], "", "", date])
         latest = moment or latest
     return sentences, latest
 
