@@ -253,7 +253,7 @@ def test_maps_of_kepler(tmp_path: Path) -> None:
     line = trip([2.35, 48.85, 0, "2024-05-01 12:00:00"], [2.36, 48.86, 0, "2024-05-01 12:05:00"])
     trips = {"datasets": [{"data": {"fields": [{"name": "_geojson"}], "allData": [[line]]}}]}
     assert (read(document("m.json", trips)(tmp_path)).t * 60).tolist() == [NOON_S, NOON_S + 300]
-    two = {"datasets": [*trips["datasets"], *whole["datasets"]]}  # type: ignore[misc]
+    two = {"datasets": [*trips["datasets"], *whole["datasets"]]}
     assert "holds 2 data sets" in refusal(document("m.json", two)(tmp_path))
     broken = {"datasets": [{"data": {"fields": fields, "allData": [1]}}]}
     assert "of no kind that shoal knows" in refusal(document("m.json", broken)(tmp_path))

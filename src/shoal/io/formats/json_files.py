@@ -183,7 +183,7 @@ def _opensky(content: Any) -> tuple[Sequence[str], Rows, list[str]]:
     located = [row for row in rows if row[2:] != (None, None)]
     one, more = "left out: {number} state without a position", "left out: {number} states without a position"
     lost = len(rows) - len(located)
-    notes = [say_number("reading.no_position", lost, one, more)] if lost else []
+    notes: list[str] = [say_number("reading.no_position", lost, one, more)] if lost else []
     return ("icao24", "t", "lat", "lon"), located, notes
 
 

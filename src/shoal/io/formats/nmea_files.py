@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -105,9 +105,11 @@ def _dated(
     if "RMC" in kinds:
         return [fields if kind == "RMC" else None for kind, fields in zip(kinds, whole, strict=True)], latest
     days = [_moment_of(fields) if kind == "ZDA" else None for kind, fields in zip(kinds, whole, strict=True)]
-    ahead = list(accumulate(reversed(days), lambda later, day: day or later))[::-1]
+    ahead: list[datetime | None] = [None]  # the next of these days, from each sentence on
+    for day in reversed(days):
+        ahead.append(day or ahead[-1])
     sentences: list[list[str] | None] = []
-    for kind, fields, day, following in zip(kinds, whole, days, ahead, strict=True):
+    for kind, fields, day, following in zip(kinds, whole, days, ahead[:0:-1], strict=True):
         latest = day or latest
         if kind != "GGA" or not (latest or following):
             sentences.append(None)
