@@ -97,3 +97,20 @@ def test_what_cannot_be_seen_from_the_first_to_the_last_of_each_range(code: int)
 @pytest.mark.parametrize("code", [0x180A, 0x1810, 0xFDFF, 0xFE10, 0xE01F0, 0x3163], ids=hex)
 def test_what_stands_beside_these_ranges_is_seen(code: int) -> None:
     assert messages("anne", f"an{chr(code)}ne") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("anna", "\u0430nn\u0430"),
+        ("MAX", "\u041c\u0410\u0425"),
+        ("pan", "\u03c1\u03b1\u03bd"),
+        ("ann@example.org", "mailto:Ann@example.org"),
+        ("+33123456789", "tel:+33123456789"),
+        ("7d444840-9dc0-11d1-b245-5ffdce74fad2", "urn:uuid:7d444840-9dc0-11d1-b245-5ffdce74fad2"),
+    ],
+)
+def test_letters_of_two_alphabets_and_kinds_of_addresses_are_counted(one: str, other: str) -> None:
+    (message,) = messages(one, other, "\u0431\u043e\u0440\u0438\u0441", "ben")
+    assert message.startswith("2 identifiers differ from another one only by ")
+    assert messages(one, "ben", "\u043e\u043b\u044c\u0433\u0430", "tel:1", "2") == []

@@ -32,6 +32,13 @@ _BYTES: Final = re.compile(
     r"(?:0x)?[0-9a-f]{2}(?:[-:.]?[0-9a-f]{2}){5,15}"
 )  # a UUID or an address of a network
 _MARKS: Final = re.compile(r"[-:.]")
+_ADDRESS: Final = re.compile(r"(?:mailto|tel|sms|sip|sips|xmpp|acct|urn:uuid):")
+# letters of Greek and Cyrillic that are drawn as the letters of Latin below them
+_DRAWN_AS_LATIN: Final = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "abekmhopctyxijs" + "abezhikmnoptyx",
+)
 _WRAPPED: Final = re.compile(r"""=?b?"(.*)"|=?b?'(.*)'|'(.*)|\{(.*)\}""")
 _DAY: Final = len("@2024-05-01")  # behind an identifier, where each day is a subject
 _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for code in range(128)])
@@ -101,6 +108,7 @@ def _usual_spelling(text: str) -> str | None:
             text = text.encode(encoding).decode()
             break
     text = text.lower()
+    text = text[match.end() :] if (match := _ADDRESS.match(text)) else text
     if wrapped := _WRAPPED.fullmatch(text):
         text = next(inner for inner in wrapped.groups() if inner is not None)
     if _THOUSANDS.fullmatch(text):
@@ -130,7 +138,8 @@ def _appearances(ids: Sequence[str]) -> Iterator[TextSpans]:
 
 
 def _appearance(uid: str) -> str:
-    return _visible_characters(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold()))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold())
+    return _visible_characters(folded).translate(_DRAWN_AS_LATIN)
 
 
 def _visible_characters(text: str) -> str:
