@@ -24,6 +24,7 @@ from shoal.release_folder.manifest import (
     MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
+    UsefulnessJson,
     build_manifest,
     read_manifest,
     write_manifest,
@@ -304,6 +305,19 @@ def test_of_a_folder_that_was_read_before_its_page_nothing_else_may_change(
     losses = manifest.losses.model_copy(update={"subjects_suppressed": 1})
     write_manifest(manifest.model_copy(update={**digest, "losses": losses}), folder / MANIFEST_FILE)
     assert "lost-subjects-not-counted" in found()
+
+
+def test_a_page_and_its_usefulness_are_no_reason_to_read_the_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, release, linkage = of_boxes()
+    folder = written((original, release, linkage), tmp_path / "release")
+    looked, manifest = read_folder(folder, release), read_manifest(folder)
+    useful = UsefulnessJson(uses={}, median_space_m=1.0, median_time_s=1.0, zone_m=1.0)
+    changed = manifest.model_copy(update={"report_sha256": "0" * 64, "usefulness": useful})
+    write_manifest(changed, folder / MANIFEST_FILE)
+    monkeypatch.setattr(_module("shoal.verification.files.folder"), "read_written", None)
+    assert with_new_page(looked, release).manifest == changed
 
 
 def test_releases_are_the_same_only_to_the_last_bit() -> None:

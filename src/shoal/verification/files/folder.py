@@ -94,9 +94,10 @@ def read_folder(folder: Path, release: Release) -> FolderReading:
 
 
 def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
-    """The reading with a new page; where more has changed, the folder is read again."""
+    """The reading with a new page and its usefulness; where more has changed, the folder is read again."""
     manifest = read_manifest(looked.folder)
-    if manifest.model_copy(update={"report_sha256": looked.manifest.report_sha256}) != looked.manifest:
+    before = {name: getattr(looked.manifest, name) for name in ("report_sha256", "usefulness")}
+    if manifest.model_copy(update=before) != looked.manifest:
         return read_folder(looked.folder, release)
     return replace(looked, manifest=manifest)
 
