@@ -244,7 +244,7 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
     for opener in waiting:
         cells = opener()
         place = _cell_column(cells.name, cells.columns, None)
-        layout = _layout(cells)
+        layout = layout_of(cells)
         for _, batch in cells.batches(list(dict.fromkeys([place, *layout.wanted()]))):
             codes.append(names.codes(batch.column(place), f"column '{place}' of {cells.name}"))
             places.append(read_places(batch, layout, cells.name))
@@ -276,7 +276,8 @@ def _same(cells: Places, row: int, other: int) -> bool:
     return row == other or bool(np.array_equal(values_at(row), values_at(other), equal_nan=True))
 
 
-def _layout(cells: Table) -> Layout:
+def layout_of(cells: Table) -> Layout:
+    """The columns of positions of a table; raises InputError without any."""
     centers = [
         matches[0]
         for role in ("lon", "lat")

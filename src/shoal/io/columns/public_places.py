@@ -1,0 +1,94 @@
+"""A file of public places: positions, and where known busyness and kinds."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns.cell_positions import layout_of, read_places
+from shoal.io.columns.column_names import NAMES
+from shoal.io.columns.values import numbers
+from shoal.io.formats.input_table import Table
+from shoal.io.sources.openers import openers
+from shoal.model.intake import Reading
+from shoal.model.places import PublicPlaces
+from shoal.model.projection import WGS84
+from shoal.runtime.arrays import Floats
+from shoal.runtime.files import local_path
+
+_BUSYNESS: Final = ("busyness", "visits", "weight")
+_KINDS: Final = ("kind", "type", "category")
+
+
+def read_public_places(file: Path | str) -> PublicPlaces:
+    """A public list of places from a file of any format that is read.
+
+    Parameters
+    ----------
+    file
+        A table with lat and lon (WGS 84), with footprints as tables of cells have them, or with x and y in
+        meters of the data's plane; and if known a column ``busyness``, ``visits`` or ``weight`` and a
+        column ``kind``, ``type`` or ``category``.
+
+    Returns
+    -------
+    PublicPlaces
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, lacks positions, holds no rows, or holds a position twice.
+
+    Examples
+    --------
+    >>> from shoal.io.columns.public_places import read_public_places
+    >>> read_public_places("stations.csv")  # doctest: +SKIP
+    PublicPlaces(416 places)
+    """
+    path = local_path(file, "a list of places")
+    if not path.is_file():
+        raise InputError(f"no list of places {path.name}; give its path with --places")
+    name, waiting = openers(path, Reading())
+    if len(waiting) != 1:
+        raise InputError(f"{name} holds {len(waiting)} files; give one list of places")
+    table = waiting[0]()
+    planar = [column for role in ("x", "y") for column in _named(table, NAMES[role])]
+    degrees = all(_named(table, NAMES[role]) for role in ("lat", "lon"))
+    layout = None if len(planar) == len(("x", "y")) and not degrees else layout_of(table)
+    busy, kind = (next(iter(_named(table, names)), "") for names in (_BUSYNESS, _KINDS))
+    wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, kind))]
+    x, y, busyness, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
+    for _, batch in table.batches(list(dict.fromkeys(wanted))):
+        if layout is None:
+            for values, column in zip((x, y), planar, strict=True):
+                values.append(_numbers(batch, column, name))
+        else:
+            places = read_places(batch, layout, name)
+            x.append(places.lon)
+            y.append(places.lat)
+        if busy:
+            busyness.append(_numbers(batch, busy, name))
+        if kind:
+            kinds += ["" if text is None else str(text) for text in batch.column(kind).to_pylist()]
+    return PublicPlaces(
+        x=np.concatenate(x),
+        y=np.concatenate(y),
+        busyness=np.concatenate(busyness) if busy else None,
+        kinds=tuple(kinds) if kind else None,
+        crs=None if layout is None else WGS84,
+        name=path.name,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def _named(table: Table, names: Sequence[str]) -> list[str]:
+    return [column for column in table.columns if column.strip().lower() in names][:1]
+
+
+def _numbers(batch: pa.RecordBatch, column: str, name: str) -> Floats:
+    return numbers(batch.column(column), f"column '{column}' of {name}")[0]

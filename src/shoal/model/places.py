@@ -1,0 +1,104 @@
+"""A public list of places: base stations, stops, crossings of streets."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.model.projection import transform
+from shoal.runtime.arrays import Flags, Floats
+from shoal.units import counted
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PublicPlaces:
+    """A public list of n places, such as ``read_public_places`` reads.
+
+    Parameters
+    ----------
+    x, y
+        float64 [n]. Meters of a plane, or longitude and latitude where ``crs`` is geographic.
+    busyness
+        float64 [n]. How often each place is used, as the public knows it, in any unit; None = not known.
+    kinds
+        The kind of each place, such as "hospital"; None = not known.
+    crs
+        The system of x and y; None for the plane of the data.
+    name
+        The file's name, for messages.
+    sha256
+        The SHA-256 of the file, in hexadecimal; empty without a file.
+
+    Raises
+    ------
+    InputError
+        For an empty list, a position or busyness that is no number, or two places at one position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.model.places import PublicPlaces
+    >>> PublicPlaces(x=np.array([0.0, 500.0]), y=np.array([0.0, 0.0]))
+    PublicPlaces(2 places)
+    """
+
+    x: Floats
+    y: Floats
+    busyness: Floats | None = None
+    kinds: tuple[str, ...] | None = None
+    crs: str | None = None
+    name: str = "the list of places"
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        if not n:
+            raise InputError(f"{self.name} holds no places; give a list of public places")
+        if len(self.y) != n or any(
+            len(column) != n for column in (self.busyness, self.kinds) if column is not None
+        ):
+            raise InputError(f"the columns of {self.name} differ in length; give one value for each place")
+        self._refuse(~(np.isfinite(self.x) & np.isfinite(self.y)), "no position that can be read")
+        if self.busyness is not None:
+            number = np.isfinite(self.busyness) & (self.busyness >= 0)
+            self._refuse(~number, "a busyness that is no number of at least 0")
+        double = n - len(np.unique(np.column_stack([self.x, self.y]), axis=0))
+        if double:
+            raise InputError(
+                f"{self.name} has {counted(double, 'place')} at the position of another one; keep one row "
+                "for each position"
+            )
+
+    def on_plane(self, crs: str | None) -> "PublicPlaces":
+        """The places in meters of this plane; raises InputError where one cannot be placed on it."""
+        if self.crs is None or self.crs == crs:
+            return self
+        if crs is None:
+            raise InputError(
+                f"{self.name} is in {self.crs} and the data in local meters; say the data's system with "
+                "--crs, or give the list as x and y"
+            )
+        x, y = transform(self.crs, crs, self.x, self.y)
+        return replace(self, x=x, y=y, crs=crs)
+
+    def require_among(self, west: float, south: float, east: float, north: float) -> None:
+        """Raise InputError unless a place lies within these bounds in meters, which are the data's."""
+        inside = (self.x >= west) & (self.x <= east) & (self.y >= south) & (self.y <= north)
+        if not inside.any():
+            raise InputError(
+                f"no place of {self.name} lies where the data is; give the list of the data's own region, "
+                "or check that latitude and longitude are not exchanged"
+            )
+
+    def _refuse(self, bad: Flags, what: str) -> None:
+        if bad.any():
+            raise InputError(
+                f"{self.name} has {counted(int(np.count_nonzero(bad)), 'place')} with {what}, the "
+                f"first in row {int(np.argmax(bad)) + 1}; correct or remove these rows"
+            )
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"PublicPlaces({counted(len(self), 'place')})"
