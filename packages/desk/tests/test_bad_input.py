@@ -53,7 +53,7 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
     "day and month": (
         "calls.csv",
         "uid,t,lat,lon\na,01/02/2024 08:00,48.85,2.35\nb,02/03/2024 09:00,48.86,2.36\n",
-        "time-format",
+        "How times are written",
     ),
 }
 READINGS: dict[str, tuple[dict[str, Any], str]] = {
@@ -251,7 +251,8 @@ def test_columns_that_are_not_recognized_are_asked_for_at_their_fields(
     assert '<details id="reading" open>' in page.html
     named = [part.partition('"')[0] for part in page.html.split('<p class="field bad"><label for="f-')[1:]]
     assert named == ["id", "time", "lat", "lon", "x", "y"]
-    assert '<code class="option">--lat</code>' in page.html
+    assert '<strong class="option">“Column of latitudes”</strong>' in page.html
+    assert "--lat" not in page.sentence
     fields: dict[str, Any] = {"id": "who", "time": "when", "lat": "Breite", "lon": "Länge"}
     page = newcomer.post("data", "start:data", source=str(tmp_path / "calls.csv"), **fields)
     assert 'id="people"' in page.html

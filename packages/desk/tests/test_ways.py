@@ -52,3 +52,24 @@ def test_a_way_out_is_tried_on_a_sample_and_then_made(
     assert release.claim.k == 2
     assert "day" in release.unit_of_protection
     assert 'id="risk"' in stuck.get("release").html
+
+
+def test_settings_are_proposed_for_what_the_data_is_for(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = visitor.desk.case.choices().source
+    assert visitor.post("data", "start:data", source=source, uses=["a walk"]).status == 422
+    visitor.post("data", "start:data", source=source, uses=["flows", "presence"])
+    assert visitor.desk.case.choices().uses == ("flows", "presence")
+    assert 'value="flows" checked' in visitor.get("data").html
+    trial = advice.TRIALS[1]
+    monkeypatch.setattr(advice, "TRIALS", [trial])
+    page = visitor.post("trade", "start:advice", ways="yes").html
+    job = visitor.desk.work(visitor.desk.case.choices()).advice
+    assert job is not None
+    assert "--for flows --for presence" in job.plan.commands[0].shell_line()
+    name = page.partition('name="trial" value="')[2].partition('"')[0]
+    visitor.post("trade", "next", trial=name)
+    choices = visitor.desk.case.choices()
+    assert (choices.method, choices.k, choices.output) == ("glove", trial.k, "")
+    assert choices.settings["refine"] == "on"

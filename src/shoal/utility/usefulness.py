@@ -259,6 +259,11 @@ class Usefulness:
     zone_m: float
 
     @property
+    def is_good(self) -> bool:
+        """Whether any use is answered with "yes"; pages mark only these green."""
+        return any(verdict.answer == "yes" for verdict in self.verdicts)
+
+    @property
     def is_useful(self) -> bool:
         """Whether any use is answered with "yes" or "roughly"."""
         return any(verdict.answer in ("yes", "roughly") for verdict in self.verdicts)

@@ -22,7 +22,7 @@ class Choices(BaseModel):
 
     reading, streets, settings: options of the command line by name, as typed: for reading the data, for the
     street graph, and for the parameters of the method that differ from their defaults. recipients: the
-    knowledge of each one's adversaries. sample: most people of the study.
+    knowledge of each one's adversaries. uses: what the data is for, by names of USES. sample: most people of the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +33,7 @@ class Choices(BaseModel):
     reading: dict[str, str] = {}
     streets: dict[str, str] = {}
     confirmed: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     unit: Unit = ""
     person: str = ""
     per_day: bool = False

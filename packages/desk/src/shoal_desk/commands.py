@@ -96,7 +96,7 @@ def study_plan(choices: Choices, folder: Path) -> Plan:
 
 def advice_plan(choices: Choices) -> Plan:
     """Trial releases of a sample, measured and attacked."""
-    options = _reading(choices) | _unit(choices)
+    options = _reading(choices) | _unit(choices) | ({"for": choices.uses} if choices.uses else {})
     return Plan(commands=(Command(name="advise", words=(choices.source,), options=options),))
 
 

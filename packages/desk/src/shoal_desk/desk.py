@@ -120,7 +120,8 @@ class Work:
     @property
     def advice(self) -> Job | None:
         """Trial releases of a sample."""
-        return None if self.release is None else self._job("advice", advice_plan(self.choices))
+        chosen = self.choices.source and self.choices.unit
+        return self._job("advice", advice_plan(self.choices)) if chosen else None
 
     @property
     def record(self) -> Job | None:

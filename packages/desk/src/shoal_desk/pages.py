@@ -57,8 +57,15 @@ def templates(language: str = "en") -> "Environment":
         {function.__name__: written(function) for function in (count, number, percent)}
     )
 
+    words = Words(language)
+
+    def field_of(option: re.Match[str]) -> str:
+        label = f"reading.{option[0][2:]}"
+        name = f"\u201c{escape(words(label))}\u201d" if words.has(label) else option[0]
+        return f'<strong class="option">{name}</strong>'
+
     def options_marked(text: str) -> Markup:
-        return Markup(_OPTION.sub(r'<code class="option">\g<0></code>', str(escape(text))))  # noqa: S704
+        return Markup(_OPTION.sub(field_of, str(escape(text))))  # noqa: S704
 
     page_templates.filters["options_marked"] = options_marked
     page_templates.filters["options_named"] = _OPTION.findall

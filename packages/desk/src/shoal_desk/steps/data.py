@@ -9,6 +9,7 @@ from shoal.local_pages.forms import Form, RefusedError, absolute_path, read_entr
 from shoal.messages import Message, say_number
 from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds
+from shoal.utility.usefulness import USES
 from shoal.units import duration_s, length_m
 from shoal_desk.case import Choices
 from shoal_desk.commands import SWITCHES
@@ -40,6 +41,7 @@ OPTIONS: Final = (
     "slot",
     "min-samples-per-day",
 )
+ZONE: Final = "time-zone"  # asked of everyone: hours of the day are counted in it
 EXAMPLES: Final = {  # how a field is filled in, the same in every language
     "crs": "EPSG:2154",
     "time-zone": "Europe/Paris",
@@ -95,14 +97,19 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
         for name in set(streets) - {"streets-crs"}:
             streets[name] = str(absolute_path(streets[name]))
         read_entry(lambda: ground_of(streets))
+    uses = form.many("uses")
+    if not set(uses) <= {use.name for use in USES}:
+        raise RefusedError("error.pick")
     same = (source, reading) == (choices.source, choices.reading)
-    return {"source": source, "reading": reading, "streets": streets} | ({} if same else {"confirmed": ()})
+    return {"source": source, "reading": reading, "streets": streets, "uses": uses} | ({} if same else {"confirmed": ()})
 
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     inspection = work.result(work.data)
     content: dict[str, Any] = {
-        "options": OPTIONS,
+        "options": [name for name in OPTIONS if name != ZONE],
+        "zone": ZONE,
+        "uses": [use.name for use in USES],
         "switches": SWITCHES,
         "examples": EXAMPLES,
         "streets": GROUND,

@@ -13,6 +13,7 @@ from shoal_desk.desk import Desk, Work
 from shoal_desk.figures import frontier
 from shoal_desk.settings import needs_streets
 from shoal_desk.steps.step import Step
+from shoal_desk.steps.ways import choices_of_trial, trial_rows
 from shoal_desk.steps.whom import adversary_words
 from shoal_desk.words import Words, translate
 
@@ -37,6 +38,10 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "pick" in form:
         method, _, k = form.one("pick").rpartition(" k=")
         return _choose_method(choices, method, k)
+    if "ways" in form:
+        return {}
+    if "trial" in form:
+        return choices_of_trial(form.one("trial"), choices)
     if "direct" in form:
         return _choose_method(choices, form.one("method"), form.one("k"))
     methods = form.many("methods")
@@ -71,6 +76,9 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "offered": methods_offered(work.choices),
         "found": comparison,
         "points": [],
+        "ways": (),
+        "advised": (advised := work.result(work.advice)),
+        "trials": [] if advised is None else trial_rows(advised, words),
     }
     if comparison is not None:
         metric = METRICS[comparison["budget"]["utility"]]
@@ -136,7 +144,7 @@ def _summary(work: Work, words: Words) -> list[str]:
 
 TRADE: Final = Step(
     name="trade",
-    jobs=("study",),
+    jobs=("study", "advice"),
     take=_take,
     content=_content,
     done=lambda work: bool(work.choices.method),
