@@ -101,7 +101,9 @@ def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if not set(uses) <= {use.name for use in USES}:
         raise RefusedError("error.pick")
     same = (source, reading) == (choices.source, choices.reading)
-    return {"source": source, "reading": reading, "streets": streets, "uses": uses} | ({} if same else {"confirmed": ()})
+    return {"source": source, "reading": reading, "streets": streets, "uses": uses} | (
+        {} if same else {"confirmed": ()}
+    )
 
 
 def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
