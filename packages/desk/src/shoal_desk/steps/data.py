@@ -9,8 +9,8 @@ from shoal.local_pages.forms import Form, RefusedError, absolute_path, read_entr
 from shoal.messages import Message, say_number
 from shoal.report.facts.ground import MapGround
 from shoal.report.words.numbers import seconds
-from shoal.utility.usefulness import USES
 from shoal.units import duration_s, length_m
+from shoal.utility.usefulness import USES
 from shoal_desk.case import Choices
 from shoal_desk.commands import SWITCHES
 from shoal_desk.desk import GROUND, Desk, Work, ground_of
