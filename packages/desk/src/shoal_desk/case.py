@@ -22,7 +22,8 @@ class Choices(BaseModel):
 
     reading, streets, settings: options of the command line by name, as typed: for reading the data, for the
     street graph, and for the parameters of the method that differ from their defaults. recipients: the
-    knowledge of each one's adversaries. uses: what the data is for, by names of USES. sample: most people of the study.
+    knowledge of each one's adversaries. uses: what the data is for, by names of USES. sample: most people of
+    the study.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
