@@ -14,6 +14,7 @@ from table_data import DATA
 
 BEGIN, END = "<!-- the tables begin -->", "<!-- the tables end -->"
 ENOUGH: Final = 50  # tries
+MEMBERS: Final = ("insider", "partner")  # adversaries who share a record, or were mixed with a person
 Row = Mapping[str, str]
 Key = tuple[str, str, str, str]
 
@@ -66,27 +67,44 @@ def page_text(rows: Sequence[Row]) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """One row for each method and k: the strongest attack on it without hardening, on any of the data."""
+    """One row for each method and k: the strongest attacks on it without hardening, on any of the data."""
     lines = [
-        f"| {method} | {k} | `{row['attack']}`, {_knowledge(row)} | {_rate(row)} "
-        f"| {_percent(row['baseline'])} | {DATA[row['data']].title} |"
+        f"| {method} | {k} | {_strongest(outside.get(k))} | {_strongest(inside.get(k))} |"
         for method in METHODS
-        for k, row in strongest_by_k(rows, method).items()
+        for outside, inside in [
+            [strongest_by_k(rows, method, by_members=members) for members in (False, True)]
+        ]
+        for k in sorted({*outside, *inside})
     ]
     return (
         "## The strongest attack on each method\n\n"
         f"On the data where its advantage over guessing is largest, with at least {ENOUGH} people tried. In "
-        "the tables below,\nsome attacks succeed more often on fewer people.\n\n"
-        "| method | k | attack, and its knowledge | success | by guessing | data |\n"
-        "|---|---|---|---|---|---|\n" + "\n".join(lines)
+        "the tables below,\nsome attacks succeed more often on fewer people. "
+        "An *outsider* is no part of the data. *Members* share the person's\nrecord, or were mixed with the "
+        "person; the last words of their cell say whether one of them suffices.\n\n"
+        "| method | k | by an outsider | by members |\n|---|---|---|---|\n" + "\n".join(lines)
     )
 
 
-def strongest_by_k(rows: Iterable[Row], method: str) -> dict[int, Row]:
+def _strongest(row: Row | None) -> str:
+    """A cell: the success, by guessing, and which attack on which data."""
+    if row is None:
+        return "not tried"
+    success = f"**{_percent(row['rate'])}** (guessing {_percent(row['baseline'])})"
+    return f"{success}: `{row['attack']}`, {DATA[row['data']].title}; {_knowledge(row)}"
+
+
+def strongest_by_k(rows: Iterable[Row], method: str, *, by_members: bool) -> dict[int, Row]:
     """The strongest attack on a method without hardening for each k, tried on at least fifty people."""
     strongest: dict[int, Row] = {}
     for key, cell_rows in _cells(rows).items():
-        played = [row for row in cell_rows if row["adversary"] and int(row["tries"]) >= ENOUGH]
+        played = [
+            row
+            for row in cell_rows
+            if row["adversary"]
+            and (row["adversary"] in MEMBERS) == by_members
+            and int(row["tries"]) >= ENOUGH
+        ]
         if key[1] == method and not key[3] and played:
             best = max(played, key=strength_of)
             k = int(key[2])

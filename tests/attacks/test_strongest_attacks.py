@@ -146,6 +146,12 @@ def test_every_release_of_the_table_holds() -> None:
 
 def test_the_page_names_the_strongest_attack_on_each_method() -> None:
     lines = pages.summary(ROWS).partition("|---|\n")[2].splitlines()
-    shown = [tuple(cell.strip() for cell in line.split("|")[1:3]) for line in lines]
-    assert shown == [(method, str(k)) for method in METHODS for k in pages.strongest_by_k(ROWS, method)]
+    shown = {(method.strip(), int(k)): cells for method, k, *cells in (x.split("|")[1:-1] for x in lines)}
     assert {method for method, _ in shown} == set(METHODS)
+    for (method, k), cells in shown.items():
+        for cell, by_members in zip(cells, (False, True), strict=True):
+            strongest = pages.strongest_by_k(ROWS, method, by_members=by_members).get(k)
+            assert (strongest is None) == (cell.strip() == "not tried")
+            if strongest is not None:
+                assert f"`{strongest['attack']}`" in cell
+                assert (strongest["adversary"] in {"insider", "partner"}) == by_members
