@@ -28,6 +28,7 @@ from shoal.cli.release_documents import (
     MeasureDocument,
     PublicationDocument,
     PublishDocument,
+    SeriesShowDocument,
     VerifyDocument,
 )
 from shoal.errors import MisuseError
@@ -55,6 +56,7 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
     "convert": ConvertDocument,
     "publish": PublishDocument,
     "share": ShareDocument,
+    "series-show": SeriesShowDocument,
     PLAN: PlanDocument,
     MANIFEST: Manifest,
 }

@@ -22,6 +22,7 @@ from shoal.cli import demo as cli_demo
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
+from shoal.cli import series as cli_series
 from shoal.cli import share as cli_share
 from shoal.cli import verify as cli_verify
 from shoal.cli.sections import Program
@@ -73,7 +74,9 @@ shoal.add_section(
     cli_comparison.compare,
     cli_comparison.granularity,
 )
-shoal.add_section("The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish)
+shoal.add_section(
+    "The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish, cli_series.series
+)
 shoal.add_section("Tables of counts and flows", "tabulate", "ledger")
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
 shoal.add_section("Exchange with other tools", cli_check.check, cli_publish.convert, cli_publish.schema)

@@ -133,6 +133,8 @@ def print_publication(
     facts.update({"run": run_facts} if run_facts else {})
     costs = [] if timings is None else timings.costs()
     facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
+    place = manifest.series
+    facts.update({} if place is None else {"series": place.model_dump()})
     lost = manifest.losses
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
@@ -144,6 +146,14 @@ def print_publication(
         *no_anonymity_lines(published.release.claim),
         *(["usefulness: not measured"] if useful is None else useful.lines()),
         _strongest(published.strongest),
+        *(
+            []
+            if place is None
+            else [
+                f"release {place.number} of series {place.series}: {counted(place.crowds, 'crowd')}, "
+                f"{counted(place.newcomers, 'newcomer')}, {counted(place.waiting, 'person', 'people')} waiting"
+            ]
+        ),
         f"protected: {manifest.unit_of_protection}",
         *(
             ["raw samples whose " + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in rows[:5])]

@@ -22,6 +22,7 @@ from shoal.cli.options import (
     input_argument,
     input_options,
     output_options,
+    refuse_unused,
     take_ground,
     take_reading,
 )
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from shoal.methods import Method
     from shoal.model.trace import Trace
     from shoal.model.trajectories import Trajectories
+    from shoal.publishing.in_series import SeriesOptions
     from shoal.scale.memory import MemoryBound
     from shoal.utility.usefulness import Usefulness
 
@@ -105,6 +107,27 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     metavar="S",
     help="Draw the same random numbers again; marks the release as not for publication.",
+)
+@click.option(
+    "--series",
+    "series_state",
+    type=PATH,
+    metavar="STATE",
+    help="The secret folder of a series: people stay in their crowds, so that all its releases together keep "
+    "the promise (glove only).",
+)
+@click.option(
+    "--renew", is_flag=True, help="Choose the crowds of the series anew; begins a series in a new STATE, too."
+)
+@click.option(
+    "--spare",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="People whom a crowd of the series may lose before others must wait, when crowds are chosen. "
+    "[default: 2]",
+)
+@click.option(
+    "--accept-newcomers", is_flag=True, help="Go on although most people were not in the series before."
 )
 @click.option(
     "--resume",
@@ -186,6 +209,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
         private_report=chosen.private_report,
         exact_figures=chosen.exact_figures,
         resume=chosen.resume,
+        series=chosen.series,
         accept=lambda usefulness: _confirm(usefulness, bars, asks=not (chosen.as_json or chosen.quiet)),
     )
     size = chosen.block_size(anonymizer)
@@ -252,6 +276,10 @@ class AnonymizeOptions:
     record: Path | None
     risk_tries: int | None
     research_seed: int | None
+    series_state: Path | None
+    renew: bool
+    spare: int | None
+    accept_newcomers: bool
     resume: bool
     blocks: int | None
     memory: int | None
@@ -267,6 +295,21 @@ class AnonymizeOptions:
     def take(cls, options: dict[str, Any]) -> "AnonymizeOptions":
         """Take these options from all others."""
         return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
+
+    @property
+    def series(self) -> "SeriesOptions | None":
+        """The series that the release belongs to."""
+        from shoal.publishing.in_series import SPARE, SeriesOptions
+
+        if self.series_state is None:
+            refuse_unused("without --series", "renew", "spare", "accept_newcomers")
+            return None
+        return SeriesOptions(
+            state=self.series_state,
+            renew=self.renew,
+            spare=SPARE if self.spare is None else self.spare,
+            accept_newcomers=self.accept_newcomers,
+        )
 
     @property
     def secrets(self) -> tuple[Path | None, Path | None]:

@@ -99,6 +99,43 @@ class UsefulnessDocument(TypedDict):
     zone_m: float
 
 
+@closed
+class SeriesPlaceDocument(TypedDict):
+    """The place of a release in a series, with numbers of people."""
+
+    series: int
+    number: int
+    waiting: int
+    newcomers: int
+    crowds: int
+
+
+@closed
+class SeriesReleaseDocument(TypedDict):
+    """A release of a series, with numbers of people."""
+
+    first: str
+    end: str
+    people: int
+    published: int
+    waiting: int
+    newcomers: int
+    crowds: int
+    uncertain: bool
+
+
+@growing
+class SeriesShowDocument(TypedDict):
+    """How a series stands; crowds_by_spare: crowds by how many of their people can leave before some wait."""
+
+    state: str
+    series: int
+    k: int
+    people: int
+    crowds_by_spare: Counts
+    releases: list[SeriesReleaseDocument]
+
+
 @growing
 class PublicationDocument(TypedDict):
     """A published release, its place and its cost, with the paths of secret files."""
@@ -116,6 +153,7 @@ class PublicationDocument(TypedDict):
     usefulness: UsefulnessDocument | None
     cautions: list[str]
     accuracy: dict[str, KeptDocument]
+    series: NotRequired[SeriesPlaceDocument]
     run: NotRequired[dict[str, float]]
     timings: NotRequired[list[CostDocument]]
 

@@ -155,6 +155,17 @@ class Losses:
     samples_by_reason: Mapping[str, int] = field(default_factory=dict)  # of boxes, see model/omission.py
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeriesPlace:
+    """The place of a release in a series of releases of the same people."""
+
+    series: int  # in its state: 1, and 1 more with each renewal
+    number: int  # of the release in the series
+    waiting: int  # people of the data who are left out until enough of their crowd are there
+    newcomers: int  # people who are in the series for the first time, without those of its first release
+    crowds: int
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Release:
     """Published records: a header, and a payload of boxes or of points.
@@ -196,6 +207,7 @@ class Release:
     publishable: bool
     reading: Reading = field(default_factory=Reading)
     rows_repaired: Mapping[str, int] = field(default_factory=dict)
+    series: SeriesPlace | None = None
 
     def __post_init__(self) -> None:
         n_rows = len(self.payload)

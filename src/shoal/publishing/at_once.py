@@ -41,7 +41,8 @@ def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator[C
     with finished_parts as checkpoint, staged_folder(job.output) as staging:
         run = replace(run, checkpoint=checkpoint)
         with run.stage("method"):
-            release, linkage = job.method.anonymize(original, job.rng, run)
+            anonymizer = job.series or job.method
+            release, linkage = anonymizer.anonymize(original, job.rng, run)
             release_idle_memory()
         with run.stage("check"):
             identifiers = RawIdentifiers.of(original)
@@ -144,4 +145,5 @@ def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:
         "grid": original.grid,
         "method": type(job.method).__name__,
         "parameters": job.method.parameters(),
+        **({} if job.series is None else {"series": job.series.identity}),
     }

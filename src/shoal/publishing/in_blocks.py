@@ -83,6 +83,8 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
     method, run = job.method, job.run
     if not isinstance(method, Glove) or job.options.private_report is not None or job.options.exact_figures:
         raise MisuseError(_NEEDS_EVERYONE)
+    if job.series is not None:
+        raise MisuseError("--series works without --blocks and --memory; leave them out")
     require_absent(job.output)
     folder = parts_folder(job.output).resolve()
     block_input = BlockInput(original.source, original.engine, original.reading.cells)

@@ -165,10 +165,17 @@ def publish(
     private = options.private_report
     private_report = None if private is None else local_path(private, "the private report")
     require_targets(method, output, linkage_file, private_report)
-    job = PublicationJob(
-        method=method, output=output, rng=rng, run=run or Run(), tries=tries, options=options
-    )
     with ExitStack() as opened:
+        series = None if options.series is None else opened.enter_context(options.series.open(method, output))
+        job = PublicationJob(
+            method=method,
+            output=output,
+            rng=rng,
+            run=run or Run(),
+            tries=tries,
+            options=options,
+            series=series,
+        )
         candidate = opened.enter_context(
             anonymize_in_blocks(original, job)
             if isinstance(original, InBlocks)
@@ -180,6 +187,8 @@ def publish(
         if private_report is not None:
             page = candidate.private_page().encode()
             opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
+        if series is not None:
+            series.stage(manifest.release_sha256)
         opened.enter_context(staged_secrets(output, candidate.release, candidate.linkage, linkage_file))
     return Publication(
         folder=output,

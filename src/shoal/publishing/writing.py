@@ -13,6 +13,7 @@ from shoal.methods import Method
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import trace_path
 from shoal.model.verdicts import Verdict
+from shoal.publishing.in_series import SeriesOptions, SeriesRelease
 from shoal.release_folder.folder import check_linkage_path, staged_linkage, staged_trace
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -52,6 +53,8 @@ class PublishOptions:
         Compute the report's k-gaps for everyone, not for 1,000 people drawn at random.
     resume
         Keep finished parts in a folder next to the release until it is done, and continue from them.
+    series
+        The series to which the release belongs; None for a release on its own.
     accept
         Called with what the release is good for before its folder gets its name; nothing is written if it
         raises an error.
@@ -62,6 +65,7 @@ class PublishOptions:
     private_report: Path | str | None = None
     exact_figures: bool = False
     resume: bool = False
+    series: SeriesOptions | None = None
     accept: Callable[[Usefulness], None] = lambda _: None
 
 
@@ -78,6 +82,7 @@ class PublicationJob:
     run: Run
     tries: int = TRIES  # victims of each attack in the report; 0 plays none
     options: PublishOptions = DEFAULT_OPTIONS
+    series: SeriesRelease | None = None
 
 
 class Candidate(Protocol):

@@ -16,7 +16,7 @@ from shoal.errors import InputError, OutputError
 from shoal.model.claims import PayloadKind, claim_from_json
 from shoal.model.intake import Reading
 from shoal.model.names import Pseudonyms, TextNames, column
-from shoal.model.release import Boxes, Linkage, Losses, Payload, Release
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Release, SeriesPlace
 from shoal.model.trace import TRACE_FILE, Trace, trace_path
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, manifest_reading, read_manifest
@@ -118,6 +118,7 @@ def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
         "publishable": manifest.publishable,
         "reading": manifest_reading(folder, manifest),
         "rows_repaired": manifest.rows_repaired,
+        "series": None if manifest.series is None else SeriesPlace(**manifest.series.model_dump()),
     }
 
 

@@ -101,6 +101,18 @@ class UsefulnessJson(BaseModel):
     zone_m: Length
 
 
+class SeriesJson(BaseModel):
+    """``series`` in the manifest: the place of the release in its series, as its maker says."""
+
+    model_config = _STRICT
+
+    series: Annotated[int, Field(ge=1, le=_MOST_COUNTED)]
+    number: Annotated[int, Field(ge=1, le=_MOST_COUNTED)]
+    waiting: Count
+    newcomers: Count
+    crowds: Count
+
+
 class Manifest(BaseModel):
     """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
 
@@ -126,6 +138,7 @@ class Manifest(BaseModel):
     release_sha256: Digest
     report_sha256: Digest | None
     usefulness: UsefulnessJson | None = None
+    series: SeriesJson | None = None
 
     @field_validator("parameters")
     @classmethod
@@ -208,6 +221,7 @@ def build_manifest(
         "record": statement.to_json(),
         "release_sha256": sha256_of(parquet),
         "report_sha256": sha256_of(report) if report.exists() else None,
+        "series": None if release.series is None else asdict(release.series),
     }
     try:
         return Manifest.model_validate(entries)
@@ -221,11 +235,11 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as indented JSON, entries in the order of the format; no usefulness, no entry."""
+    """The manifest as indented JSON, entries in the order of the format; no usefulness or series, no entry."""
     entries = {
         name: value
         for name, value in manifest.model_dump().items()
-        if value is not None or name != "usefulness"
+        if value is not None or name not in {"usefulness", "series"}
     }
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
@@ -283,4 +297,6 @@ def _no_number(_text: str) -> float:
     raise NotJsonError("a number is not finite")
 
 
-_NAMES: Final = frozenset({*Manifest.model_fields, *LossesJson.model_fields, *Statement.model_fields})
+_NAMES: Final = frozenset(
+    {*Manifest.model_fields, *LossesJson.model_fields, *SeriesJson.model_fields, *Statement.model_fields}
+)

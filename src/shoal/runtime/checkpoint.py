@@ -59,11 +59,7 @@ class Checkpoint:
 
         After an error it stays if it holds a part.
         """
-        with explain_write_errors(folder):
-            _make_private_folder(folder)
-            descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            _lock(folder, descriptor)
+        with locked_folder(folder, "or choose another --output"):
             with explain_write_errors(folder):
                 opened = cls.open(folder, job)
             try:
@@ -73,8 +69,6 @@ class Checkpoint:
                     shutil.rmtree(folder, ignore_errors=True)
                 raise
             shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(descriptor)
 
     def load_or_make(self, part: str, make: Callable[[], Arrays], apart: str | None = None) -> Arrays:
         """The arrays of a part, read or made and written, complete or not at all.
@@ -111,6 +105,19 @@ class Checkpoint:
         return self.folder / f"{part}.bin"
 
 
+@contextmanager
+def locked_folder(folder: Path, remedy: str) -> Iterator[None]:
+    """A folder for its owner that no other command may work in; InUseError names the remedy besides waiting."""
+    with explain_write_errors(folder):
+        _make_private_folder(folder)
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(folder, descriptor, remedy)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _make_private_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True)
@@ -126,7 +133,7 @@ def _make_private_folder(folder: Path) -> None:
                     raise
 
 
-def _lock(folder: Path, descriptor: int) -> None:
+def _lock(folder: Path, descriptor: int, remedy: str) -> None:
     from filelock import lock_descriptor
 
     try:
@@ -136,9 +143,7 @@ def _lock(folder: Path, descriptor: int) -> None:
             raise
         return
     if not is_locked:
-        raise InUseError(
-            f"another command works in {folder}; wait until it has ended, or choose another --output"
-        )
+        raise InUseError(f"another command works in {folder}; wait until it has ended, {remedy}")
 
 
 def parts_folder(output: Path) -> Path:

@@ -314,8 +314,28 @@ class Glove(DeclaredMethod):
         require_people(original.n_subjects, self.k)
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)
+        return self._finish_classes(original, finished, self.refine_rounds, run)
+
+    def classes_of(self, original: Trajectories, crowds: list[Integers], run: Run) -> list[EquivalenceClass]:
+        """Classes with exactly these members; needs "k-merge"."""
+        if self.generalize != "k-merge":
+            raise MisuseError(
+                f"crowds that are chosen beforehand get k-merge's boxes, and generalize = '{self.generalize}' "
+                "makes others; choose k-merge"
+            )
+        boxes = merge_crowds(original, crowds, run) if crowds else ()
+        grid = original.snapped_grid()
+        finished = [
+            EquivalenceClass(members=members, boxes=self._drop_large_boxes(crowd_boxes, grid))
+            for members, crowd_boxes in zip(crowds, boxes, strict=True)
+        ]
+        return self._finish_classes(original, finished, 0, run)
+
+    def _finish_classes(
+        self, original: Trajectories, finished: list[EquivalenceClass], rounds: int, run: Run
+    ) -> list[EquivalenceClass]:
         if self.refine and self.refine_rounds and finished:
-            finished = refine_classes(original, finished, self.k, self.refine_rounds, run)
+            finished = refine_classes(original, finished, self.k, rounds, run)
         if self.extent_at_most is not None and finished:
             finished = fit_boxes(original, finished, parse_extents(self.extent_at_most), run)
         if self.omit_at_most and finished:

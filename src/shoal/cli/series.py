@@ -1,0 +1,48 @@
+"""The commands on the state of a series of releases."""
+
+from pathlib import Path
+
+import click
+
+from shoal.cli.options import PATH, output_options
+from shoal.cli.sections import Command, Group
+from shoal.cli.terminal import print_result
+from shoal.units import counted
+
+_EXAMPLES = (("shoal series show state", "who waits, and how soon crowds fall below k"),)
+
+
+@click.group(cls=Group, examples=_EXAMPLES)
+def series() -> None:
+    """Look after the secret state of a series of releases of the same people."""
+
+
+@series.command(cls=Command, examples=_EXAMPLES)
+@click.argument("state", type=PATH, metavar="STATE")
+@output_options
+def show(state: Path, as_json: bool, quiet: bool) -> int:
+    """Say how the series in folder STATE stands: its releases, who waits, and how its crowds age.
+
+    Only numbers are printed; STATE itself is as secret as the raw data.
+    """
+    from shoal.series.standing import standing_of
+    from shoal.series.state import SeriesState
+
+    standing = standing_of(SeriesState.read(state))
+    lines = [
+        f"series {standing['series']} in {state}, k = {standing['k']}: "
+        f"{counted(len(standing['releases']), 'release')} so far",
+        *(
+            f"  {number}: {entry['first']} to {entry['end']}, {entry['published']:,} of "
+            f"{counted(entry['people'], 'person', 'people')} in {counted(entry['crowds'], 'crowd')}, "
+            f"{entry['waiting']:,} waiting, {entry['newcomers']:,} new"
+            + (", stopped at the end: it counts as published" if entry["uncertain"] else "")
+            for number, entry in enumerate(standing["releases"], start=1)
+        ),
+        "crowds by how many of their people can still leave before some wait: "
+        + ", ".join(f"{spare}: {crowds:,}" for spare, crowds in standing["crowds_by_spare"].items()),
+        f"--renew would choose crowds for all anew; the promise over several releases would begin again, and not "
+        f"cover the {counted(standing['people'], 'person', 'people')} of this series in both",
+    ]
+    print_result(as_json, {"state": str(state), **standing}, lines)
+    return 0

@@ -1,0 +1,224 @@
+"""The next release of a series: who is in which crowd, who waits, and the state after it (docs/series.md)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError, MisuseError, NothingLeftError
+from shoal.methods import Method
+from shoal.methods.glove.crowds_of_series import NEWCOMER, WAITING, classes_in_series
+from shoal.methods.glove.glove import Glove
+from shoal.methods.hulls import publish_classes
+from shoal.model.omission import TOO_FEW_PRESENT
+from shoal.model.release import Linkage, Release, SeriesPlace
+from shoal.model.trajectories import Population, Trajectories
+from shoal.runtime.arrays import Integers
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.series.attendance import may_appear, with_release
+from shoal.series.state import Members, PeriodRelease, SeriesState
+
+SPARE: Final = 2
+ALL_WAIT: Final = (
+    "of no crowd of the series are enough people in this data, so there is nothing to publish; check that the data "
+    "is complete, or choose crowds anew with --renew"
+)
+_SAME_PEOPLE: Final = 0.5  # of the people of the last release, or of the data if they are fewer
+_NOT_SAMPLED: Final = 1000  # ids that are tried in other forms
+_FORMS: Final[dict[str, Callable[[str], str]]] = {
+    "in lower case": str.lower,
+    "in upper case": str.upper,
+    "without zeros in front": lambda name: name.lstrip("0"),
+    "without a plus sign": lambda name: name.lstrip("+"),
+    "without '.0' at the end": lambda name: name.removesuffix(".0"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions:
+    """How a release belongs to a series.
+
+    Parameters
+    ----------
+    state
+        The secret folder of the series.
+    renew
+        Choose all crowds anew; also begins the first series in ``state``.
+    spare
+        People whom a crowd may lose before the others wait, where crowds are chosen.
+    accept_newcomers
+        Go on although few of these people were in the series before.
+    """
+
+    state: Path
+    renew: bool = False
+    spare: int = SPARE
+    accept_newcomers: bool = False
+
+    @contextmanager
+    def open(self, method: Method, output: Path) -> Iterator["SeriesRelease"]:
+        """The next release; its state counts if the block succeeds."""
+        if not isinstance(method, Glove) or method.generalize != "k-merge" or method.omit_at_most:
+            raise MisuseError(
+                "--series keeps crowds of --method glove together, with --generalize k-merge and without "
+                "--omit-at-most; change these options, or leave --series out"
+            )
+        if self.spare < 0:
+            raise MisuseError(
+                f"--spare {self.spare} is below 0; give a number of people, for example {SPARE}"
+            )
+        with SeriesState.writing(self.state, method.k, renew=self.renew) as state:
+            if state.facts.k != method.k:
+                raise MisuseError(
+                    f"the series in {self.state} has k = {state.facts.k}, and this release k = {method.k}; use "
+                    f"--k {state.facts.k}, or begin a new series with --renew"
+                )
+            yield SeriesRelease(state, self, method, output)
+
+
+class SeriesRelease:
+    """A release of a series while it is made."""
+
+    def __init__(self, state: SeriesState, options: SeriesOptions, method: Glove, output: Path) -> None:
+        self.state, self.options, self._method, self._output = state, options, method, output
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """All of the series that decides this release, for the parts of a stopped run."""
+        facts = self.state.facts
+        return {"table": facts.table, "releases": len(facts.releases), "spare": self.options.spare,
+                "renew": self.options.renew}  # fmt: skip
+
+    def crowds_of(self, people: Population, first_s: float, end_s: float) -> Integers:
+        """[n] the crowd of each person, or NEWCOMER or WAITING; InputError where the series cannot go on."""
+        members, names = self.state.members, self.state.names_of(people.ids)
+        self._period = first_s, end_s
+        self._require_later(first_s, end_s)
+        rows = members.places_of(names)
+        self._require_same_people(people.ids, int(np.count_nonzero(rows >= 0)))
+        crowd_of = np.full(people.n_subjects, NEWCOMER, dtype=np.int64)
+        before = np.flatnonzero(rows >= 0)
+        crowd = members.crowd[rows[before]]
+        appears = may_appear(crowd, members.attended[rows[before]], self._method.k)
+        crowd_of[before] = np.where(appears, crowd, WAITING)
+        self._names, self._rows, self._crowd_of = names, rows, crowd_of
+        return crowd_of
+
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run) -> tuple[Release, Linkage]:
+        """The release and its linkage, in memory."""
+        slot_s = original.snapped_grid().slot_s
+        crowd_of = self.crowds_of(
+            original, int(original.t.min()) * slot_s, (int(original.t.max()) + 1) * slot_s
+        )
+        classes = classes_in_series(self._method, original, crowd_of, self.options.spare, run)
+        classes = [crowd for crowd in classes if len(crowd.boxes)]
+        if not classes:
+            raise NothingLeftError(ALL_WAIT)
+        release, linkage = publish_classes(self._method, original, classes, self._method.hull, rng)
+        return self.placed(release, [crowd.members for crowd in classes]), linkage
+
+    def placed(self, release: Release, crowds: Sequence[Integers]) -> Release:
+        """The release with its place in the series; crowds: positions of the people of each."""
+        members = self.state.members
+        first_number = int(members.crowd.max(initial=-1)) + 1
+        crowd = members.crowd.copy()
+        appears = np.zeros(len(crowd), dtype=np.bool_)
+        names, numbers = [members.names], [crowd]
+        newcomers = 0
+        for place, people in enumerate(crowds):
+            number = int(self._crowd_of[people].max())
+            fresh = people[self._rows[people] < 0]
+            appears[self._rows[people[self._rows[people] >= 0]]] = True
+            names.append(self._names[fresh])
+            numbers.append(np.full(len(fresh), first_number + place if number < 0 else number))
+            newcomers += len(fresh)
+        index = len(self.state.releases)
+        attended = np.zeros((len(crowd) + newcomers, members.attended.shape[1]), dtype=np.uint64)
+        attended[: len(crowd)] = members.attended
+        attended = with_release(
+            attended, np.concatenate([appears, np.ones(newcomers, dtype=np.bool_)]), index
+        )
+        together = np.concatenate(names)
+        order = np.argsort(together, kind="stable")
+        self._after = Members(
+            names=together[order], crowd=np.concatenate(numbers)[order], attended=attended[order]
+        )
+        waiting = len(self._names) - sum(map(len, crowds))
+        self._place = SeriesPlace(
+            series=self.state.number,
+            number=index + 1,
+            waiting=waiting,
+            newcomers=newcomers if index else 0,
+            crowds=len(crowds),
+        )
+        losses = release.losses
+        if waiting == losses.subjects_suppressed > 0:
+            losses = replace(losses, subjects_by_reason={TOO_FEW_PRESENT: waiting})
+        return replace(release, series=self._place, losses=losses)
+
+    def stage(self, digest: str) -> None:
+        """Write the state, which counts once the release has its name."""
+        place, people = self._place, len(self._names)
+        self.state.stage(
+            self._after,
+            PeriodRelease(
+                series=place.series,
+                first_s=float(self._period[0]),
+                end_s=float(self._period[1]),
+                people=people,
+                published=people - place.waiting,
+                waiting=place.waiting,
+                newcomers=place.newcomers,
+                crowds=place.crowds,
+                digest=digest,
+                folder=str(self._output.resolve()),
+            ),
+        )
+
+    def _require_later(self, first_s: float, end_s: float) -> None:
+        for number, release in enumerate(self.state.releases, start=1):
+            if release.uncertain or first_s >= release.end_s:
+                continue
+            how = "is before" if end_s <= release.first_s else "overlaps"
+            raise InputError(
+                f"this data, {_moment(first_s)} to {_moment(end_s)}, {how} release {number} of the series, "
+                f"{_moment(release.first_s)} to {_moment(release.end_s)}; give data of a later period, without "
+                "the time that was published"
+            )
+
+    def _require_same_people(self, ids: Sequence[str], recognized: int) -> None:
+        if not self.state.releases or self.options.accept_newcomers:
+            return
+        expected = min(len(ids), self.state.releases[-1].people)
+        if recognized >= _SAME_PEOPLE * expected:
+            return
+        some = ids[:_NOT_SAMPLED]
+        hits = {
+            form: int(
+                (
+                    self.state.members.places_of(self.state.names_of([change(name) for name in some])) >= 0
+                ).sum()
+            )
+            for form, change in _FORMS.items()
+        }
+        best = max(hits, key=hits.__getitem__)
+        hint = (
+            f" Of the first {len(some):,}, {hits[best]:,} are there {best}."
+            if hits[best] > recognized
+            else ""
+        )
+        raise MisuseError(
+            f"only {recognized:,} of {len(ids):,} people are in the series in {self.options.state}, so almost "
+            f"every crowd would be new.{hint} If ids changed their form or their hash, give them as before; if this "
+            "is the state of other people, name the right one; if these are truly new people, say "
+            "--accept-newcomers"
+        )
+
+
+def _moment(time_s: float) -> str:
+    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M}"

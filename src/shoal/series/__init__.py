@@ -1,0 +1,1 @@
+"""Series: releases of the same people over several periods, and their secret state."""

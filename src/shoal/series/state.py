@@ -1,0 +1,232 @@
+"""The state of a series: a secret folder with a table of its people and a file of facts.
+
+``series.json`` names the table. A release writes a new table and ``next.json``, which replaces ``series.json`` once
+the folder of the release has its name. Where ``next.json`` is still there, a command was killed in between: if the
+release is not in its folder either, nobody can tell whether it was published. It then counts as published, which
+breaks no promise, and its period may be published again.
+"""
+
+import hashlib
+import io
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shoal.errors import InputError
+from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import locked_folder
+from shoal.runtime.files import sha256_of
+from shoal.runtime.staging import explain_write_errors, write_private
+from shoal.series.attendance import Attended
+
+FACTS_FILE: Final = "series.json"
+_NEXT: Final = "next.json"
+_NAME_BYTES: Final = 16
+_STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+Names = npt.NDArray[np.bytes_]
+
+
+class PeriodRelease(BaseModel):
+    """A release of a series: its period in seconds since 1970, and numbers of people."""
+
+    model_config = _STRICT
+
+    series: int  # 1 for the first of this state, and 1 more after each renewal
+    first_s: float
+    end_s: float
+    people: int
+    published: int
+    waiting: int
+    newcomers: int
+    crowds: int
+    digest: str  # SHA-256 of the table
+    folder: str
+    uncertain: bool = False  # a command was killed when it gave the folder its name
+
+
+class SeriesFacts(BaseModel):
+    """The content of ``series.json``."""
+
+    model_config = _STRICT
+
+    version: Literal[1] = 1
+    k: int
+    salt: str
+    table: str = ""
+    table_sha256: str = ""
+    releases: tuple[PeriodRelease, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Members:
+    """The people of the current series."""
+
+    names: Names  # [n] salted, ascending
+    crowd: Integers  # [n]
+    attended: Attended  # [n, words] a bit for each release of the current series
+
+    @classmethod
+    def empty(cls) -> "Members":
+        """Of a series without a release."""
+        return cls(
+            names=np.empty(0, dtype=f"S{_NAME_BYTES}"),
+            crowd=np.empty(0, dtype=np.int64),
+            attended=np.empty((0, 1), dtype=np.uint64),
+        )
+
+    def places_of(self, names: Names) -> Integers:
+        """[m] the row of each name, -1 without one."""
+        if not len(self.names):
+            return np.full(len(names), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.names, names), len(self.names) - 1)
+        return np.where(self.names[at] == names, at, -1)
+
+
+class SeriesState:
+    """The state of a series, in memory; ``stage`` writes the next one."""
+
+    def __init__(self, folder: Path, facts: SeriesFacts, members: Members) -> None:
+        self.folder, self.facts, self.members = folder, facts, members
+
+    @classmethod
+    def read(cls, folder: Path) -> "SeriesState":
+        """The state in a folder; InputError when there is none, or it is damaged."""
+        facts = _read_facts(folder / FACTS_FILE)
+        table = folder / facts.table
+        try:
+            content = table.read_bytes()
+            if hashlib.sha256(content).hexdigest() != facts.table_sha256:
+                raise ValueError("another digest")
+            columns = pq.read_table(io.BytesIO(content))
+            members = Members(
+                names=np.array(columns["name"].to_pylist(), dtype=f"S{_NAME_BYTES}"),
+                crowd=columns["crowd"].to_numpy(),
+                attended=np.stack(
+                    [columns[name].to_numpy() for name in columns.column_names[2:]], axis=1
+                ).astype(np.uint64),
+            )
+        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+            raise InputError(
+                f"{table} is missing or damaged; restore the folder from a copy, or begin anew with --renew"
+            ) from error
+        return cls(folder, facts, members)
+
+    @classmethod
+    @contextmanager
+    def writing(cls, folder: Path, k: int, *, renew: bool) -> Iterator["SeriesState"]:
+        """A locked state; what the block stages counts if it succeeds, and is removed otherwise."""
+        existed = folder.exists()
+        if not (renew or (folder / FACTS_FILE).exists() or (folder / _NEXT).exists()):
+            _read_facts(folder / FACTS_FILE)  # raises: no new folder for a path that is wrong
+        with locked_folder(folder, "and run the same command again"):
+            _finish_interrupted(folder)
+            state = cls._renewed(folder, k) if renew else cls.read(folder)
+            before = state.facts.table
+            try:
+                yield state
+            except BaseException:
+                (folder / _NEXT).unlink(missing_ok=True)
+                _remove_tables(folder, but=before)
+                if not existed:
+                    with suppress(OSError):
+                        folder.rmdir()
+                raise
+            with suppress(OSError):  # otherwise the next command does it
+                (folder / _NEXT).replace(folder / FACTS_FILE)
+                _remove_tables(folder, but=state.facts.table)
+
+    @classmethod
+    def _renewed(cls, folder: Path, k: int) -> "SeriesState":
+        releases: tuple[PeriodRelease, ...] = ()
+        table = ""
+        if (folder / FACTS_FILE).exists():
+            earlier = _read_facts(folder / FACTS_FILE)
+            releases, table = earlier.releases, earlier.table
+        facts = SeriesFacts(k=k, salt=secrets.token_hex(32), table=table, releases=releases)
+        return cls(folder, facts, Members.empty())
+
+    @property
+    def number(self) -> int:
+        """The number of the current series in this state."""
+        last = max((release.series for release in self.facts.releases), default=0)
+        return last if len(self.members.names) else last + 1
+
+    @property
+    def releases(self) -> list[PeriodRelease]:
+        """The releases of the current series, in order."""
+        return [release for release in self.facts.releases if release.series == self.number]
+
+    def names_of(self, ids: Sequence[str]) -> Names:
+        """[n] salted names."""
+        salt = bytes.fromhex(self.facts.salt)
+        return np.array(
+            [hashlib.blake2b(name.encode(), key=salt, digest_size=_NAME_BYTES).digest() for name in ids],
+            dtype=f"S{_NAME_BYTES}",
+        )
+
+    def stage(self, members: Members, release: PeriodRelease) -> None:
+        """Write the state after a release, which counts once the folder of the release has its name."""
+        words = [pa.array(column) for column in members.attended.T]
+        table = pa.table(
+            [pa.array(members.names.tolist(), pa.binary()), pa.array(members.crowd), *words],
+            names=["name", "crowd", *(f"attended_{word}" for word in range(len(words)))],
+        )
+        content = io.BytesIO()
+        pq.write_table(table, content)
+        path = self.folder / f"people-{secrets.token_hex(6)}.parquet"
+        write_private(path, content.getvalue())
+        update = {
+            "table": path.name,
+            "table_sha256": hashlib.sha256(content.getvalue()).hexdigest(),
+            "releases": (*self.facts.releases, release),
+        }
+        self.members, self.facts = members, self.facts.model_copy(update=update)
+        write_private(self.folder / _NEXT, self.facts.model_dump_json(indent=1))
+
+
+def _read_facts(path: Path) -> SeriesFacts:
+    try:
+        return SeriesFacts.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path.parent} holds no series; check the path. --renew begins a series there, and its record says "
+            "that releases before it do not count: a series whose state is lost ends"
+        ) from error
+    except (OSError, ValidationError) as error:
+        raise InputError(
+            f"{path} cannot be read, or is of a later version of shoal; restore it from a copy"
+        ) from error
+
+
+def _finish_interrupted(folder: Path) -> None:
+    if not (folder / _NEXT).exists():
+        return
+    facts = _read_facts(folder / _NEXT)
+    *others, last = facts.releases
+    try:
+        is_there = sha256_of(Path(last.folder) / "release.parquet") == last.digest
+    except OSError:
+        is_there = False
+    if not is_there:
+        releases = (*others, last.model_copy(update={"uncertain": True}))
+        write_private(
+            folder / _NEXT, facts.model_copy(update={"releases": releases}).model_dump_json(indent=1)
+        )
+    with explain_write_errors(folder):
+        (folder / _NEXT).replace(folder / FACTS_FILE)
+
+
+def _remove_tables(folder: Path, *, but: str) -> None:
+    for path in (*folder.glob("people-*.parquet"), *folder.glob(".*.partial-*")):
+        if path.name != but:
+            path.unlink(missing_ok=True)

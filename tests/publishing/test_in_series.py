@@ -1,0 +1,215 @@
+"""Releases of a series: crowds stay, newcomers join, leavers make people wait, and a failed release changes nothing."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.errors import InputError, InUseError, MisuseError, NothingLeftError, OutputError
+from shoal.model.release import Linkage, Release
+from shoal.publishing.in_series import SeriesOptions
+from shoal.publishing.publish import Publication
+from shoal.publishing.writing import PublishOptions
+from shoal.release_folder.folder import read_linkage, read_release
+from shoal.runtime.checkpoint import locked_folder
+from shoal.series.state import SeriesState
+from small_data import population
+
+K = 3
+WEEK = 7 * 24 * 60  # slots
+EVERYBODY = tuple(range(12))
+
+
+def week(number: int, people: tuple[int, ...] = EVERYBODY) -> shoal.Trajectories:
+    """One week of people; each has the same number of samples in each week, at other times."""
+    everybody = population([4] * 20, seed=number, slots=WEEK)
+    return dataclasses.replace(everybody.keep(people), t=everybody.keep(people).t + number * WEEK)
+
+
+def release(
+    folder: Path, data: shoal.Trajectories, *, k: int = K, name: str = "", **options: object
+) -> Publication:
+    number = len([path for path in folder.glob("release*") if path.is_dir()])
+    target = folder / (name or f"release{number}")
+    return shoal.publish(
+        data,
+        shoal.Glove(k=k),
+        target,
+        rng=shoal.Randomness.from_system(),
+        tries=0,
+        linkage_file=target.with_suffix(".parquet"),
+        options=PublishOptions(series=SeriesOptions(state=folder / "state", **options)),  # type: ignore[arg-type]
+    )
+
+
+def crowds(published: Publication) -> dict[str, frozenset[str]]:
+    """Each person's crowd, from the files."""
+    written: Release = read_release(published.folder)
+    linkage: Linkage = read_linkage(published.folder.with_suffix(".parquet"))
+    rows = {
+        name: written.boxes.take(slice(*written.offsets[i : i + 2]))
+        for i, name in enumerate(written.trajectory_ids)
+    }
+    content = {name: np.stack(boxes.columns()).tobytes() for name, boxes in rows.items()}
+    who = dict(zip(linkage.uids, linkage.trajectory_ids, strict=True))
+    return {
+        person: frozenset(other for other, also in who.items() if content[also] == content[record])
+        for person, record in who.items()
+    }
+
+
+def test_crowds_stay_while_people_come_leave_and_come_back(tmp_path: Path) -> None:
+    weeks = [EVERYBODY, (*range(1, 12), 12, 13), (*range(4, 12), 12, 14), tuple(range(15))]
+    published = [release(tmp_path, week(i, who), renew=i == 0, spare=1) for i, who in enumerate(weeks)]
+    together = [crowds(one) for one in published]
+    people = {person for one in together for person in one}
+    for person in people:
+        assert len(frozenset.intersection(*(one[person] for one in together if person in one))) >= K
+    places = [one.manifest.series for one in published]
+    assert [(place.series, place.number) for place in places] == [(1, 1), (1, 2), (1, 3), (1, 4)]
+    assert [place.newcomers for place in places] == [0, 2, 1, 0]
+    for who, one, place in zip(weeks, together, places, strict=True):
+        assert len(who) - len(one) == place.waiting
+    assert places[2].waiting > 0  # else nothing was tested
+    assert places[3].waiting == 0  # all are back
+    assert published[2].manifest.losses.subjects_by_reason == {
+        "too few people of their crowd are in this data": places[2].waiting
+    }
+
+
+def test_the_state_names_nobody_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    state = tmp_path / "state"
+    assert state.stat().st_mode & 0o777 == 0o700
+    for path in state.iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert b"p00" not in path.read_bytes()
+    facts = json.loads((state / "series.json").read_text())
+    for folder in tmp_path.glob("release*"):
+        for path in folder.glob("*"):
+            assert facts["salt"].encode() not in path.read_bytes()
+
+
+def test_a_release_that_was_not_written_leaves_the_state_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release(tmp_path, week(0, (0, 1, 2, 3)), renew=True)
+    with pytest.raises(MisuseError, match="k = 3 needs at least 3 people"):
+        release(tmp_path, week(1, (0, 1)))
+    with pytest.raises(NothingLeftError, match="of no crowd of the series are enough"):
+        release(tmp_path, week(1, (0, 1, 12)))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
+    folders = sorted(path.name for path in tmp_path.iterdir())
+
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("the disk is full")
+
+    for place in ("shoal.series.state.write_private", "shoal.publishing.publish.staged_secrets"):
+        with monkeypatch.context() as patched, pytest.raises(OutputError, match="full"):
+            patched.setattr(place, full)
+            release(tmp_path, week(1, (0, 1, 2, 3)))
+        assert {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()} == before
+        assert sorted(path.name for path in tmp_path.iterdir()) == folders
+    with monkeypatch.context() as patched, pytest.raises(OutputError, match="full"):
+        patched.setattr("shoal.series.state.write_private", full)
+        release(tmp_path, week(1), renew=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()} == before
+
+
+def test_a_first_release_that_was_not_written_leaves_no_state(tmp_path: Path) -> None:
+    with pytest.raises(MisuseError, match="k = 30"):
+        release(tmp_path, week(0), renew=True, k=30)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_command_killed_at_the_end_counts_as_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    release(tmp_path, week(0), renew=True)
+    state = tmp_path / "state"
+    real = Path.replace
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            Path, "replace", lambda path, to: real(path, to) if path.name != "next.json" else 1 / 0
+        )
+        patched.setattr(Path, "unlink", lambda path, **_: None)
+        with pytest.raises(ZeroDivisionError):
+            release(tmp_path, week(1, EVERYBODY[1:]))
+    assert (state / "next.json").exists()
+    if not is_there:
+        (tmp_path / "release1").rename(tmp_path / "moved")
+        again = release(tmp_path, week(1, EVERYBODY[1:]), name="release2")
+        assert again.manifest.series is not None
+        assert again.manifest.series.number == 3
+    else:
+        with pytest.raises(InputError, match="overlaps release 2 of the series"):
+            release(tmp_path, week(1))
+    last = SeriesState.read(state).releases[1]
+    assert last.uncertain is not is_there
+    assert len(list(state.glob("people-*"))) == 1
+
+
+def test_two_commands_do_not_work_in_one_state(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    with locked_folder(tmp_path / "state", ""), pytest.raises(InUseError, match="another command works in"):
+        release(tmp_path, week(1))
+
+
+def test_a_state_that_moved_to_another_machine_goes_on(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "state").rename(tmp_path / "there" / "state")
+    again = release(tmp_path / "there", week(1))
+    assert again.manifest.series is not None
+    assert again.manifest.series.number == 2
+
+
+def test_renewed_crowds_are_a_series_of_their_own(tmp_path: Path) -> None:
+    for number in range(3):
+        release(tmp_path, week(number), renew=number != 1)
+    state = SeriesState.read(tmp_path / "state")
+    assert [one.series for one in state.facts.releases] == [1, 1, 2]
+    assert state.number == 2
+    assert [one.first_s for one in state.releases] == [int(week(2).t.min()) * 60]
+
+
+def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no series; check the path. renew begins"):
+        release(tmp_path, week(0))
+    release(tmp_path, week(2), renew=True)
+    state = tmp_path / "state"
+    before = (state / "series.json").read_bytes()
+    with pytest.raises(InputError, match="is before release 1 of the series"):
+        release(tmp_path, week(1))
+    with pytest.raises(InputError, match="overlaps release 1"):
+        release(tmp_path, week(2))
+    with pytest.raises(MisuseError, match=r"has k = 3, and this release k = 4; use k 3"):
+        release(tmp_path, week(3), k=4)
+    with pytest.raises(MisuseError, match="only 2 of 8 people are in the series"):
+        release(tmp_path, week(3, (10, 11, 13, 14, 15, 16, 17, 18)))
+    capitals = dataclasses.replace(week(3), ids=tuple(name.upper() for name in week(3).ids))
+    with pytest.raises(MisuseError, match=r"Of the first 12, 12 are there in lower case\. If ids changed"):
+        release(tmp_path, capitals)
+    for method in (shoal.StaticGeneralization(k=3), shoal.Glove(k=3, omit_at_most=0.1)):
+        with pytest.raises(MisuseError, match="keeps crowds of method glove together"):
+            shoal.publish(
+                week(3),
+                method,
+                tmp_path / "other",
+                rng=shoal.Randomness.from_system(),
+                options=PublishOptions(series=SeriesOptions(state=state)),
+            )
+    assert (state / "series.json").read_bytes() == before
+    newcomers = release(tmp_path, week(3, (10, 11, 13, 14, 15, 16, 17, 18)), accept_newcomers=True)
+    assert newcomers.manifest.n_records == 6
+    table = next(state.glob("people-*"))
+    table.write_bytes(table.read_bytes()[:-1])
+    with pytest.raises(InputError, match="missing or damaged; restore the folder"):
+        release(tmp_path, week(4))
+    (state / "series.json").write_text("{")
+    with pytest.raises(InputError, match="cannot be read, or is of a later version"):
+        release(tmp_path, week(4))
