@@ -1,4 +1,4 @@
-"""Releases of a series: crowds stay, newcomers join, leavers make people wait, and a failed release changes nothing."""
+"""Releases of a series: crowds stay, newcomers join, some wait, and a failed release changes nothing."""
 
 import dataclasses
 import json
@@ -68,7 +68,7 @@ def test_crowds_stay_while_people_come_leave_and_come_back(tmp_path: Path) -> No
     people = {person for one in together for person in one}
     for person in people:
         assert len(frozenset.intersection(*(one[person] for one in together if person in one))) >= K
-    places = [one.manifest.series for one in published]
+    places = [one.manifest.series for one in published if one.manifest.series is not None]
     assert [(place.series, place.number) for place in places] == [(1, 1), (1, 2), (1, 3), (1, 4)]
     assert [place.newcomers for place in places] == [0, 2, 1, 0]
     for who, one, place in zip(weeks, together, places, strict=True):
@@ -108,14 +108,16 @@ def test_a_release_that_was_not_written_leaves_the_state_as_it_was(
         raise OutputError("the disk is full")
 
     for place in ("shoal.series.state.write_private", "shoal.publishing.publish.staged_secrets"):
-        with monkeypatch.context() as patched, pytest.raises(OutputError, match="full"):
+        with monkeypatch.context() as patched:
             patched.setattr(place, full)
-            release(tmp_path, week(1, (0, 1, 2, 3)))
+            with pytest.raises(OutputError, match="full"):
+                release(tmp_path, week(1, (0, 1, 2, 3)))
         assert {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()} == before
         assert sorted(path.name for path in tmp_path.iterdir()) == folders
-    with monkeypatch.context() as patched, pytest.raises(OutputError, match="full"):
+    with monkeypatch.context() as patched:
         patched.setattr("shoal.series.state.write_private", full)
-        release(tmp_path, week(1), renew=True)
+        with pytest.raises(OutputError, match="full"):
+            release(tmp_path, week(1), renew=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()} == before
 
 
@@ -178,7 +180,7 @@ def test_renewed_crowds_are_a_series_of_their_own(tmp_path: Path) -> None:
 
 
 def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no series; check the path. renew begins"):
+    with pytest.raises(InputError, match=r"holds no series; check the path\. renew begins"):
         release(tmp_path, week(0))
     release(tmp_path, week(2), renew=True)
     state = tmp_path / "state"

@@ -1,4 +1,4 @@
-"""Who may appear: against sets of people, over every set of releases, for random arrivals, leavers and returns."""
+"""Who may appear: against sets of people, over every set of releases, for random arrivals and leavers."""
 
 from itertools import combinations
 
@@ -75,7 +75,7 @@ def test_every_person_keeps_k_companions_and_as_many_appear_as_can(
 
 
 def test_joining_another_crowd_mends_none() -> None:
-    """Why a crowd below k waits: four of five, in one crowd with five others, are still four over both releases."""
+    """Why a crowd below k waits: four of five, then with five others, are four over both releases."""
     first = {person: person // 5 for person in range(10)}
     second = {person: 0 for person in range(10) if person != 4}
     assert {len(crowds_of(first)[person] & crowds_of(second)[person]) for person in range(4)} == {4}

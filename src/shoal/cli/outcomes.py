@@ -151,7 +151,8 @@ def print_publication(
             if place is None
             else [
                 f"release {place.number} of series {place.series}: {counted(place.crowds, 'crowd')}, "
-                f"{counted(place.newcomers, 'newcomer')}, {counted(place.waiting, 'person', 'people')} waiting"
+                f"{counted(place.newcomers, 'newcomer')}, {counted(place.waiting, 'person', 'people')} "
+                "waiting"
             ]
         ),
         f"protected: {manifest.unit_of_protection}",

@@ -1,10 +1,11 @@
 """The commands on the state of a series of releases."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from shoal.cli.options import PATH, output_options
+from shoal.cli.options import PATH, OutputOptions, output_options
 from shoal.cli.sections import Command, Group
 from shoal.cli.terminal import print_result
 from shoal.units import counted
@@ -20,7 +21,7 @@ def series() -> None:
 @series.command(cls=Command, examples=_EXAMPLES)
 @click.argument("state", type=PATH, metavar="STATE")
 @output_options
-def show(state: Path, as_json: bool, quiet: bool) -> int:
+def show(state: Path, **options: Any) -> int:
     """Say how the series in folder STATE stands: its releases, who waits, and how its crowds age.
 
     Only numbers are printed; STATE itself is as secret as the raw data.
@@ -41,8 +42,8 @@ def show(state: Path, as_json: bool, quiet: bool) -> int:
         ),
         "crowds by how many of their people can still leave before some wait: "
         + ", ".join(f"{spare}: {crowds:,}" for spare, crowds in standing["crowds_by_spare"].items()),
-        f"--renew would choose crowds for all anew; the promise over several releases would begin again, and not "
-        f"cover the {counted(standing['people'], 'person', 'people')} of this series in both",
+        "--renew would choose crowds for all anew; the promise over several releases would begin again, "
+        f"and not cover the {counted(standing['people'], 'person', 'people')} of this series in both",
     ]
-    print_result(as_json, {"state": str(state), **standing}, lines)
+    print_result(OutputOptions.take(options).as_json, {"state": str(state), **standing}, lines)
     return 0

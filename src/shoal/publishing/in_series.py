@@ -25,8 +25,8 @@ from shoal.series.state import Members, PeriodRelease, SeriesState
 
 SPARE: Final = 2
 ALL_WAIT: Final = (
-    "of no crowd of the series are enough people in this data, so there is nothing to publish; check that the data "
-    "is complete, or choose crowds anew with --renew"
+    "of no crowd of the series are enough people in this data, so there is nothing to publish; check that "
+    "the data is complete, or choose crowds anew with --renew"
 )
 _SAME_PEOPLE: Final = 0.5  # of the people of the last release, or of the data if they are fewer
 _NOT_SAMPLED: Final = 1000  # ids that are tried in other forms
@@ -75,8 +75,8 @@ class SeriesOptions:
         with SeriesState.writing(self.state, method.k, renew=self.renew) as state:
             if state.facts.k != method.k:
                 raise MisuseError(
-                    f"the series in {self.state} has k = {state.facts.k}, and this release k = {method.k}; use "
-                    f"--k {state.facts.k}, or begin a new series with --renew"
+                    f"the series in {self.state} has k = {state.facts.k}, and this release k = {method.k}; "
+                    f"use --k {state.facts.k}, or begin a new series with --renew"
                 )
             yield SeriesRelease(state, self, method, output)
 
@@ -187,8 +187,8 @@ class SeriesRelease:
             how = "is before" if end_s <= release.first_s else "overlaps"
             raise InputError(
                 f"this data, {_moment(first_s)} to {_moment(end_s)}, {how} release {number} of the series, "
-                f"{_moment(release.first_s)} to {_moment(release.end_s)}; give data of a later period, without "
-                "the time that was published"
+                f"{_moment(release.first_s)} to {_moment(release.end_s)}; give data of a later period, "
+                "without the time that was published"
             )
 
     def _require_same_people(self, ids: Sequence[str], recognized: int) -> None:
@@ -209,13 +209,13 @@ class SeriesRelease:
         best = max(hits, key=hits.__getitem__)
         hint = (
             f" Of the first {len(some):,}, {hits[best]:,} are there {best}."
-            if hits[best] > recognized
+            if hits[best] > _SAME_PEOPLE * len(some)
             else ""
         )
         raise MisuseError(
-            f"only {recognized:,} of {len(ids):,} people are in the series in {self.options.state}, so almost "
-            f"every crowd would be new.{hint} If ids changed their form or their hash, give them as before; if this "
-            "is the state of other people, name the right one; if these are truly new people, say "
+            f"only {recognized:,} of {len(ids):,} people are in the series in {self.options.state}, so "
+            f"almost every crowd would be new.{hint} If ids changed their form or hash, give them as before; "
+            "if this is the state of other people, name the right one; if these are truly new people, say "
             "--accept-newcomers"
         )
 

@@ -235,7 +235,7 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The manifest as indented JSON, entries in the order of the format; no usefulness or series, no entry."""
+    """The manifest as indented JSON, entries in the order of the format; usefulness and series if any."""
     entries = {
         name: value
         for name, value in manifest.model_dump().items()

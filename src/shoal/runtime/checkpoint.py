@@ -107,7 +107,7 @@ class Checkpoint:
 
 @contextmanager
 def locked_folder(folder: Path, remedy: str) -> Iterator[None]:
-    """A folder for its owner that no other command may work in; InUseError names the remedy besides waiting."""
+    """A folder for its owner that no other command may work in; InUseError names a remedy."""
     with explain_write_errors(folder):
         _make_private_folder(folder)
         descriptor = os.open(folder, os.O_RDONLY)

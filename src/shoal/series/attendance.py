@@ -1,23 +1,27 @@
 """Who may appear in the next release, so that all releases of a series keep their promise together.
 
-**Promise.** C_i(p) is the crowd of person p in release i: all whose records in it equal hers. For each p and any
-set of releases in which p appears, the intersection of the C_i(p) has at least k people.
+**Promise.** C_i(p) is the crowd of person p in release i: all whose records in it equal hers. For each p and
+any set of releases in which p appears, the intersection of the C_i(p) has at least k people.
 
-**Rule.** A person stays in one crowd c(p). M(p) are the releases in which p appears so far. The companions of p
-are I(p) = {q: c(q) = c(p), M(q) contains M(p)}. Of each crowd, a release shows a set S of people who are present
-such that each p in S has at least k companions in S (p counts). A newcomer has an empty M: all of S accompany her.
+**Rule.** A person stays in one crowd c(p). M(p) are the releases in which p appears so far. The companions of
+p are I(p) = {q: c(q) = c(p), M(q) contains M(p)}. Of each crowd, a release shows a set S of people who are
+present such that each p in S has at least k companions in S (p counts). A newcomer has an empty M: all of S
+accompany her.
 
-**Proof.** C_i(p) is {q: c(q) = c(p), i in M(q)}, so the intersection over any part of M(p) contains the one over
-all of M(p), which is I(p). So the promise is that I(p) has at least k people for each p with M(p) not empty. After a
-release with the sets S, a person in S has the companions {q in S: M(q) contained M(p) before}: at least k by the
-rule. Of a person outside S, M is the same and the M of others only grew, so no companion was lost.
+**Proof.** C_i(p) is {q: c(q) = c(p), i in M(q)}, so the intersection over any part of M(p) contains the one
+over all of M(p), which is I(p). So the promise is that I(p) has at least k people for each p with M(p) not
+empty. After a release with the sets S, a person in S has the companions {q in S: M(q) contained M(p) before}:
+at least k by the rule. Of a person outside S, M is the same and the M of others only grew, so no companion
+was lost.
 
-**The largest S.** The union of two such sets is one, so there is a largest. Take all who are present, and remove
-people with fewer than k companions among those who remain, until none is left: such a person is in no such set.
+**The largest S.** The union of two such sets is one, so there is a largest. Take all who are present, and
+remove people with fewer than k companions among those who remain, until none is left: such a person is in no
+such set.
 
-**Why joining mends no crowd.** Four people of a crowd of five whose fifth left have 4 companions, whatever crowd they
-join: who was not with them before cannot be among those who were in all their releases. With k = 5 they wait until
-the fifth comes back, or until crowds are chosen again. Crowds of k + spare people lose ``spare`` people first.
+**Why joining mends no crowd.** Four people of a crowd of five whose fifth left have 4 companions, whatever
+crowd they join: who was not with them before cannot be among those who were in all their releases. With k = 5
+they wait until the fifth comes back, or until crowds are chosen again. Crowds of k + spare people lose
+``spare`` people first.
 """
 
 import numpy as np
@@ -62,8 +66,9 @@ def with_release(attended: Attended, appears: Flags, number: int) -> Attended:
 
 def _accompany(attended: Attended) -> npt.NDArray[np.bool_]:
     # [n, n] whether the second was in all releases of the first
-    accompany: npt.NDArray[np.bool_] = (attended[:, None] & ~attended[None]).any(axis=2)
-    return ~accompany
+    absences = attended[:, None] & ~attended[None]
+    together: npt.NDArray[np.bool_] = np.all(absences == 0, axis=2)
+    return together
 
 
 def _with_companions(attended: Attended, k: int) -> Flags:

@@ -12,7 +12,7 @@ from shoal.series.state import SeriesState
 def standing_of(state: SeriesState) -> dict[str, Any]:
     """Releases of the current series, its people, and crowds by how many people each can still lose.
 
-    A crowd can lose the fewest companions of its people, less k. Only people of the last release count as there.
+    A crowd can lose the fewest companions of its people, less k. Only people of the last release count.
     """
     members, k = state.members, state.facts.k
     last = len(state.releases) - 1

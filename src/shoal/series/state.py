@@ -1,9 +1,9 @@
 """The state of a series: a secret folder with a table of its people and a file of facts.
 
-``series.json`` names the table. A release writes a new table and ``next.json``, which replaces ``series.json`` once
-the folder of the release has its name. Where ``next.json`` is still there, a command was killed in between: if the
-release is not in its folder either, nobody can tell whether it was published. It then counts as published, which
-breaks no promise, and its period may be published again.
+``series.json`` names the table. A release writes a new table and ``next.json``, which replaces
+``series.json`` once the folder of the release has its name. Where ``next.json`` is still there, a command was
+killed in between: if the release is not in its folder either, nobody can tell whether it was published. It
+then counts as published, which breaks no promise, and its period may be published again.
 """
 
 import hashlib
@@ -199,8 +199,8 @@ def _read_facts(path: Path) -> SeriesFacts:
         return SeriesFacts.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(
-            f"{path.parent} holds no series; check the path. --renew begins a series there, and its record says "
-            "that releases before it do not count: a series whose state is lost ends"
+            f"{path.parent} holds no series; check the path. --renew begins a series there, and its record "
+            "says that releases before it do not count: a series whose state is lost ends"
         ) from error
     except (OSError, ValidationError) as error:
         raise InputError(

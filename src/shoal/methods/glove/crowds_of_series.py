@@ -44,7 +44,7 @@ def _choose_crowds(
 ) -> list[Integers]:
     if len(people) < method.k:
         return []
-    # Searching for small boxes costs more than merging the closest alone, once for all releases of the series.
+    # The search for small boxes is worth its time, as these crowds stay.
     chooser = Glove(
         k=min(method.k + spare, len(people)),
         space_cap_m=method.space_cap_m,
@@ -68,11 +68,8 @@ def _join(
     def closest(person: int) -> int:
         alone = samples_of_boxes(Boxes.of_samples(*original.samples_of(person)))
         away = np.square(centers - places[person]).sum(axis=1)
-        near = np.argsort(away, kind="stable")[:_NEAREST].tolist()
-        return min(
-            near,
-            key=lambda c: box_effort(alone, 1, samples[c], len(crowds[c]), scale, np.inf),
-        )
+        near: list[int] = np.argsort(away, kind="stable")[:_NEAREST].tolist()
+        return min(near, key=lambda c: box_effort(alone, 1, samples[c], len(crowds[c]), scale, np.inf))
 
     joined = list(run.map(closest, newcomers.tolist(), label="joining newcomers"))
     return [

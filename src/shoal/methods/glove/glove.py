@@ -320,8 +320,8 @@ class Glove(DeclaredMethod):
         """Classes with exactly these members; needs "k-merge"."""
         if self.generalize != "k-merge":
             raise MisuseError(
-                f"crowds that are chosen beforehand get k-merge's boxes, and generalize = '{self.generalize}' "
-                "makes others; choose k-merge"
+                "crowds that are chosen beforehand get k-merge's boxes, and generalize = "
+                f"'{self.generalize}' makes others; choose k-merge"
             )
         boxes = merge_crowds(original, crowds, run) if crowds else ()
         grid = original.snapped_grid()
