@@ -245,9 +245,10 @@ def test_the_commands_take_earlier_releases(tmp_path: Path, capsys: pytest.Captu
     assert [rate["knowledge"] for rate in joint] == ["this release alone", "2 releases together"]
     assert joint[0]["rate"] <= 1 / 4 < joint[1]["rate"]
     assert joint[1]["rate"] == pytest.approx(output["together"]["mean_chance"])
+    for unlinked in ((*linkage, "--earlier", tmp_path / "a"), earlier):
+        unchecked = call("verify", city, tmp_path / "b", *unlinked)
+        assert (unchecked.code, "needs the linkage of each release" in unchecked.out) == (3, True)
     refusals: list[tuple[tuple[object, ...], str]] = [
-        ((*linkage, "--earlier", tmp_path / "a"), "names no linkage"),
-        (earlier, "needs the linkage of each"),
         ((*linkage, "--earlier", f"{tmp_path}={tmp_path / 'a.parquet'}"), "is not a release folder"),
         ((*linkage, "--earlier", f"{tmp_path / 'a'}={tmp_path / 'b.parquet'}"), "does not belong"),
     ]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.model.intake import Reading
 from shoal.runtime.files import is_remote, not_local, read_settings
 from shoal.units import duration_s, length_m, size_bytes
+
+if TYPE_CHECKING:
+    from shoal.publishing.series import EarlierRelease
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -376,8 +379,9 @@ config_option = _running(
 earlier_option = click.option(
     "--earlier",
     multiple=True,
-    metavar="FOLDER=LINKAGE.parquet",
-    help="An earlier release of the same people, and its linkage, to combine. May be repeated.",
+    metavar="FOLDER=LINKAGE[=RAW]",
+    help="An earlier release of the same people, its linkage, and its raw data if that is not RAW. May be "
+    "repeated.",
 )
 
 
@@ -393,16 +397,28 @@ class OutputOptions(NamedTuple):
         return cls(options.pop("as_json"), options.pop("quiet"))
 
 
-def take_earlier(texts: Sequence[str]) -> list[tuple[Path, Path]]:
-    """Folders and their linkage tables."""
-    pairs = [(folder, links) for folder, _, links in (text.rpartition("=") for text in texts)]
-    for text, (folder, links) in zip(texts, pairs, strict=True):
-        if not folder or not links:
+def take_earlier(texts: Sequence[str], *, linked: bool = False) -> "list[EarlierRelease]":
+    """Folders with linkage and raw data; linked: refuse one without linkage."""
+    from shoal.publishing.series import EarlierRelease
+
+    releases = []
+    for text in texts:
+        folder, rest = _split_at_path(text)
+        linkage, raw = _split_at_path(rest)
+        if not folder or (linked and not linkage):
             raise click.UsageError(
                 f"--earlier {text} names no linkage, which tells who shares a record; write "
                 "FOLDER=LINKAGE.parquet"
             )
-    return [(Path(folder), Path(links)) for folder, links in pairs]
+        releases.append(EarlierRelease(Path(folder), Path(linkage) if linkage else None, raw or None))
+    return releases
+
+
+def _split_at_path(text: str) -> tuple[str, str]:
+    """What stands before and after the first = that ends a path that exists, else the first."""
+    places = [place for place, letter in enumerate(f"{text}=") if letter == "="]
+    at = next((place for place in places if Path(text[:place]).exists()), places[0])
+    return text[:at], text[at + 1 :]
 
 
 def take_reading(options: dict[str, Any]) -> dict[str, Any]:

@@ -173,6 +173,25 @@ class TogetherDocument(TypedDict):
     mean_chance: float
 
 
+@growing
+class SeriesDocument(TypedDict):
+    """k-anonymity over a series. releases: SHA-256 of each table, newest first; absence: if it is known."""
+
+    claim: str
+    promise: str
+    k: int
+    releases: list[str]
+    people: int
+    people_in_one_release: int
+    least: int
+    mean: float
+    mean_chance: float
+    people_below_k: int
+    people_alone: int
+    least_by_absence: int
+    people_below_k_by_absence: int
+
+
 @closed
 class VerifiedDocument(TypedDict):
     """The subject of a verdict."""
@@ -197,6 +216,7 @@ class VerifyDocument(VerdictDocument):
     outcome: Outcome
     verified: VerifiedDocument
     together: NotRequired[TogetherDocument]
+    series: NotRequired[SeriesDocument]
 
 
 @closed

@@ -129,8 +129,8 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     from shoal.attacks import attack as evaluate
     from shoal.attacks.knowledge import require_played
     from shoal.attacks.together import attack_together
-    from shoal.publishing.against_raw import read_issued_releases
     from shoal.publishing.opening import open_release
+    from shoal.publishing.series import EarlierRelease, read_issued_releases
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
     from shoal.runtime.files import sha256_of
@@ -140,7 +140,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
 
     chosen = AttackOptions.take(options)
     knowledge, quiet, as_json = chosen.knowledge, chosen.quiet, chosen.as_json
-    before = take_earlier(chosen.earlier)
+    before = take_earlier(chosen.earlier, linked=True)
     require_played(knowledge, series=bool(before))
     reading = _take_reading(options)
     if chosen.planned:
@@ -155,7 +155,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         seed = secrets.randbits(_SEED_BITS) if chosen.seed is None else chosen.seed
         rng = Randomness.for_research(seed)
         run = Run(progress=bars)
-        last = [(read_release(earlier_folder), read_linkage(file)) for earlier_folder, file in before[:1]]
+        last = [(read_release(one.folder), read_linkage(one.linkage)) for one in before[:1] if one.linkage]
         result = evaluate(
             original,
             published,
@@ -167,7 +167,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
             run=run,
         )
         if before and set(knowledge) != {"series"}:
-            issued = read_issued_releases(raw, folder, linkage, before, run, **reading)
+            issued = read_issued_releases(raw, EarlierRelease(folder, linkage, None), before, run, **reading)
             reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
             joint = attack_together([(entry.original, entry.release, entry.linkage) for entry in issued])
             result = replace(result, rates=(*result.rates, *joint))

@@ -86,11 +86,11 @@ def verify(
     from shoal.model.claims.expected import ExpectedClaim
     from shoal.publishing.against_raw import (
         leftover_scratch_folders,
-        reveal,
         stream_against_raw,
         verify_against_raw,
     )
     from shoal.publishing.opening import open_release
+    from shoal.publishing.series import EarlierRelease, examine_together
     from shoal.release_folder.folder import read_linkage
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
@@ -112,10 +112,6 @@ def verify(
         raise click.UsageError("--engine works on the parts of a check with --streamed; give both or neither")
     expected = None if claim is None else ExpectedClaim.parse(claim)
     others = take_earlier(earlier)
-    if others and linkage is None:
-        raise click.UsageError(
-            "what several releases reveal together needs the linkage of each; give --linkage as well"
-        )
     with Bars(quiet=output.quiet) as bars, open_release(release, as_written=True) as opened:
         run = Run(progress=bars)
         folder = opened.folder
@@ -133,31 +129,31 @@ def verify(
         else:
             result = verify_against_raw(raw, folder, links, run, expected=claim, **reading)
         together = (
-            reveal(raw, folder, linkage, others, run, **reading) if others and linkage is not None else None
+            examine_together(raw, EarlierRelease(folder, linkage, None), others, run, **reading)
+            if others
+            else None
         )
     verdict = replace(
         result.verdict.with_findings(opened.findings), notes=(*result.verdict.notes, *opened.notes)
     )
+    revealed = None if together is None else together.series or together.composition
     if together is not None:
-        verdict = verdict.with_findings(together.findings())
+        verdict = replace(verdict, notes=(*verdict.notes, *together.notes))
+        verdict = verdict if together.unchecked is None else verdict.with_unchecked(together.unchecked)
+    if revealed is not None:
+        verdict = verdict.with_findings(revealed.findings())
     facts = {
         **verdict.to_json(),
         "outcome": verdict.word,
         "verified": {**result.to_json(), "expected": None if expected is None else expected.words},
-        **({} if together is None else {"together": together.to_json()}),
+        **({} if together is None else together.to_json()),
     }
     lines = verdict_lines(verdict)
     lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
     lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
     lines += verification_lines(result)
-    if together is not None:
-        revealed = facts["together"]
-        lines.append(
-            f"  together, {revealed['releases']} releases, knowing {revealed['knowledge']}: fewer than "
-            f"{revealed['k']} people are left for {revealed['people_below_k']:,} of "
-            f"{revealed['people']:,} (the least: {revealed['least']}), "
-            f"where each release alone leaves {revealed['k']}"
-        )
+    if revealed is not None:
+        lines.append(f"  together, {revealed.in_words}")
     print_result(
         output.as_json, facts, [*lines, *(f"  note: {note}" for note in verdict.notes)], well=verdict.holds
     )

@@ -1,7 +1,6 @@
 """Release folders against their raw input, read again as the manifest says."""
 
 import glob
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +17,10 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.publishing.exported import as_release_folder, is_read_at_once
 from shoal.publishing.promised import add_claim_shortfalls, open_folder, verify_opened
-from shoal.release_folder.folder import raw_reading, read_linkage, read_release
+from shoal.release_folder.folder import raw_reading
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Engine, Run
 from shoal.runtime.staging import explain_write_errors
-from shoal.verification.composition.candidates import IssuedRelease
-from shoal.verification.composition.several import Composition, reveal_together
 from shoal.verification.files.folder import with_notes
 from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
@@ -129,26 +126,3 @@ def leftover_scratch_folders(folder: Path) -> list[Path]:
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:
     """Read the raw input as the manifest says, but overrides."""
     return read_with(raw, raw_reading(folder, **overrides), run)
-
-
-def reveal(
-    raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
-) -> Composition:
-    """What a release and earlier ones reveal together."""
-    issued = read_issued_releases(raw, folder, linkage, earlier, run, **overrides)
-    return reveal_together(issued[0], issued[1:])
-
-
-def read_issued_releases(
-    raw: Any, folder: Path, linkage: Path, earlier: Sequence[tuple[Path, Path]], run: Run, **overrides: Any
-) -> list[IssuedRelease]:
-    """A release and earlier ones with raw data and linkage, the newest first."""
-    return [
-        IssuedRelease(
-            label=f"the release {one}",
-            original=read_raw_of(raw, one, run, **overrides),
-            release=read_release(one),
-            linkage=read_linkage(links),
-        )
-        for one, links in [(folder, linkage), *earlier]
-    ]

@@ -19,6 +19,7 @@ from shoal.units import show_m, show_s
 from shoal.verification.boxes.records import classify_records
 from shoal.verification.checks import find_check, require_payload, verify
 from shoal.verification.composition.candidates import Fitting, IssuedRelease, People
+from shoal.verification.composition.series import people_together
 
 MOST_QUESTIONS: Final = 20_000
 
@@ -49,6 +50,16 @@ class Composition:
         """What the adversary knows, in words."""
         words = "everything" if self.tau_s is None else f"any {show_s(self.tau_s)}"
         return f"{words}, places to within {show_m(self.within_m)}" if self.within_m else words
+
+    @property
+    def in_words(self) -> str:
+        """The result in a line."""
+        facts = self.to_json()
+        return (
+            f"{self.releases} releases, knowing {self.knowledge}: fewer than {self.k} people are left for "
+            f"{facts['people_below_k']:,} of {self.people:,} (the least: {facts['least']}), where each "
+            f"release alone leaves {self.k}"
+        )
 
     def findings(self) -> Iterator[Finding]:
         """Records with fewer than k remaining people; the smallest sets first."""
@@ -95,7 +106,7 @@ def reveal_together(
     for column, entry in enumerate(issued):
         record_of = _require_same_people(entry, newest)
         if column:
-            _require_claim_holds(entry)
+            require_claim_holds(entry)
         records[[ids[uid] for uid in entry.original.ids], column] = record_of
     claims = [entry.release.claim for entry in issued]
     rows = [find_check(claim).candidates for claim in claims]
@@ -168,7 +179,8 @@ def _require_same_people(entry: IssuedRelease, newest: IssuedRelease) -> Integer
     return records
 
 
-def _require_claim_holds(entry: IssuedRelease) -> None:
+def require_claim_holds(entry: IssuedRelease) -> None:
+    """Raise InputError for a release that fails its own claim."""
     verdict = verify(entry.original, entry.release, entry.linkage)
     if verdict.findings:  # unchecked parts of an earlier release do not count against it
         why = ", ".join(sorted(verdict.kinds))
@@ -186,16 +198,7 @@ def _remaining_crowds(issued: Sequence[Release], records: Integers) -> tuple[Int
         classes[in_release, column] = classified.class_of[records[in_release, column]]
         alone[in_release, column] = classified.size[classes[in_release, column]]
     subjects = np.flatnonzero(records[:, 0] >= 0)
-    remaining = np.zeros(len(records), dtype=np.int64)
-    present = classes >= 0
-    for pattern in np.unique(present[subjects], axis=0):
-        members = np.flatnonzero(present[:, pattern].all(axis=1))
-        _, group, count = np.unique(
-            classes[members][:, pattern], axis=0, return_inverse=True, return_counts=True
-        )
-        same = (present[members] == pattern).all(axis=1)
-        remaining[members[same]] = count[group.ravel()][same]
-    return subjects, remaining[subjects], alone[subjects]
+    return subjects, people_together(classes)[0][subjects], alone[subjects]
 
 
 def _remaining_by_question(

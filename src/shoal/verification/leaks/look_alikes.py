@@ -69,6 +69,11 @@ def look_alikes(original: Population, reading: Reading) -> tuple[list[Finding], 
     return findings, notes
 
 
+def count_look_alikes(ids: Sequence[str], *, per_day: bool) -> int:
+    """How many ids look like another one of them."""
+    return max(sum(_counts_by_appearance(ids)), sum(_counts_by_spelling(ids, _DAY if per_day else 0)))
+
+
 def _counts_by_appearance(ids: Sequence[str]) -> list[int]:
     hashes = np.sort(np.concatenate([faces.hashes() for faces in _appearances(ids)]))
     repeated = distinct(hashes[1:][hashes[1:] == hashes[:-1]])

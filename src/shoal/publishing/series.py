@@ -1,0 +1,99 @@
+"""Release folders of one series: what they reveal together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shoal.errors import InputError
+from shoal.publishing.against_raw import read_raw_of
+from shoal.release_folder.folder import read_linkage, read_release
+from shoal.runtime.run import Run
+from shoal.units import counted
+from shoal.verification.composition.candidates import IssuedRelease
+from shoal.verification.composition.crowds import is_in_crowds, read_crowds
+from shoal.verification.composition.series import SERIES_PART, Series, examine_series
+from shoal.verification.composition.several import Composition, require_claim_holds, reveal_together
+
+
+class EarlierRelease(NamedTuple):
+    """A folder, its linkage, and its raw data (None = that of the newest release)."""
+
+    folder: Path
+    linkage: Path | None
+    raw: str | None
+
+    @property
+    def label(self) -> str:
+        """For messages."""
+        return f"the release {self.folder}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Together:
+    """What several releases reveal: a series of crowds, or a composition of releases of other claims."""
+
+    series: Series | None = None
+    composition: Composition | None = None
+    unchecked: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Entries of ``shoal verify --json``."""
+        if self.series is not None:
+            return {"together": self.series.newest_to_json(), "series": self.series.to_json()}
+        return {} if self.composition is None else {"together": self.composition.to_json()}
+
+
+def examine_together(
+    raw: Any,
+    newest: EarlierRelease,
+    earlier: Sequence[EarlierRelease],
+    run: Run,
+    *,
+    ids_as_they_are: bool = False,
+    **overrides: Any,
+) -> Together:
+    """The check of several releases; a release without linkage leaves it unchecked."""
+    every = [newest, *earlier]
+    linked = [(one, one.linkage) for one in every if one.linkage is not None]
+    unchecked = None if len(linked) == len(every) else SERIES_PART.words
+    if not all(is_in_crowds(one.folder) for one in every):
+        if unchecked is not None:
+            return Together(unchecked=unchecked)
+        issued = read_issued_releases(raw, newest, earlier, run, **overrides)
+        return Together(composition=reveal_together(issued[0], issued[1:]))
+    for one in earlier:
+        if one.raw is not None and one.linkage is not None:
+            require_claim_holds(_issued(one.raw, one, one.linkage, run, **overrides))
+    as_found = sum(one.raw is None for one in earlier)
+    notes = (
+        f"{counted(as_found, 'earlier release was', 'earlier releases were')} taken as published, not "
+        "checked against raw data: verify each, or give FOLDER=LINKAGE=RAW",
+    ) * (as_found > 0)
+    if newest.linkage is None or len(linked) < 2:
+        return Together(unchecked=unchecked, notes=notes)
+    crowds = (read_crowds(one.folder, read_linkage(file), one.label) for one, file in linked)
+    series = examine_series(crowds, ids_as_they_are=ids_as_they_are)
+    return Together(series=series, unchecked=unchecked, notes=(*series.notes(), *notes))
+
+
+def read_issued_releases(
+    raw: Any, newest: EarlierRelease, earlier: Sequence[EarlierRelease], run: Run, **overrides: Any
+) -> list[IssuedRelease]:
+    """Releases with raw data and linkage, the newest first; InputError without a linkage."""
+    issued = []
+    for one in [newest, *earlier]:
+        if one.linkage is None:
+            raise InputError(f"{one.label} was given without its linkage; write FOLDER=LINKAGE.parquet")
+        issued.append(_issued(raw if one.raw is None else one.raw, one, one.linkage, run, **overrides))
+    return issued
+
+
+def _issued(raw: Any, one: EarlierRelease, linkage: Path, run: Run, **overrides: Any) -> IssuedRelease:
+    return IssuedRelease(
+        label=one.label,
+        original=read_raw_of(raw, one.folder, run, **overrides),
+        release=read_release(one.folder),
+        linkage=read_linkage(linkage),
+    )
