@@ -19,7 +19,7 @@ from shoal.errors import InputError
 from shoal.model.claims.series import SeriesAnonymity
 from shoal.model.names import TextNames
 from shoal.model.verdicts import Finding
-from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.units import counted, show_s
 from shoal.verification.composition.crowds import ReleaseCrowds, SeriesEntry
@@ -178,7 +178,7 @@ def examine_series(releases: Iterable[ReleaseCrowds], *, ids_as_they_are: bool =
     return Series(releases=entries, remaining=remaining, in_same=in_same, n_of=n_of, in_newest=in_newest)
 
 
-def people_together(crowds: Integers) -> tuple[Integers, Integers]:
+def people_together(crowds: Numbers) -> tuple[Integers, Integers]:
     """Who remains, and who of them is in the same releases, int64 [people] each.
 
     crowds: int32 or int64 [people, releases], -1 = no record. Of equal rows one is counted.
@@ -205,7 +205,7 @@ def people_together(crowds: Integers) -> tuple[Integers, Integers]:
 
 @compiled
 def count_in_all(
-    crowds: Integers,
+    crowds: Numbers,
     first: Integers,
     people: Integers,
     order: Integers,
@@ -248,7 +248,7 @@ def _require_comparable(one: SeriesEntry, others: Sequence[SeriesEntry]) -> None
 
 def _require_same_ids(
     releases: Sequence[SeriesEntry],
-    crowds: Integers,
+    crowds: Numbers,
     n_of: Integers,
     every: TextNames,
     *,
