@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.comparison.study import Setting
 from shoal.errors import to_python_names
 from shoal.io.formats.ecosystem import to_movingpandas, to_positionfixes
 from shoal.model.intake import Reading
+from shoal.utility.frontier import Budget
 
 PACKAGE = Path(shoal.__file__).parent
 NOT_IN_PYTHON = ("cli", "local_pages", "sharing")  # rooms without public functions
@@ -28,6 +30,7 @@ def case() -> dict[str, Any]:
     return {"frame": frame, "calls": calls, "release": release, "linkage": linkage, "rng": rng}
 
 
+STUDY = shoal.Study(settings=(Setting(label="a", name="glove", method=shoal.Glove(k=2)),), budget=Budget())
 TAKES_DATA: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "publish": lambda data, has: shoal.publish(data, shoal.Glove(k=2), "unwritten", rng=has["rng"]),
     "assess": lambda data, _: shoal.assess(data, [2]),
@@ -35,7 +38,7 @@ TAKES_DATA: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "verify_folder": lambda data, has: shoal.verify_folder(data, "unwritten", has["linkage"]),
     "attack": lambda data, has: shoal.attack(data, has["release"], has["linkage"], rng=has["rng"]),
     "measure": lambda data, has: shoal.measure(data, has["release"], has["linkage"]),
-    "compare": lambda data, _: shoal.compare(data, None, "unwritten"),  # type: ignore[arg-type]
+    "compare": lambda data, _: shoal.compare(data, STUDY, "unwritten"),
     "k_gap": lambda data, _: shoal.k_gap(data, 2),
     "k_gaps": lambda data, _: shoal.k_gaps(data, [2]),
     "describe": lambda data, _: shoal.describe(data),

@@ -20,6 +20,7 @@ from shoal.model.argument_checks import (
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -27,6 +28,7 @@ from shoal.runtime.run import Run
 TARGETS: Final[tuple[TargetName, ...]] = ("raw", "release", "control")
 
 
+@typed
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AttackScope:
     """Whom an attack looks for, and on which targets.
@@ -57,6 +59,7 @@ NO_CONTROL: Final = say(
 )
 
 
+@typed
 def attack(
     original: Trajectories,
     release: Release | None,

@@ -20,6 +20,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
 from shoal.report.facts.density import Density, comparable_densities
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
+from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors
@@ -32,6 +33,7 @@ _MOST_MAPS: Final = 5
 _PIXELS: Final = 90
 
 
+@typed
 def compare(
     original: Trajectories,
     study: Study,

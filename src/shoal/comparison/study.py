@@ -13,6 +13,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.formats.street_files import read_streets
 from shoal.methods import Method, method_named
 from shoal.methods.parameters import declared_parameters
+from shoal.runtime.argument_types import typed
 from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m
 from shoal.utility import metrics_of_every_release
@@ -121,6 +122,7 @@ class Study:
         return everybody - size, size
 
 
+@typed
 def read_study(path: Path | str) -> Study:
     """The study in a TOML file; raises InputError when it cannot be read or has an unknown setting."""
     return _study(read_settings(path), path)

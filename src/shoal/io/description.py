@@ -12,6 +12,7 @@ from shoal.model.clocks import clock_of
 from shoal.model.html_table import html_table
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.units import DAY_S, counted, show_m, show_s
 
@@ -304,6 +305,7 @@ class Description:
         return [line]
 
 
+@typed
 def describe(trajectories: Trajectories) -> Description:
     """The figures of a data set.
 

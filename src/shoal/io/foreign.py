@@ -19,6 +19,7 @@ from shoal.io.formats.input_table import Table
 from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
@@ -87,6 +88,7 @@ class _Places:
     finest: int = 0
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class FileLayout:
     """How a published file is laid out, where that cannot be recognized.

@@ -15,11 +15,13 @@ from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.model.clocks import Clock
 from shoal.model.intake import Reading
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
 
 
+@typed
 def read(
     source: object,
     *,

@@ -14,6 +14,7 @@ from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.claims.common import require_k
 from shoal.model.trajectories import Trajectories, require_people
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import is_number
@@ -58,6 +59,7 @@ class KGap:
     subjects: Integers | None = None
 
 
+@typed
 def k_gap(
     trajectories: Trajectories | Sequence[npt.ArrayLike],
     k: int = 2,
@@ -130,6 +132,7 @@ def nearest_others(
     return lists.partner[subjects], lists.effort[subjects]
 
 
+@typed
 def k_gaps(
     original: Trajectories,
     ks: Sequence[int],
@@ -185,6 +188,7 @@ def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, cap
     )
 
 
+@typed
 def tail_weight_index(values: npt.ArrayLike) -> float:
     """Weight of the upper tail: ((Q99 - Q50) / (Q75 - Q50)) / ((z99 - z50) / (z75 - z50)).
 

@@ -13,6 +13,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.stretch import Samples, Scale, box_effort
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Numbers
 
 SPACE_CAP_M: Final = 20_000.0
@@ -21,6 +22,7 @@ TIME_CAP_S: Final = 8 * 3600.0
 _LARGEST_HALF: Final = 1 << 32
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Caps:
     """The stretches beyond which a sample is worth nothing; space and time weigh one half each.
@@ -69,6 +71,7 @@ class Caps:
         return Scale(int(cell * half), int(slot * half), half)
 
 
+@typed
 def sample_stretch(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -117,6 +120,7 @@ def sample_stretch(
     )
 
 
+@typed
 def fingerprint_stretch(
     a: npt.ArrayLike,
     b: npt.ArrayLike,

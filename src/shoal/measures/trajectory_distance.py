@@ -22,6 +22,7 @@ from shoal.kernels.shortest_paths import (
 from shoal.kernels.trajectory_distance import Courses, Stamps, distances_to_later
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 from shoal.runtime.run import Run
 
@@ -67,6 +68,7 @@ class TrajectoryDistances:
         return int(np.count_nonzero(self.component > 0))
 
 
+@typed
 def trajectory_distances(
     trajectories: Trajectories, *, paths: Paths = "none", penalty: Penalty = "inverse", run: Run | None = None
 ) -> TrajectoryDistances:

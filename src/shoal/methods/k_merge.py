@@ -12,12 +12,14 @@ from shoal.kernels.weighed_runs import Tracks, boxes_of_crowds
 from shoal.measures.stretch import trajectories_of_arrays
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 
 _TOGETHER: Final = 256  # crowds that a thread takes at once
 
 
+@typed
 def k_merge(
     fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
 ) -> tuple[npt.NDArray[Any], int]:

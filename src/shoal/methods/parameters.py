@@ -14,6 +14,8 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.messages import say
+from shoal.model.streets import StreetGraph
+from shoal.runtime.argument_types import show_value
 from shoal.units import is_number, is_whole
 
 Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
@@ -93,13 +95,24 @@ class Parameter:
 
     def require(self, name: str, value: Any) -> None:
         """Raise MisuseError, with value, bound and remedy."""
-        if self.choices and value not in self.choices:
+        unset = value is None and self.default is None
+        for declared, kind, words in (
+            (self.switch or self.spelled, bool, "True or False"),
+            (self.choices or self.written, str, "text, such as " + (self.written or ", ".join(self.choices))),
+            (self.street_graph, StreetGraph, "a StreetGraph; shoal.read_streets reads one"),
+        ):
+            if declared and not (isinstance(value, kind) or unset):
+                raise MisuseError(f"{name} = {show_value(value)} is not {words}")
+        if self.choices and not unset and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
-        number = self.unit is not None and not (value is None and self.default is None)
-        if number and not (is_number(value) and (self.unit not in _WHOLE or is_whole(value))):
+        if (
+            self.unit is not None
+            and not unset
+            and not (is_number(value) and (self.unit not in _WHOLE or is_whole(value)))
+        ):
             kind = "a whole number" if self.unit in _WHOLE else "a number"
             example = "" if self.default is None else f", for example {self.default:g}"
-            raise MisuseError(f"{name} = {value!r} is not {kind}{example}")
+            raise MisuseError(f"{name} = {show_value(value)} is not {kind}{example}")
         if self.bound is not None and value is not None and not self.bound.holds(value):
             example = "" if self.default is None else f", for example {self.default:g}"
             raise MisuseError(f"{name} = {value} {self.bound.words}{example}")

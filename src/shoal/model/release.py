@@ -14,6 +14,7 @@ from shoal.model.intake import Reading
 from shoal.model.plotting import box_map, choose_rows, path_map
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, grid_in_words, snap_points
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, read_only
 from shoal.units import counted
 
@@ -312,6 +313,7 @@ class Release:
         angles = {} if points.lat is not None else degrees(points.x, points.y, self.crs)
         return {**points.columns(), **moments({"t": points.t}, self.reading), **angles}
 
+    @typed
     def plot(self, *, at_most: int = 20_000) -> "Figure":
         """A map with every box, or with the path of every record of points.
 

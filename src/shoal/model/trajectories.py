@@ -19,6 +19,7 @@ from shoal.model.frames import data_frame, degrees, moments, repeat_names
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
 from shoal.model.plotting import path_map
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, rows_of
 from shoal.units import counted, show_m, show_s
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Grid:
     """The precision of snapped data: square cells and slots of time.
@@ -222,6 +224,7 @@ class Trajectories:
             )
 
     @classmethod
+    @typed
     def from_rows(
         cls,
         ids: Sequence[str],
@@ -392,6 +395,7 @@ class Trajectories:
             }
         )
 
+    @typed
     def plot(self, *, at_most: int = 20_000) -> "Figure":
         """A map with the path of every subject, without names; it shows where people were.
 

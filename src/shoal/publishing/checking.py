@@ -28,6 +28,7 @@ from shoal.publishing.foreign_links import (
     row_by_row,
 )
 from shoal.publishing.other_columns import require_records, search_other_columns
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -104,6 +105,7 @@ class Checked:
         return f"Checked(k = {self.k}, {self.records} records, {self.true_share:.1%} of the rows true)"
 
 
+@typed
 def check(
     file: object,
     raw: object,

@@ -30,6 +30,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, Manifest
 from shoal.report.facts.evidence import Evidence, publishable_rate
 from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.record import page_of_facts
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
@@ -47,6 +48,7 @@ _NEEDS_EVERYONE: Final = (
 )
 
 
+@typed
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InBlocks:
     """Raw data that ``publish`` reads, anonymizes and checks in blocks of people, with little memory.

@@ -19,6 +19,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
 from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
+from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
 from shoal.verification.files.folder import FolderReading, read_in_background, verify_reading, with_notes
@@ -53,6 +54,7 @@ def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
         yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
 
 
+@typed
 def verify_folder(
     original: Trajectories,
     folder: Path | str,

@@ -28,6 +28,7 @@ from shoal.publishing.writing import (
 )
 from shoal.release_folder.manifest import Manifest
 from shoal.report.pages.assessment import assessment_report
+from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
@@ -92,6 +93,7 @@ class Publication:
         return (*of_use, *self.release.claim.cautions)
 
 
+@typed
 def publish(
     original: Trajectories | InBlocks,
     method: Method,
@@ -214,6 +216,7 @@ def require_targets(
     require_free(output, linkage_file, trace_file, private_report)
 
 
+@typed
 def assess(
     original: Trajectories,
     ks: Sequence[int],

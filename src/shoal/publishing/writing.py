@@ -26,6 +26,7 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import require_places_on_earth
 from shoal.report.facts.ground import NO_GROUND, MapGround
+from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.files import sha256_of
 from shoal.runtime.memory import release_idle_memory
@@ -37,6 +38,7 @@ from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PublishOptions:
     """Optional settings of ``publish``.

@@ -22,6 +22,7 @@ from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest, manifest_reading, read_manifest
 from shoal.release_folder.packing import read_table
 from shoal.release_folder.tables import decode_records
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
 from shoal.runtime.staging import staged_file
@@ -42,6 +43,7 @@ def raw_reading(folder: Path, **overrides: Any) -> Reading:
     return replace(reading, working_crs=manifest.crs, **on_grid, **overrides)
 
 
+@typed
 def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Release:
     """Read the release in a folder, of boxes or of points.
 
@@ -160,6 +162,7 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
         raise OutputError(f"{path} exists; choose another --linkage or remove it first")
 
 
+@typed
 def read_linkage(path: Path | str) -> Linkage:
     """Read a linkage table, with the trace of the same release where there is one next to it.
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MisuseError
+from shoal.runtime.argument_types import typed
 from shoal.runtime.files import read_settings
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
@@ -42,6 +43,16 @@ class Statement(BaseModel):
     reassess_on: date | None = None
     contact: Text | None = None
 
+    def __init__(self, **entries: Any) -> None:
+        try:
+            super().__init__(**entries)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            unknown = first["type"] == "extra_forbidden"
+            hint = f"; known: {', '.join(type(self).model_fields)}" if unknown else ""
+            raise MisuseError(f"{where}: {first['msg']}{hint}") from error
+
     def to_json(self) -> dict[str, Any]:
         """The stated entries, dates as text."""
         return self.model_dump(mode="json", exclude_none=True)
@@ -50,13 +61,11 @@ class Statement(BaseModel):
 NOTHING_STATED: Final = Statement()
 
 
+@typed
 def read_statement(path: Path | str) -> Statement:
     """Read a statement from a TOML file."""
     entries = read_settings(path)
     try:
-        return Statement.model_validate(entries)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        hint = f"; known: {', '.join(Statement.model_fields)}" if first["type"] == "extra_forbidden" else ""
-        raise InputError(f"{path}: {where}: {first['msg']}{hint}") from error
+        return Statement(**entries)
+    except MisuseError as error:
+        raise InputError(f"{path}: {error.cli_message}") from error

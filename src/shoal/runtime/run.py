@@ -9,6 +9,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import Arrays, Checkpoint
 from shoal.runtime.progress import ProgressBars
 from shoal.runtime.timings import Timings
@@ -35,6 +36,7 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """How a piece of work is carried out, never its result.

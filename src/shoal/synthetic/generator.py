@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 
 from shoal.errors import MisuseError, OutputError
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run, silent
 from shoal.synthetic.coverage import Coverage
@@ -207,6 +208,7 @@ class World:
         return observed
 
 
+@typed
 def synthesize(
     n_subjects: int,
     days: int,

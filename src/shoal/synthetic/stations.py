@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import InputError, MisuseError
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats
 from shoal.runtime.files import local_path
 
@@ -195,6 +196,7 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) 
     return Stations(lat=lat, lon=lon, population=population / population.sum())
 
 
+@typed
 def read_stations(path: Path | str) -> Stations:
     """Read base stations, with equal shares of people.
 

@@ -9,6 +9,7 @@ from shoal.errors import MisuseError
 from shoal.model.argument_checks import require_linkage, require_release, require_trajectories
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.registry import Registry, RowKind
 from shoal.runtime.run import Run
 from shoal.utility import mobility, samples
@@ -323,6 +324,7 @@ def metrics_of_every_release() -> tuple[str, ...]:
     return tuple(name for name, metric in METRICS.items() if set(metric.takes) == set(_BOTH))
 
 
+@typed
 def measure(
     original: Trajectories,
     release: Release,

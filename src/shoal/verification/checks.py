@@ -22,6 +22,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Population, Trajectories
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.argument_types import typed
 from shoal.runtime.run import Run
 from shoal.units import counted
 from shoal.verification.boxes.blurred import examine_blurred
@@ -134,6 +135,7 @@ def require_payload(release: Release) -> None:
         )
 
 
+@typed
 def verify(
     original: Trajectories, release: Release, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:

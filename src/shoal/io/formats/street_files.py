@@ -21,6 +21,7 @@ from shoal.errors import InputError
 from shoal.io.formats.xml_files import Prolog
 from shoal.model.projection import WGS84
 from shoal.model.streets import StreetGraph
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers
 
 _IDS: Final = ("node_id", "osmid", "id")
@@ -32,6 +33,7 @@ _FLAGS: Final = 0x20000000  # a reference system follows (extended form)
 Shapes = list[tuple[Floats, Floats] | None]
 
 
+@typed
 def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None) -> StreetGraph:
     """A street graph from a table of nodes and one of edges, or from one GraphML file.
 

@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.runtime.argument_types import typed
 
 MOST_ZOOM: Final = 24
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -58,6 +59,7 @@ class TileFile:
         return pictures
 
 
+@typed
 def read_tiles(path: Path | str) -> TileFile:
     """An MBTiles file with pictures (PNG or JPEG) for the ground of maps.
 

@@ -16,8 +16,10 @@ from shoal.model.claims.common import (
 )
 from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
 from shoal.model.omission import ANY_SHARE, missing_in_words, require_shares
+from shoal.runtime.argument_types import typed
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity:
     """Every record equals at least k - 1 others, sample for sample.

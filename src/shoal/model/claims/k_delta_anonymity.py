@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from shoal.errors import MisuseError
 from shoal.messages import Message, say
 from shoal.model.claims.common import LESS, MORE, PayloadKind, for_pairs, require_k
+from shoal.runtime.argument_types import typed
 from shoal.units import is_number, show_m
 
 _NAMED: Final = say(
@@ -19,6 +20,7 @@ _NAMED: Final = say(
 )  # of every k: the table of the strongest attacks has it at each k and on all data
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class KDeltaAnonymity:
     """Every record is in a set of k records within delta_m of each other at every published time.

@@ -17,9 +17,11 @@ from shoal.model.claims.common import (
     require_positive,
 )
 from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
+from shoal.runtime.argument_types import typed
 from shoal.units import show_s
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class KteAnonymity:
     """An observer who knows any tau_s seconds of a person's movement finds at least k matching records.

@@ -15,8 +15,10 @@ from shoal.model.claims.common import (
     require_positive,
     require_thresholds,
 )
+from shoal.runtime.argument_types import typed
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class LocationPrivacy:
     """An observer who knows some triples of a person learns another one with probability at most 1 / k.

@@ -14,8 +14,10 @@ from shoal.model.claims.common import (
     require_k,
     require_thresholds,
 )
+from shoal.runtime.argument_types import typed
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class TrajectoryPrivacy:
     """An observer who knows some triples of a person links their record with probability at most 1 / k.
