@@ -37,7 +37,7 @@ _PIXELS: Final = 90
 def compare(
     original: Trajectories,
     study: Study,
-    output: Path,
+    output: Path | str,
     run: Run | None = None,
     *,
     given: Trajectories | None = None,

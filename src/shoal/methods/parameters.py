@@ -96,12 +96,12 @@ class Parameter:
     def require(self, name: str, value: Any) -> None:
         """Raise MisuseError, with value, bound and remedy."""
         unset = value is None and self.default is None
-        for declared, kind, words in (
+        for declared, taken, words in (
             (self.switch or self.spelled, bool, "True or False"),
             (self.choices or self.written, str, "text, such as " + (self.written or ", ".join(self.choices))),
             (self.street_graph, StreetGraph, "a StreetGraph; shoal.read_streets reads one"),
         ):
-            if declared and not (isinstance(value, kind) or unset):
+            if declared and not (isinstance(value, taken) or unset):
                 raise MisuseError(f"{name} = {show_value(value)} is not {words}")
         if self.choices and not unset and value not in self.choices:
             raise MisuseError(f"{name} = '{value}' is not known; choose one of {', '.join(self.choices)}")
