@@ -123,6 +123,7 @@ def test_a_seed_is_no_randomness_and_is_not_repeated(case: dict[str, Any]) -> No
         with pytest.raises(shoal.MisuseError, match=r"Randomness\.from_system\(\)") as refused:
             shoal.Glove(k=2).anonymize(case["calls"], wrong)  # type: ignore[arg-type]
         assert "424242" not in str(refused.value)
+    for wrong in (424242, np.random.default_rng(424242)):  # None: nothing is published
         with pytest.raises(shoal.MisuseError, match=r"Randomness\.from_system\(\)"):
             shoal.attack(case["calls"], case["release"], case["linkage"], rng=wrong)  # type: ignore[arg-type]
 

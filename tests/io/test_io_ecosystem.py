@@ -14,7 +14,7 @@ import shoal
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
-from shoal.io.formats.ecosystem import to_geopandas, to_positionfixes, to_scikit_mobility
+from shoal.io.formats.ecosystem import to_positionfixes, to_scikit_mobility
 from shoal.io.formats.point_files import PointFormat, write_points
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
@@ -112,7 +112,7 @@ def test_raw_data_there_and_back(released: tuple[Trajectories, Release, Linkage]
 
 
 def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> None:
-    release, frame = released[1], to_geopandas(released[1])
+    release, frame = released[1], released[1].to_geopandas()
     assert len(frame) == release.n_samples
     cells = (release.boxes.x_max - release.boxes.x_min) * (release.boxes.y_max - release.boxes.y_min)
     assert frame.area.to_numpy() == pytest.approx(cells * release.snapped_grid().cell_m ** 2)
@@ -224,7 +224,7 @@ def test_points_of_a_release_become_files_as_they_are(
         ]
         assert re.findall(r'lat="\S+" lon="\S+"', text) == expected
         assert "nobody's true movement" in text
-    assert len(to_positionfixes(release)) == len(to_geopandas(release)) == release.n_samples
+    assert len(to_positionfixes(release)) == len(release.to_geopandas()) == release.n_samples
     with pytest.raises(MisuseError, match="leave out box_as"):
         to_scikit_mobility(release, box_as="center")
 

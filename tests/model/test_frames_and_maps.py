@@ -15,11 +15,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from shoal.attacks import attack
 from shoal.attacks.rate import AttackResult, Rate
 from shoal.comparison.result import Comparison
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.description import describe
+from shoal.measures.k_gap import k_gap, k_gaps
 from shoal.methods.glove.glove import Glove
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.intake import Intake, Reading
@@ -30,6 +32,7 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from shoal.utility import measure
 from shoal.utility.frontier import Budget, Point, Recommendation
 from small_points import crowd
 from small_releases import naive_release, random_people
@@ -214,6 +217,80 @@ def test_large_data_is_thinned_and_says_so(
 def test_one_long_path_is_cut() -> None:
     data = Trajectories.from_rows(["a"] * 90 + ["b"] * 2, [*range(90), 0, 1], [0] * 92, [0] * 92, grid=Grid())
     assert data.plot(at_most=10).layout.title.text == "drawn: 1 of 2 subjects with 10 of 92 samples"
+
+
+def test_people_and_records_are_counted_and_taken_by_position() -> None:
+    data, release = random_people(6, 5), of_boxes()
+    assert (len(data), len(release)) == (6, release.n_records)
+    for mine, theirs in zip(data[-1], data.samples_of(5), strict=True):
+        assert np.array_equal(mine, theirs)
+    assert data[1:3].ids == data.ids[1:3]
+    assert len(release[-1]) == np.diff(release.offsets)[-1]
+    for beyond in (6, -7):
+        with pytest.raises(IndexError):
+            data[beyond]
+
+
+def test_a_sample_is_some_people_with_all_that_they_have() -> None:
+    data = random_people(30, 5)
+    few = data.sample(4)
+    assert few.ids == data.sample(4).ids
+    assert few.ids == tuple(sorted(few.ids))
+    assert few.lengths.tolist() == [int(data.lengths[data.ids.index(uid)]) for uid in few.ids]
+    assert len({data.sample(4, seed=seed).ids for seed in range(5)}) > 1
+    assert data.sample(99).ids == data.ids
+    with pytest.raises(MisuseError, match="n = 0 draws no one"):
+        data.sample(0)
+
+
+def test_points_become_points_of_geopandas() -> None:
+    pytest.importorskip("geopandas")
+    release, data = of_points(crs=PLANE), random_people(4, 5, crs=PLANE)
+    frame = release.to_geopandas()
+    assert (list(frame.columns), frame.crs) == (["trajectory_id", "t", "geometry"], PLANE)
+    assert np.array_equal(frame.geometry.x, release.points.x)
+    there = data.to_geopandas()
+    assert list(there.columns) == ["uid", "t", "geometry"]
+    assert np.array_equal(there.geometry.y, data.to_dataframe()["y"])
+
+
+def test_a_map_to_explore_says_what_it_leaves_out_and_asks_no_server_about_raw_data() -> None:
+    pytest.importorskip("folium")
+    release, data = of_boxes(), random_people(4, 5, crs=PLANE)
+    page = release.explore(at_most=60).get_root().render()
+    assert "openstreetmap.org" in page
+    drawn = page.count('"Polygon"')
+    assert 0 < drawn <= 60 < release.n_samples
+    assert f"of 12 records with {drawn} of {release.n_samples} boxes" in page
+    raw = data.explore().get_root().render()
+    assert "tileLayer" not in raw
+    assert raw.count('"Point"') == data.n_samples
+    with pytest.raises(MisuseError, match="lie nowhere on a map"):
+        random_people(4, 5).explore()
+
+
+@pytest.mark.parametrize("library", ["geopandas", "folium"])
+def test_without_a_library_the_error_says_what_to_install(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[geo\]'"):
+        of_boxes().explore()
+
+
+def test_rates_metrics_and_gaps_are_frames() -> None:
+    data = random_people(12, 20)
+    release, linkage = naive_release(data)
+    rates = attack(data, release, linkage, knowledge=["points:2"], tries=5)
+    frame = rates.to_dataframe()
+    assert frame["rate"].tolist() == [rate.rate for rate in rates.rates]
+    assert {"name", "target", "low", "high", "baseline"} <= {*frame.columns}
+    measured = measure(data, release, linkage, ["samples-covered", "extent-space"])
+    assert measured.to_dataframe()["name"].tolist() == ["samples-covered", "extent-space"]
+    gaps = k_gap(data, 2)
+    assert np.array_equal(gaps.to_dataframe()["gap"], gaps.gap)
+    drawn = k_gaps(data, [2], subjects=np.array([3, 7]))[0].to_dataframe()
+    assert drawn["subject"].tolist() == [3, 7]
 
 
 @pytest.mark.parametrize("at_most", [0, -3])

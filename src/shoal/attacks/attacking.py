@@ -65,7 +65,7 @@ def attack(
     release: Release | None,
     linkage: Linkage | None,
     *,
-    rng: Randomness,
+    rng: Randomness | None = None,
     knowledge: Sequence[str] | None = None,
     tries: int = 1000,
     scope: AttackScope = EVERYBODY,
@@ -81,7 +81,7 @@ def attack(
     release, linkage
         The release to attack, and who became which record. None for both: the raw data alone.
     rng
-        Draws victims, knowledge of them, and guesses.
+        Draws victims, knowledge of them, and guesses; None = the operating system's, new at each call.
     knowledge
         The adversaries' knowledge, as after ``--knowledge``: ``points:4``. None = a selection by the kind of
         release and its claim; notes say which of it this data does not allow.
@@ -115,10 +115,7 @@ def attack(
     >>> rates["unicity", "release"], rates["linkage", "release"] <= 1 / 3
     (0.0, True)
     """
-    if isinstance(knowledge, str):
-        raise MisuseError(f"knowledge is a list; write knowledge=['{knowledge}']")
-    if not isinstance(scope, AttackScope):
-        raise MisuseError("scope is an AttackScope; write scope=shoal.AttackScope(control=people)")
+    rng = Randomness.from_system() if rng is None else rng
     prepared = prepare(original, release, linkage, rng, tries=tries, scope=scope, run=run)
     texts = default_knowledge(release, series=scope.earlier is not None) if knowledge is None else knowledge
     requests = [parse_knowledge(text) for text in texts]

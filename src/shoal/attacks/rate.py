@@ -3,15 +3,19 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
+from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.runtime.arrays import Floats, Integers
 from shoal.units import counted, show_m
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Z_95: Final = 1.959963984540054
 
@@ -287,6 +291,10 @@ class AttackResult:
     def to_json(self) -> dict[str, Any]:
         """As ``shoal attack --json`` prints it."""
         return {"attacks": [rate.to_json() for rate in self.rates], "notes": list(self.notes)}
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row for each rate, with the entries of ``to_json``; needs pandas."""
+        return frame_of_rows(rate.to_json() for rate in self.rates)
 
     def __repr__(self) -> str:
         lines = [*map(repr, self.rates), *(f"note: {note}" for note in self.notes)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,15 @@ from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.claims.common import require_k
+from shoal.model.frames import data_frame
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import is_number
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _ALL_UP_TO: Final = 2_000
 _DRAWN: Final = 1_000
@@ -57,6 +61,12 @@ class KGap:
     space_cap_m: float
     time_cap_s: float
     subjects: Integers | None = None
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row for each subject: its position in the data, the gap and its parts; needs pandas."""
+        subjects = np.arange(len(self.gap)) if self.subjects is None else self.subjects
+        names = ("gap", "space", "time", "tail_weight", "tail_weight_space", "tail_weight_time")
+        return data_frame({"subject": subjects, **{name: getattr(self, name) for name in names}})
 
 
 @typed

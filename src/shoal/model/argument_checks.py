@@ -42,9 +42,9 @@ def require_release(value: object) -> None:
         )
 
 
-def require_linkage(value: object) -> None:
-    """Raise MisuseError unless the value is a linkage, or None."""
-    if not (value is None or isinstance(value, Linkage)):
+def require_linkage(value: object, *, needed: bool = False) -> None:
+    """Raise MisuseError unless the value is a linkage, or None where it is not needed."""
+    if not (isinstance(value, Linkage) or (value is None and not needed)):
         raise MisuseError(
             f"a Linkage is needed, not {_type_name(value)}; shoal.read_linkage reads one from a file"
         )

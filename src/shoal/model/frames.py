@@ -1,7 +1,7 @@
 """Columns for pandas data frames; pandas is imported only then."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,16 +18,26 @@ _MICROS: Final = 1_000_000
 
 def data_frame(columns: Mapping[str, Numbers]) -> "DataFrame":
     """A data frame of these columns; moments become UTC times."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("a data frame needs pandas; install it with: pip install pandas") from error
+    pd = _pandas()
     return pd.DataFrame(
         {
             name: pd.DatetimeIndex(values).tz_localize("UTC") if values.dtype.kind == "M" else values
             for name, values in columns.items()
         }
     )
+
+
+def frame_of_rows(rows: Iterable[Mapping[str, Any]]) -> "DataFrame":
+    """A data frame with a row for each mapping of columns to values."""
+    return _pandas().DataFrame(list(rows))
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("a data frame needs pandas; install it with: pip install pandas") from error
+    return pandas
 
 
 def moments(columns_s: dict[str, Numbers], reading: Reading) -> dict[str, Numbers]:

@@ -9,9 +9,10 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind, claim_to_json
 from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.geo_frames import draw_map, frame_of_boxes, frame_of_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading
-from shoal.model.plotting import box_map, choose_rows, path_map
+from shoal.model.plotting import AT_MOST, box_map, choose_rows, path_map
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Grid, grid_in_words, snap_points
 from shoal.runtime.argument_types import typed
@@ -19,6 +20,8 @@ from shoal.runtime.arrays import Floats, Integers, Numbers, read_only
 from shoal.units import counted
 
 if TYPE_CHECKING:
+    from folium import Map
+    from geopandas import GeoDataFrame
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
@@ -255,6 +258,13 @@ class Release:
             raise MisuseError("this release holds points as given, which have no grid")
         return self.grid
 
+    def __len__(self) -> int:
+        return self.n_records
+
+    def __getitem__(self, position: int) -> Any:
+        """The rows of the record at a position."""
+        return self.record(range(self.n_records)[position])
+
     def record(self, position: int) -> Any:
         """The rows of one record."""
         return self.payload.take(slice(self.offsets[position], self.offsets[position + 1]))
@@ -313,8 +323,61 @@ class Release:
         angles = {} if points.lat is not None else degrees(points.x, points.y, self.crs)
         return {**points.columns(), **moments({"t": points.t}, self.reading), **angles}
 
+    def to_geopandas(self) -> "GeoDataFrame":
+        """All boxes or points as a frame of GeoPandas: the columns of ``to_dataframe`` without coordinates.
+
+        A box has ``trajectory_id``, ``t_start``, ``t_end`` and a rectangle, a point ``trajectory_id``, ``t``
+        and a point.
+
+        Raises
+        ------
+        MissingExtraError
+            Without GeoPandas (the extra ``geo``).
+
+        Examples
+        --------
+        >>> import shoal
+        >>> city = shoal.read(shoal.synthesize(n_subjects=20, days=2, seed=1))
+        >>> release, _ = shoal.Glove(k=2).anonymize(city, shoal.Randomness.from_system())
+        >>> list(release.to_geopandas().columns)
+        ['trajectory_id', 't_start', 't_end', 'geometry']
+        """
+        return self._geo_frame(self.to_dataframe())
+
+    def _geo_frame(self, frame: "DataFrame") -> "GeoDataFrame":
+        if self.payload.on_grid:
+            return frame_of_boxes(frame[["trajectory_id", *BOX_COLUMNS[:2]]], frame, self.crs)
+        columns = frame[["trajectory_id", "t"]]
+        return frame_of_points(columns, frame["x"].to_numpy(), frame["y"].to_numpy(), self.crs)
+
     @typed
-    def plot(self, *, at_most: int = 20_000) -> "Figure":
+    def explore(self, *, at_most: int = AT_MOST, tiles: str | None = "OpenStreetMap") -> "Map":
+        """A map to move and zoom, with every box or point, and its record and times at the pointer.
+
+        Parameters
+        ----------
+        at_most
+            Most boxes or points to draw, as for ``plot``.
+        tiles
+            The background, whose server sees which area you look at; None asks none.
+
+        Returns
+        -------
+        Map
+            A map of Folium; notebooks show it, ``map.save("map.html")`` writes it.
+
+        Raises
+        ------
+        MisuseError
+            When ``at_most`` is less than 1, or the release is in local meters.
+        MissingExtraError
+            Without GeoPandas or Folium (the extra ``geo``).
+        """
+        rows, note = choose_rows(self.offsets, at_most, "records", self.kind)
+        return draw_map(self._geo_frame(self.to_dataframe().iloc[rows]), note, tiles)
+
+    @typed
+    def plot(self, *, at_most: int = AT_MOST) -> "Figure":
         """A map with every box, or with the path of every record of points.
 
         Parameters

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,17 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.model.columns import COLUMNS
 from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.geo_frames import draw_map, frame_of_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
-from shoal.model.plotting import path_map
+from shoal.model.plotting import AT_MOST, choose_rows, path_map
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, rows_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
+    from folium import Map
+    from geopandas import GeoDataFrame
     from pandas import DataFrame
     from plotly.graph_objects import Figure
 
@@ -328,6 +331,53 @@ class Trajectories:
     def __iter__(self) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
         return (self.samples_of(subject) for subject in range(self.n_subjects))
 
+    def __len__(self) -> int:
+        return self.n_subjects
+
+    @overload
+    def __getitem__(self, subject: int) -> tuple[Numbers, Numbers, Numbers]: ...
+
+    @overload
+    def __getitem__(self, subject: slice) -> "Trajectories": ...
+
+    def __getitem__(self, subject: int | slice) -> "tuple[Numbers, Numbers, Numbers] | Trajectories":
+        """(t, x, y) of the subject at a position; of a slice, these subjects."""
+        positions = range(self.n_subjects)[subject]
+        return self.samples_of(positions) if isinstance(positions, int) else self.keep(positions)
+
+    @typed
+    def sample(self, n: int, *, seed: int = 0) -> "Trajectories":
+        """Some subjects with all their samples, drawn at random; the same ones for the same seed.
+
+        Parameters
+        ----------
+        n
+            How many, at least 1; more than there are gives all.
+        seed
+            Of the draw. The sample is raw data, for trials; a release of it is published as any other.
+
+        Returns
+        -------
+        Trajectories
+            The drawn subjects, with the account of the whole reading.
+
+        Raises
+        ------
+        MisuseError
+            When ``n`` is less than 1.
+
+        Examples
+        --------
+        >>> import shoal
+        >>> city = shoal.read(shoal.synthesize(n_subjects=20, days=2, seed=1))
+        >>> len(city), len(city.sample(5))
+        (20, 5)
+        """
+        if n < 1:
+            raise MisuseError(f"n = {n} draws no one; choose at least 1")
+        drawn = np.random.default_rng(seed).choice(self.n_subjects, min(n, self.n_subjects), replace=False)
+        return self.keep(drawn)
+
     def keep(self, subjects: npt.ArrayLike) -> "Trajectories":
         """Only these subjects (positions), with the same account."""
         positions = np.unique(np.asarray(subjects, dtype=np.int64))
@@ -395,8 +445,44 @@ class Trajectories:
             }
         )
 
+    def to_geopandas(self) -> "GeoDataFrame":
+        """All samples as a frame of GeoPandas: ``uid``, ``t`` and a point, as in ``to_dataframe``.
+
+        Raises
+        ------
+        MissingExtraError
+            Without GeoPandas (the extra ``geo``).
+        """
+        return _points_of_frame(self.to_dataframe(), self.crs)
+
     @typed
-    def plot(self, *, at_most: int = 20_000) -> "Figure":
+    def explore(self, *, at_most: int = AT_MOST, tiles: str | None = None) -> "Map":
+        """A map to move and zoom, with every sample; it names people and shows where they were.
+
+        Parameters
+        ----------
+        at_most
+            Most samples to draw, as for ``plot``.
+        tiles
+            The background, such as "OpenStreetMap". Its server sees which area you look at; None asks none.
+
+        Returns
+        -------
+        Map
+            A map of Folium; notebooks show it, ``map.save("map.html")`` writes it.
+
+        Raises
+        ------
+        MisuseError
+            When ``at_most`` is less than 1, or the data are in local meters.
+        MissingExtraError
+            Without GeoPandas or Folium (the extra ``geo``).
+        """
+        rows, note = choose_rows(self.offsets, at_most, "subjects", "samples")
+        return draw_map(_points_of_frame(self.to_dataframe().iloc[rows], self.crs), note, tiles)
+
+    @typed
+    def plot(self, *, at_most: int = AT_MOST) -> "Figure":
         """A map with the path of every subject, without names; it shows where people were.
 
         Parameters
@@ -444,6 +530,10 @@ class Trajectories:
                 *counts_row("rows repaired", self.intake.repaired),
             ],
         )
+
+
+def _points_of_frame(frame: "DataFrame", crs: str | None) -> "GeoDataFrame":
+    return frame_of_points(frame[["uid", "t"]], frame["x"].to_numpy(), frame["y"].to_numpy(), crs)
 
 
 def require_snapped(grid: Grid | None) -> Grid:

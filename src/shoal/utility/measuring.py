@@ -3,15 +3,19 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from shoal.errors import MisuseError
 from shoal.messages import name_text
 from shoal.model.claims import PayloadKind
+from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.registry import require_row_name
 from shoal.utility.facts import Facts, Value
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Better = Literal["higher", "lower"]
 
@@ -129,6 +133,10 @@ class Measurements:
 
     def __len__(self) -> int:
         return len(self.measurements)
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row for each metric, with the entries of its ``to_json``; needs pandas."""
+        return frame_of_rows(one.to_json() for one in self)
 
     def _repr_html_(self) -> str:
         rows = [

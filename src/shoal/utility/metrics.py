@@ -373,9 +373,7 @@ def measure(
     """
     require_trajectories(original)
     require_release(release)
-    require_linkage(linkage)
-    if isinstance(names, str):
-        raise MisuseError(f"names is a list; write ['{names}']")
+    require_linkage(linkage, needed=True)
     return measure_facts(Facts(original, release, linkage, run=run), names)
 
 

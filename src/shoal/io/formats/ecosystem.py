@@ -1,4 +1,4 @@
-"""To frames of other libraries; the only file that imports GeoPandas and MovingPandas."""
+"""To frames of MovingPandas, trackintel and scikit-mobility."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.measures.query import boxes_of
+from shoal.model.geo_frames import geopandas_library
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
@@ -23,35 +24,6 @@ BoxAs = Literal["center", "first-corner"]
 _BOX_AS: Final = get_args(BoxAs)
 
 
-def to_geopandas(release: Release) -> "GeoDataFrame":
-    """One row a box.
-
-    Trajectory_id, t_start, t_end (UTC), and a polygon; of points trajectory_id, t, and a point.
-    """
-    geopandas = _geopandas()
-    import pandas as pd
-    import shapely
-
-    names = _repeat_names(release.trajectory_ids, release.offsets)
-    if release.payload.kind == "points":
-        points = release.points
-        return geopandas.GeoDataFrame(
-            {"trajectory_id": names, "t": pd.to_datetime(points.t, unit="s", utc=True)},
-            geometry=shapely.points(points.x, points.y),
-            crs=release.crs,
-        )
-    cell_m, boxes = release.snapped_grid().cell_m, release.boxes
-    columns = {
-        "trajectory_id": names,
-        "t_start": pd.to_datetime(boxes.t_start * release.snapped_grid().slot_s, unit="s", utc=True),
-        "t_end": pd.to_datetime(boxes.t_end * release.snapped_grid().slot_s, unit="s", utc=True),
-    }
-    outlines = shapely.box(
-        boxes.x_min * cell_m, boxes.y_min * cell_m, boxes.x_max * cell_m, boxes.y_max * cell_m
-    )
-    return geopandas.GeoDataFrame(columns, geometry=outlines, crs=release.crs)
-
-
 def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "DataFrame":
     """Columns uid, datetime (UTC, without a zone as in that library), lat, lng. box_as: see ``points_of``."""
     import pandas as pd
@@ -62,7 +34,7 @@ def to_scikit_mobility(data: Release | Trajectories, *, box_as: BoxAs | None = N
 
 def to_positionfixes(data: Release | Trajectories, *, box_as: BoxAs | None = None) -> "GeoDataFrame":
     """Positionfixes of trackintel: user_id, tracked_at (UTC), geom in WGS 84. box_as: see ``points_of``."""
-    geopandas = _geopandas()
+    geopandas = geopandas_library()
     import pandas as pd
 
     names, t_s, lon, lat = degrees_of(data, box_as)
@@ -151,11 +123,3 @@ def degrees_of(
         )
     lon, lat = transform(data.crs, WGS84, x_m, y_m)
     return names, t_s, lon, lat
-
-
-def _geopandas() -> Any:
-    try:
-        import geopandas
-    except ImportError as error:
-        raise MissingExtraError("this needs GeoPandas; install it with: pip install 'shoal[geo]'") from error
-    return geopandas
