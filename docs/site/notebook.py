@@ -1,4 +1,4 @@
-"""Make examples/tutorial.ipynb from docs/tutorial.md: python docs/site/notebook.py.
+"""Make the notebooks of examples/ from pages of docs/: python docs/site/notebook.py.
 
 A python block is a code cell, the text block right after it is the cell's output, and the rest is text.
 """
@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "tutorial.md"
-NOTEBOOK: Final = ROOT / "examples" / "tutorial.ipynb"
+NAMES: Final = ("tutorial", "notebook")
 
 _BLOCK: Final = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+
+
+def page_of(name: str) -> Path:
+    """A page that is also a notebook."""
+    return ROOT / "docs" / f"{name}.md"
+
+
+def file_of(name: str) -> Path:
+    """Its notebook."""
+    return ROOT / "examples" / f"{name}.ipynb"
 
 
 def steps(page: str) -> list[tuple[str, str]]:
@@ -57,4 +66,5 @@ def _code(code: str, printed: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    NOTEBOOK.write_text(notebook(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in NAMES:
+        file_of(name).write_text(notebook(page_of(name).read_text(encoding="utf-8")), encoding="utf-8")

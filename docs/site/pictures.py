@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from notebook import PAGE, steps
+from notebook import page_of, steps
 
-FOLDER: Final = PAGE.parent / "tutorial"
+FOLDER: Final = page_of("tutorial").with_suffix("")
 WIDTH: Final = 760
 RECORD: Final = "record.png"
 SHOWS: Final = "shows"
@@ -52,8 +52,8 @@ def _run_page() -> dict[str, Any]:
     """The names that the blocks of the page leave behind."""
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        for code, _ in steps(PAGE.read_text(encoding="utf-8")):
-            exec(compile(code, PAGE.name, "exec"), names)
+        for code, _ in steps(page_of("tutorial").read_text(encoding="utf-8")):
+            exec(compile(code, page_of("tutorial").name, "exec"), names)
     return names
 
 

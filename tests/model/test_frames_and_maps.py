@@ -257,10 +257,10 @@ def test_points_become_points_of_geopandas() -> None:
 def test_a_map_to_explore_says_what_it_leaves_out_and_asks_no_server_about_raw_data() -> None:
     pytest.importorskip("folium")
     release, data = of_boxes(), random_people(4, 5, crs=PLANE)
-    page = release.explore(at_most=60).get_root().render()
+    page = release.explore(at_most=20).get_root().render()
     assert "openstreetmap.org" in page
     drawn = page.count('"Polygon"')
-    assert 0 < drawn <= 60 < release.n_samples
+    assert 0 < drawn <= 20 < release.n_samples
     assert f"of 12 records with {drawn} of {release.n_samples} boxes" in page
     raw = data.explore().get_root().render()
     assert "tileLayer" not in raw

@@ -14,7 +14,11 @@ from shoal.cli import main as cli
 from shoal.utility import METRICS
 
 ROOT = Path(__file__).parents[2]
-TUTORIALS = ("tutorial.md", "your-own-method.md")  # their blocks build on one another: test_tutorial.py
+TUTORIALS = (
+    "tutorial.md",
+    "notebook.md",
+    "your-own-method.md",
+)  # their blocks build on one another: test_tutorial.py
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 
 

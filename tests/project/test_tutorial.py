@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from notebook import NOTEBOOK, PAGE, notebook, steps
+from notebook import NAMES, file_of, notebook, page_of, steps
 from pictures import FOLDER, PICTURES, RECORD, shown_words, words_in
 from shoal.attacks import ATTACKS
 from shoal.methods import METHODS
 from shoal.utility import METRICS
 
-OWN_ROWS = PAGE.with_name("your-own-method.md")
+PAGE, RESEARCH, OWN_ROWS = page_of("tutorial"), page_of("notebook"), page_of("your-own-method")
 
 
 def test_every_block_runs_and_prints_what_the_page_shows(
@@ -34,9 +34,10 @@ def test_every_block_runs_and_prints_what_the_page_shows(
     )
 
 
-def test_the_notebook_is_the_page() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    stored = NOTEBOOK.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_notebook_is_the_page(name: str) -> None:
+    page = page_of(name).read_text(encoding="utf-8")
+    stored = file_of(name).read_text(encoding="utf-8")
     assert stored == notebook(page), "make it again: ./dev python docs/site/notebook.py"
     cells = json.loads(stored)["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -49,14 +50,25 @@ def test_the_pictures_are_small_and_all_of_them_are_shown() -> None:
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 200_000
 
 
-def test_the_page_of_own_rows_runs_and_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("page", "rows"),
+    [(OWN_ROWS, {"neighbors", "length", "boxes-per-record"}), (RESEARCH, {"length", "boxes-per-record"})],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
+)
+def test_a_page_of_own_rows_runs_and_prints_what_it_shows(
+    page: Path,
+    rows: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for table in (METHODS, ATTACKS, METRICS):
         monkeypatch.setattr(table, "_rows", dict(table._rows))
     names: dict[str, object] = {"__name__": "__main__"}
-    for number, (code, shown) in enumerate(steps(OWN_ROWS.read_text(encoding="utf-8"))):
-        exec(compile(code, f"{OWN_ROWS.name}:{number}", "exec"), names)
+    blocks = steps(page.read_text(encoding="utf-8"))
+    assert len(blocks) >= 5
+    for number, (code, shown) in enumerate(blocks):
+        exec(compile(code, f"{page.name}:{number}", "exec"), names)
         assert capsys.readouterr().out == shown
-    assert {"neighbors", "length", "boxes-per-record"} <= {*METHODS, *ATTACKS, *METRICS}
+    assert rows <= {*METHODS, *ATTACKS, *METRICS}

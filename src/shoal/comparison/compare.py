@@ -15,6 +15,7 @@ from shoal.comparison.result import Comparison, point_of
 from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
+from shoal.methods import Method
 from shoal.model.argument_checks import require_one_region, require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
@@ -36,7 +37,7 @@ _PIXELS: Final = 90
 @typed
 def compare(
     original: Trajectories,
-    study: Study,
+    study: Study | Mapping[str, Method],
     output: Path | str,
     run: Run | None = None,
     *,
@@ -49,7 +50,7 @@ def compare(
     original
         The raw data, on a grid.
     study
-        What to compare, as ``read_study`` reads it.
+        What to compare, as ``read_study`` reads it; or methods by labels, with default budget and attacks.
     output
         A folder for everything, as secret as raw data. An earlier comparison there goes on.
     run
@@ -74,23 +75,17 @@ def compare(
     --------
     >>> import shoal, tempfile
     >>> from pathlib import Path
-    >>> from shoal.comparison.compare import compare
-    >>> from shoal.comparison.study import Setting, Study
-    >>> from shoal.utility.frontier import Budget
     >>> calls = shoal.read(shoal.synthesize(n_subjects=60, days=1, seed=1))
-    >>> settings = tuple(
-    ...     Setting(label=f"glove k={k}", name="glove", method=shoal.Glove(k=k)) for k in (2, 3)
-    ... )
-    >>> study = Study(settings=settings, budget=Budget(), knowledge=("points:4",), tries=20)
+    >>> methods = {"crowds of 2": shoal.Glove(k=2), "crowds of 3": shoal.Glove(k=3)}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = compare(calls, study, Path(folder) / "study")
+    ...     found = shoal.compare(calls, methods, Path(folder) / "study")
     >>> [point.label for point in found.points]
-    ['glove k=2', 'glove k=3']
+    ['crowds of 2', 'crowds of 3']
     """
     require_trajectories(original)
     require_one_region(original.intake.notes)
     if not isinstance(study, Study):
-        raise MisuseError("a Study is needed; shoal.read_study reads one from its file")
+        study = Study.of_methods(study)
     output = local_path(output, "the folder of the study")
     run = run or Run()
     if (

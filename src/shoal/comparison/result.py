@@ -3,16 +3,20 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.attacks.knowledge import is_to_the_point, no_rate, rates_alike
 from shoal.attacks.rate import gain
 from shoal.comparison.study import Study
 from shoal.methods import METHODS
+from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.runtime.json_values import null_for_nan
 from shoal.utility import METRICS
 from shoal.utility.frontier import LEVELS, STRONGEST, Better, Point, Recommendation, at_equal_risk, frontier
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,10 @@ class Comparison:
     def ranking(self) -> tuple[Point, ...]:
         """By each strongest adversary, the safest first."""
         return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
+
+    def to_dataframe(self) -> "DataFrame":
+        """A row for each release, in the order of ``points``; needs pandas."""
+        return frame_of_rows(asdict(point) for point in self.points)
 
     def _repr_html_(self) -> str:
         metric = METRICS[self.study.budget.utility]

@@ -115,6 +115,14 @@ class Study:
         if self.budget.attack != STRONGEST:
             require_rate(self.budget.knowledge, self.budget.attack, or_else=STRONGEST)
 
+    @classmethod
+    def of_methods(cls, methods: Mapping[str, Method]) -> "Study":
+        """A study of these methods by their labels, with the default budget and attacks."""
+        settings = [
+            Setting(label=label, name=method.about.name, method=method) for label, method in methods.items()
+        ]
+        return cls(settings=tuple(settings), budget=Budget())
+
     def held_out(self, n_subjects: int) -> tuple[int, int]:
         """People to publish, and to hold out."""
         everybody = min(n_subjects, self.people or n_subjects)

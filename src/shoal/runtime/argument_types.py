@@ -1,7 +1,7 @@
 """Refuse arguments of other types than annotated, in words."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from pathlib import Path
 from types import NoneType, UnionType
@@ -123,9 +123,10 @@ def _takes(hint: Any, value: object) -> bool:
         listed = isinstance(value, Iterable) and not isinstance(value, str)
         whole = not isinstance(value, (list, tuple, set)) or all(_takes(parts[0], item) for item in value)
         return listed and whole
-    if isinstance(hint, type) and hint.__module__.split(".")[0].startswith("shoal"):
-        return Protocol in hint.__mro__ or hint.__name__ in _CHECKED_LATER or isinstance(value, hint)
-    return True
+    of_shoal = isinstance(hint, type) and hint.__module__.split(".")[0].startswith("shoal")
+    if of_shoal and (Protocol in hint.__mro__ or hint.__name__ in _CHECKED_LATER):
+        return True
+    return not (of_shoal or origin is Mapping) or isinstance(value, origin or hint)
 
 
 def _is_list(hint: Any) -> bool:
