@@ -94,6 +94,7 @@ def take_settings(
     name_of = {
         _key(name, parameter): name for name, parameter in parameters.items() if not parameter.street_graph
     }
+    _leaves_to_hull(method, options, has_hull="hull" in name_of)
     named = {key: value for key, value in options.items() if value is not None}
     settings: dict[str, Any] = {}
     for key, value in named.items():
@@ -123,6 +124,19 @@ def take_settings(
             raise click.UsageError(f"the defaults of {method} are its paper's; leave out --as-published")
         settings = {**kind.about.as_published, **settings}
     return settings
+
+
+def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> None:
+    leaves = options.pop("leaves", None)
+    if leaves is None:
+        return
+    if not has_hull:
+        raise click.UsageError(f"{method} knows no --leaves; leave it out or choose another --method")
+    if options.get("hull") is not None:
+        raise click.UsageError("--leaves and --hull say different things; leave one of them out")
+    if options.get("places") is None:
+        raise click.UsageError("--leaves needs a public list of places; give it with --places FILE")
+    options["hull"] = f"leaves:{leaves}"
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":

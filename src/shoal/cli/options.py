@@ -335,6 +335,19 @@ ground_options = _adding(
     )
 )
 column_options = _adding(*_INPUT_OPTIONS)
+place_options = _adding(
+    _reading(
+        "--places",
+        metavar="FILE",
+        help="Public list of places (lat, lon or x, y; maybe busyness), e.g. base stations; rows elsewhere "
+        "are dropped.",
+    ),
+    _reading(
+        "--places-are-public",
+        is_flag=True,
+        help="The list has exactly the places of the data, and is public all the same.",
+    ),
+)
 input_options = _adding(*_INPUT_OPTIONS, *_GRID_OPTIONS)
 input_argument = _adding(
     _reading(

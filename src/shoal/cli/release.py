@@ -22,6 +22,7 @@ from shoal.cli.options import (
     input_argument,
     input_options,
     output_options,
+    place_options,
     refuse_unused,
     take_ground,
     take_reading,
@@ -173,9 +174,16 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also print the cost of each stage: seconds, CPU seconds, peak memory.",
 )
+@click.option(
+    "--leaves",
+    metavar="N[:SHARE]",
+    help="Boxes of whole leaves of --places with N places each, as --hull leaves:N; SHARE: of the use of a "
+    "leaf in one place, at most.",
+)
 @config_option
 @plan_option
 @ground_options
+@place_options
 @input_options
 @output_options
 def anonymize(source: str, method: str, output: Path | str, **options: Any) -> int:

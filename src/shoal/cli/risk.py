@@ -13,6 +13,7 @@ from shoal.cli.options import (
     earlier_option,
     input_options,
     output_options,
+    place_options,
     take_earlier,
     take_reading,
 )
@@ -113,6 +114,7 @@ class AttackOptions:
     help="Draw the same victims and samples again.",
 )
 @plan_option
+@place_options
 @input_options
 @output_options
 def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
@@ -194,6 +196,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option("--linkage", type=PATH, required=True, metavar="FILE", help="The person behind each record.")
 @plan_option
+@place_options
 @input_options
 @output_options
 def measure(

@@ -15,6 +15,7 @@ from shoal.cli.options import (
     earlier_option,
     input_options,
     output_options,
+    place_options,
     street_options,
     take_earlier,
     take_reading,
@@ -64,6 +65,7 @@ from shoal.cli.terminal import Bars, print_result
 )
 @earlier_option
 @street_options
+@place_options
 @input_options
 @output_options
 def verify(

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.columns.times import clock_jumps
 from shoal.io.disk.read_pieces import TaskReader, read_tables
+from shoal.io.listed_places import ListedPlaces, read_listed
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
@@ -50,6 +51,9 @@ def read(
     time_zone: str | None = None,
     cells: str | None = None,
     cell_id: str | None = None,
+    places: str | None = None,
+    places_sha256: str | None = None,
+    places_are_public: bool = False,
     ids_as_they_are: bool = False,
     lose_people: bool = False,
     run: Run | None = None,
@@ -107,6 +111,13 @@ def read(
         A file with the positions of cells (id, lat, lon) or their footprints, for records that name a cell.
     cell_id : str or None
         The column that names the cell; None = recognized.
+    places : str or None
+        A file with a public list of places, such as base stations; rows in cells without one are dropped.
+        Boxes can then consist of leaves of the list (``hull="leaves:10"``).
+    places_sha256 : str or None
+        The SHA-256 of that file; another file is refused. None = any.
+    places_are_public : bool
+        Whether a list with exactly the cells of the data is public all the same.
     ids_as_they_are : bool
         Whether ids that look alike (100 and 100.0, Anna and anna) are different people.
     lose_people : bool
@@ -159,7 +170,10 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
         state.dropped,
         run,
         keep_degrees=state.positions.degrees,
+        listed=state.listed,
     )
+    if state.listed is not None:
+        state.listed.require_most(state.dropped, state.rows_kept)
     if not any(part.code.size for part in parts):
         raise no_rows(state)
     release_idle_memory()  # what the tables took: Arrow would keep it for all that follows
@@ -167,6 +181,8 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     arranged = arrange(parts, state.units.texts)
     account_people(state, arranged.ids, len(state.people.texts))
     run.progress("sorting", 1, 1)
+    if state.listed is not None:
+        state.notes += state.listed.require_public(arranged.x, arranged.y, reading)
     by_size = state.times.unit is not None and not state.times.given and not state.times.steps
     state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0), by_size=by_size)
     return screen_trajectories(
@@ -182,6 +198,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
             crs=plane,
             input_rank=arranged.input_rank,
             intake=state.intake(arranged.duplicates),
+            places=None if state.listed is None else state.listed.places,
         )
     )
 
@@ -204,6 +221,7 @@ def read_rows(
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
         )
 
+    places = read_listed(reading)
     state = read_tables(source, reading, run, keep, read_in_tasks)
     state.times.require_meaning(state.name, reading.date)
     state.reading = replace(state.reading, time_unit=state.times.unit)
@@ -212,6 +230,9 @@ def read_rows(
     state.plane = state.positions.plane()
     if state.positions.crs is not None:
         state.reading = replace(state.reading, working_crs=state.plane)
+    if places is not None:
+        state.reading = replace(state.reading, places=places.name, places_sha256=places.sha256)
+        state.listed = ListedPlaces(places=places.on_plane(state.plane), cell_m=reading.cell_m)
     return state
 
 

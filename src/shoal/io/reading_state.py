@@ -1,6 +1,6 @@
 """The state of a reading: decisions about columns and units, and counts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Final
@@ -19,7 +19,8 @@ from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, ZEROS, Codes, Names
 from shoal.io.formats.input_table import WRONG_FIELDS, Table
-from shoal.io.snapping import Rows
+from shoal.io.listed_places import ListedPlaces
+from shoal.io.snapping import Rows, add_counts
 from shoal.messages import Message, say, say_number
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.trajectories import Grid
@@ -52,7 +53,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """Decisions and counts. plane: known after the last row."""
+    """Decisions and counts. plane, listed: known after the last row."""
 
     name: str
     columns: Columns
@@ -64,6 +65,7 @@ class ReadingState:
     order: TimeOrder = field(default_factory=TimeOrder)
     owners: Owners = field(default_factory=Owners)
     plane: str | None = None
+    listed: ListedPlaces | None = None
     rows_read: int = 0
     rows_kept: int = 0
     people_read: int = 0
@@ -174,12 +176,6 @@ class ReadingState:
             remedy = "if times without a zone are local, give --time-zone"
             return [say("reading.hours_naive", f"{text}: {remedy}", ahead=f"{ahead_h:+d}")]
         return [say("reading.hours", f"{text}: --time-zone gives local ones", ahead=f"{ahead_h:+d}")]
-
-
-def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
-    """Add rows by reason."""
-    for reason, rows in more.items():
-        counts[reason] = counts.get(reason, 0) + rows
 
 
 def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> None:

@@ -1,6 +1,6 @@
 """From cleaned rows to the arrays of Trajectories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.cleaning import LARGEST_M, OUTSIDE, TOO_LARGE
+from shoal.io.cleaning import LARGEST_M, OFF_LIST, OUTSIDE, TOO_LARGE
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.values import Codes
+from shoal.io.listed_places import ListedPlaces
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -79,42 +80,55 @@ def put_on_plane(
     run: Run,
     *,
     keep_degrees: bool = False,
+    listed: ListedPlaces | None = None,
 ) -> None:
     """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place.
 
     Without ``grid`` units are seconds and meters; ``keep_degrees`` keeps the degrees as well.
     """
 
-    def work(index: int) -> int:
-        parts[index], lost = place_rows(parts[index], plane, grid, keep_degrees=keep_degrees)
+    def work(index: int) -> dict[str, int]:
+        parts[index], lost = place_rows(parts[index], plane, grid, keep_degrees=keep_degrees, listed=listed)
         return lost
 
-    lost = sum(run.map(work, range(len(parts)), label="placing on the grid"))
-    if lost:
-        reason = reason_outside(plane)
-        dropped[reason] = dropped.get(reason, 0) + lost
+    for lost in run.map(work, range(len(parts)), label="placing on the grid"):
+        add_counts(dropped, lost)
 
 
-def reason_outside(plane: str | None) -> str:
-    """Why a row has no place on the plane."""
-    return OUTSIDE if plane is not None else TOO_LARGE
+def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add rows by reason."""
+    for reason, rows in more.items():
+        counts[reason] = counts.get(reason, 0) + rows
 
 
 def place_rows(
-    rows: Rows, plane: str | None, grid: Grid | None, *, keep_degrees: bool = False
-) -> tuple[Rows, int]:
-    """The rows with an image on the plane, and the number of others."""
+    rows: Rows,
+    plane: str | None,
+    grid: Grid | None,
+    *,
+    keep_degrees: bool = False,
+    listed: ListedPlaces | None = None,
+) -> tuple[Rows, dict[str, int]]:
+    """The rows with an image on the plane, in listed cells; and the number of others by reason."""
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
     code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
     inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
-    lost = len(inside) - int(np.count_nonzero(inside))
-    if lost:
+    lost = {}
+    if not inside.all():
+        lost[OUTSIDE if plane is not None else TOO_LARGE] = int(np.count_nonzero(~inside))
         code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
     if grid is None:
         return (
             Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)
         ), lost
-    return Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m)), lost
+    placed = Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m))
+    if listed is None:
+        return placed, lost
+    on_list = listed.hold(placed.x, placed.y)
+    if not on_list.all():
+        lost[OFF_LIST] = int(np.count_nonzero(~on_list))
+        placed = Rows(*(getattr(placed, name)[on_list] for name in ("code", "t", "x", "y")))
+    return placed, lost
 
 
 def slots(t: Micros, slot_s: float) -> Micros:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.leaves import cover_leaves, leaves_for
 from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
@@ -25,12 +26,24 @@ def hull_parameter() -> str:
 
 
 def round_outward(
-    classes: Iterable[EquivalenceClass], hull: str, grid: Grid, rng: Randomness
+    classes: Iterable[EquivalenceClass],
+    hull: str,
+    original: Trajectories,
+    rng: Randomness,
+    *,
+    own: bool = True,
 ) -> Iterator[EquivalenceClass]:
-    """Classes enlarged by a rule of ``parse_hull``; members share draws."""
-    rule = parse_hull(hull)
+    """Classes enlarged by a rule of ``parse_hull``; members share draws.
+
+    own: boxes are hulls of members' samples alone.
+    """
+    rule, grid = parse_hull(hull), original.snapped_grid()
     if rule.is_tight:
         yield from classes
+        return
+    leaves = leaves_for(original, hull)
+    if leaves is not None:
+        yield from cover_leaves(classes, original, leaves, own=own)
         return
     for equivalence_class in classes:
         yield replace(equivalence_class, boxes=_round_boxes(equivalence_class.boxes, rule, grid, rng))
@@ -42,7 +55,7 @@ def publish_classes(
     """The release of these classes, enlarged by the rule, and its linkage."""
     return assemble(
         original,
-        list(round_outward(classes, hull, original.snapped_grid(), rng)),
+        list(round_outward(classes, hull, original, rng, own=method.about.claim.in_classes)),
         claim=method.claim(),
         method=method.about.name,
         parameters=method.parameters(),

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.hulls import hull_parameter, publish_classes
+from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, rounding
 from shoal.methods.parameters import (
     ABOVE_0,
@@ -120,6 +121,7 @@ class StaticGeneralization(DeclaredMethod):
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with the same coarse samples, and their boxes."""
+        original = put_on_leaves(original, leaves_for(original, self.hull))
         place = self._coarse_places(original)
         return list(
             run.map(
@@ -131,6 +133,7 @@ class StaticGeneralization(DeclaredMethod):
 
     def share_hidden(self, original: Trajectories) -> float:
         """Share of people in a class of at least k, the papers' measure of success."""
+        original = put_on_leaves(original, leaves_for(original, self.hull))
         groups = self._group_people(original, self._coarse_places(original))
         return sum(len(members) for members in groups) / original.n_subjects
 

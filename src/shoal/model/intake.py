@@ -76,6 +76,9 @@ class Reading:
     time_zone: str | None = None  # of times without a zone, and of hours that are shown, None = UTC
     cells: str | None = None  # file of cells' positions, for records that name a cell
     cell_id: str | None = None  # column that names the cell
+    places: str | None = None  # file of a public list of places; rows in other cells are dropped
+    places_sha256: str | None = None  # of that file, None = any
+    places_are_public: bool = False  # although the list has exactly the cells of the data
     ids_as_they_are: bool = False  # ids that look alike are different people
     lose_people: bool = False  # read on although more than 1 % of the people have no usable row
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.model.intake import Intake, Reading
 from shoal.model.names import TextNames
+from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import crc32_of
@@ -42,6 +43,7 @@ class StoredPeople:
     grid: Grid
     crs: str | None
     intake: Intake
+    places: PublicPlaces | None = None
 
     @classmethod
     def open(cls, folder: Path) -> "StoredPeople":
@@ -73,6 +75,7 @@ class StoredPeople:
                     "reading": Reading(**account["intake"]["reading"]),
                 }
             ),
+            places=None if account.get("places") is None else PublicPlaces.from_json(account["places"]),
         )
 
     def save(self, sums: Sequence[tuple[int, int, int]]) -> None:
@@ -83,7 +86,14 @@ class StoredPeople:
             "rank": self.input_rank,
             **dict(zip("txy", self.middles.T, strict=True)),
         }
-        account = json.dumps({"grid": asdict(self.grid), "crs": self.crs, "intake": asdict(self.intake)})
+        account = json.dumps(
+            {
+                "grid": asdict(self.grid),
+                "crs": self.crs,
+                "intake": asdict(self.intake),
+                "places": None if self.places is None else self.places.to_json(),
+            }
+        )
         table = pa.table({"id": self.names, **columns}).replace_schema_metadata({_ACCOUNT: account})
         partial = self.folder / f".{PEOPLE_FILE}.partial"
         pq.write_table(table, partial)
@@ -139,4 +149,5 @@ class StoredPeople:
             crs=self.crs,
             input_rank=np.argsort(np.argsort(self.input_rank[subjects])).astype(np.int64),
             intake=self.intake,
+            places=self.places,
         )

@@ -1,12 +1,14 @@
 """A public list of places: base stations, stops, crossings of streets."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.projection import transform
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
 
@@ -81,6 +83,14 @@ class PublicPlaces:
         x, y = transform(self.crs, crs, self.x, self.y)
         return replace(self, x=x, y=y, crs=crs)
 
+    def cells(self, cell_m: float) -> tuple[Integers, Integers, Floats | None]:
+        """The different cells with places, int64 [c] columns and rows, ascending, and their busyness."""
+        cells = np.floor(np.column_stack([self.x, self.y]) / cell_m).astype(np.int64)
+        distinct, cell_of = np.unique(cells, axis=0, return_inverse=True)
+        x, y = np.ascontiguousarray(distinct.T)
+        use = None if self.busyness is None else np.bincount(cell_of.ravel(), weights=self.busyness)
+        return x, y, use
+
     def require_among(self, west: float, south: float, east: float, north: float) -> None:
         """Raise InputError unless a place lies within these bounds in meters, which are the data's."""
         inside = (self.x >= west) & (self.x <= east) & (self.y >= south) & (self.y <= north)
@@ -96,6 +106,21 @@ class PublicPlaces:
                 f"{self.name} has {counted(int(np.count_nonzero(bad)), 'place')} with {what}, the "
                 f"first in row {int(np.argmax(bad)) + 1}; correct or remove these rows"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON has them."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, entries: Mapping[str, Any]) -> "PublicPlaces":
+        """The list that ``to_json`` wrote."""
+        arrays = {
+            name: np.array(entries[name]) for name in ("x", "y", "busyness") if entries[name] is not None
+        }
+        return cls(**{**entries, **arrays, "kinds": entries["kinds"] and tuple(entries["kinds"])})
 
     def __len__(self) -> int:
         return len(self.x)

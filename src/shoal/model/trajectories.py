@@ -19,6 +19,7 @@ from shoal.model.frames import data_frame, degrees, moments, repeat_names
 from shoal.model.geo_frames import draw_map, frame_of_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
+from shoal.model.places import PublicPlaces
 from shoal.model.plotting import AT_MOST, choose_rows, path_map
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, rows_of
@@ -144,6 +145,8 @@ class Trajectories:
         Degrees exactly as given; None when samples are snapped or came in meters.
     intake : Intake
         The account of the reading.
+    places : PublicPlaces or None
+        The public list of places that the data was read with, on the same plane.
 
     Raises
     ------
@@ -171,6 +174,7 @@ class Trajectories:
     lat: Floats | None = None
     lon: Floats | None = None
     intake: Intake = field(default_factory=Intake)
+    places: PublicPlaces | None = None
 
     def __post_init__(self) -> None:
         self._require_columns()

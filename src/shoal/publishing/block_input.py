@@ -27,8 +27,8 @@ TABLE: Final = "table"
 class BlockInput:
     """The files of an input; a table of Spark's catalog becomes files in ``fetch``."""
 
-    def __init__(self, source: str | Path, engine: Engine, cells: str | None = None) -> None:
-        self.source, self._cells = source, cells
+    def __init__(self, source: str | Path, engine: Engine, *beside: str | None) -> None:
+        self.source, self._beside = source, beside
         self._spark = engine if isinstance(engine, SparkCluster) else None
         text = str(source)
         self._table = text.removeprefix(SPARK_TABLE) if text.startswith(SPARK_TABLE) else None
@@ -80,7 +80,7 @@ class BlockInput:
             )
 
     def _states(self, source: str | Path | None) -> list[State]:
-        return [state for place in (source, self._cells) if place is not None for state in states(place)]
+        return [state for place in (source, *self._beside) if place is not None for state in states(place)]
 
     def _signs(self) -> Numbers:
         return np.array([file.signs for file in self._files], dtype=np.uint64).reshape(-1, 2)

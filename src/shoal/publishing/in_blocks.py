@@ -36,7 +36,7 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
-from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, name_of, split_into_blocks, store_block
+from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, middles_of, name_of, split_into_blocks, store_block
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
@@ -89,7 +89,9 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
         raise MisuseError("--series works without --blocks and --memory; leave them out")
     require_absent(job.output)
     folder = parts_folder(job.output).resolve()
-    block_input = BlockInput(original.source, original.engine, original.reading.cells)
+    block_input = BlockInput(
+        original.source, original.engine, original.reading.cells, original.reading.places
+    )
     identity = _identity(block_input, original, method)
     with explain_write_errors(folder), Checkpoint.until_done(folder, identity) as checkpoint:
         for left_over in (
@@ -278,7 +280,7 @@ def _decide_blocks(
 
     def make() -> dict[str, Integers]:
         most = size if isinstance(size, int) else size.people_in_a_block(people.lengths, method.k)
-        blocks = split_into_blocks(people.middles, caps, most, method.k)
+        blocks = split_into_blocks(middles_of(people, method.hull), caps, most, method.k)
         offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
         return {"subjects": np.concatenate(blocks), "offsets": offsets}
 

@@ -12,9 +12,12 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import ClaimError, MisuseError, NothingLeftError
+from shoal.kernels.people import median_samples
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import round_outward
+from shoal.methods.leaves import leaves_for, put_on_leaves
+from shoal.model.claims.hull import parse_hull
 from shoal.model.neighborhoods import bisect_rows
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes
@@ -26,6 +29,7 @@ from shoal.runtime.run import Run
 from shoal.utility.accuracy import Extents, measure_accuracy
 from shoal.verification import verify
 
+_AT_ONCE: Final = 4096  # people whose samples are in memory
 _EDGES: Final = (0.05, 0.95)  # quantiles of the spread, which outliers do not change
 
 
@@ -59,6 +63,18 @@ def split_into_blocks(
         return np.concatenate([members[place < middle], members[at], members[place > middle]])
 
     return list(bisect_rows(np.arange(n), by_widest, parts=parts))
+
+
+def middles_of(people: StoredPeople, hull: str) -> Integers:
+    """The median slot and cell of each person, int64 [n, 3]; of middles of leaves where the rule has them."""
+    if not parse_hull(hull).leaf_places:
+        return people.middles
+    parts = [np.empty((0, 3), dtype=np.int64)]
+    for first in range(0, people.n_subjects, _AT_ONCE):
+        some = people.load(np.arange(first, min(first + _AT_ONCE, people.n_subjects)))
+        coarse = put_on_leaves(some, leaves_for(some, hull))
+        parts.append(median_samples(coarse.offsets, coarse.t, coarse.x, coarse.y))
+    return np.concatenate(parts)
 
 
 PEOPLE: Final = "people"
@@ -100,9 +116,8 @@ def anonymize_block(task: BlockTask) -> Arrays:
     subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
     original = people.load(subjects)
     classes = task.method.classes(original, Run(threads=1))
-    grid = original.snapped_grid()
     rng = Randomness.from_system() if task.stream is None else Randomness.for_research(task.stream)
-    crowds = list(round_outward(classes, task.method.hull, grid, rng))
+    crowds = list(round_outward(classes, task.method.hull, original, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {

@@ -21,7 +21,8 @@ from shoal.io.columns.owners import require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.input_table import Table, geometry_of
-from shoal.io.reading_state import Keep, ReadingState, add_counts, read_batch
+from shoal.io.reading_state import Keep, ReadingState, read_batch
+from shoal.io.snapping import add_counts
 from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
 from shoal.messages import say, say_number
 from shoal.model.intake import DEGREES_IGNORED, Reading
@@ -198,6 +199,7 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
         y=columns.second if not columns.angles and not columns.geometry else None,
         crs=reading.crs if columns.angles else positions.crs or "local",
         cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
+        places=None if reading.places is None else Path(reading.places).name,
     )
     times = Times(reading.time_unit, reading.time_format, reading.time_zone)
     if reading.preset is None:

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io.disk.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
+from shoal.io.listed_places import ListedPlaces
 from shoal.io.reading import read_rows
 from shoal.io.reading_state import ReadingState, account_people, no_rows
 from shoal.io.screening import active_days, days_between, has_screening, screen
-from shoal.io.snapping import place_rows, reason_outside, sorted_rows
+from shoal.io.snapping import add_counts, place_rows, sorted_rows
 from shoal.kernels.people import median_samples
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
@@ -94,6 +95,7 @@ class SortTask:
     plane: str | None
     grid: Grid
     screened: bool
+    listed: ListedPlaces | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,8 +103,8 @@ class SortedBucket:
     """The people of a bucket, [n], and the rows of their samples.
 
     people: with a row of the input, usable or not. first: the first row of each, comparable. active: days
-    with samples, 0 if not needed. span: first and last slot. outside, duplicates: no samples. late: before
-    the person's previous row, in another part.
+    with samples, 0 if not needed. span: first and last slot. dropped, duplicates: no samples. late: before
+    the person's previous row, in another part. cells: [c, 2], the different ones if places are listed.
     """
 
     ids: pa.Array
@@ -113,9 +115,10 @@ class SortedBucket:
     middles: Integers
     span: tuple[int, int] | None
     people: int
-    outside: int
+    dropped: dict[str, int]
     duplicates: int
     late: int
+    cells: Integers
     sum: tuple[int, int, int]
 
 
@@ -135,7 +138,7 @@ def sort_buckets(task: SortTask) -> list[SortedBucket]:
 
 
 def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> SortedBucket:
-    rows, outside = place_rows(bucket.rows, task.plane, task.grid)
+    rows, dropped = place_rows(bucket.rows, task.plane, task.grid, listed=task.listed)
     n_rows = len(rows.code)
     none = np.empty(0, dtype=np.int64)
     if not n_rows:
@@ -148,9 +151,10 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
             middles=none.reshape(0, 3),
             span=None,
             people=len(bucket.ids),
-            outside=outside,
+            dropped=dropped,
             duplicates=0,
             late=bucket.late,
+            cells=none.reshape(0, 2),
             sum=(first_row, 0, 0),
         )
     n = len(bucket.ids)
@@ -169,15 +173,16 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         middles=median_samples(offsets, t, x, y),
         span=(int(t.min()), int(t.max())),
         people=n,
-        outside=outside,
+        dropped=dropped,
         duplicates=n_rows - len(t),
         late=bucket.late,
+        cells=np.unique(samples[:, 1:] if task.listed else samples[:0, 1:], axis=0),
         sum=(first_row, len(t), zlib.crc32(samples.data)),
     )
 
 
 def _tasks(
-    people: Path, spill: Spill, rows: list[int], plane: str | None, grid: Grid, *, screened: bool
+    people: Path, spill: Spill, rows: list[int], plane: str | None, state: ReadingState
 ) -> Iterator[SortTask]:
     first = waiting = 0
     for bucket in range(BUCKETS):
@@ -190,8 +195,9 @@ def _tasks(
                 buckets=tuple(range(first, bucket + 1)),
                 first_row=sum(rows[:first]),
                 plane=plane,
-                grid=grid,
-                screened=screened,
+                grid=state.grid or Grid(),
+                screened=has_screening(state.reading),
+                listed=state.listed,
             )
             first, waiting = bucket + 1, 0
 
@@ -206,14 +212,14 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
             f"{state.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
             "same folder under the same path"
         )
-    tasks = list(_tasks(folder, spill, rows, plane, grid, screened=screened))
+    tasks = list(_tasks(folder, spill, rows, plane, state))
     with (folder / SAMPLES_FILE).open("wb") as file:
         file.truncate(state.rows_kept * ROW_BYTES)
     every = [part for some in run_tasks(sort_buckets, tasks, engine, run, "sorting people") for part in some]
-    outside = sum(part.outside for part in every)
-    if outside:
-        reason = reason_outside(plane)
-        state.dropped[reason] = state.dropped.get(reason, 0) + outside
+    for part in every:
+        add_counts(state.dropped, part.dropped)
+    if state.listed is not None:
+        state.listed.require_most(state.dropped, state.rows_kept)
     state.order.rows += sum(part.late for part in every)
     ids = pa.concat_arrays([part.ids for part in every])
     if not len(ids):
@@ -222,6 +228,9 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
         np.concatenate([getattr(part, name) for part in every])
         for name in ("first", "lengths", "starts", "active", "middles")
     )
+    if state.listed is not None:
+        cells = np.concatenate([part.cells for part in every])
+        state.notes += state.listed.require_public(*cells.T, state.reading)
     people_read = state.people_read if state.reading.per_day else sum(part.people for part in every)
     account_people(state, ids, people_read)
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)
@@ -242,6 +251,7 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
         grid=grid,
         crs=state.plane,
         intake=intake,
+        places=None if state.listed is None else state.listed.places,
     )
     stored.save([part.sum for part in every if part.sum[1]])
     return stored

@@ -25,6 +25,7 @@ from shoal.methods.glove.omission import Budget, fit_boxes, omit_samples
 from shoal.methods.glove.refine import halve_people, refine_classes
 from shoal.methods.hulls import hull_parameter, publish_classes
 from shoal.methods.k_merge import merge_crowds, merge_members
+from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     ABOVE_0,
@@ -39,6 +40,7 @@ from shoal.methods.parameters import (
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_k
+from shoal.model.claims.hull import parse_hull
 from shoal.model.extents import EXTENT_FORMS, parse_extents
 from shoal.model.omission import ANY_SHARE
 from shoal.model.release import Boxes, Linkage, Release
@@ -243,6 +245,13 @@ class Glove(DeclaredMethod):
             )
         self._require_extents()
         self._require_omission()
+        if parse_hull(self.hull).leaf_places and (
+            self._has_thresholds or self.extent_at_most is not None or self.omit_at_most
+        ):
+            raise MisuseError(
+                "--omit-at-most, --extent-at-most, --suppress-space and --suppress-time measure boxes before "
+                "they become whole leaves; leave them out, or choose another hull"
+            )
 
     @property
     def _has_thresholds(self) -> bool:
@@ -310,8 +319,9 @@ class Glove(DeclaredMethod):
         return publish_classes(self, original, self.classes(original, run or Run()), self.hull, rng)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
-        """Classes of at least k people with their boxes."""
+        """Classes of at least k people with their boxes, tight around samples or middles of leaves."""
         require_people(original.n_subjects, self.k)
+        original = put_on_leaves(original, leaves_for(original, self.hull))
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)
         return self._finish_classes(original, finished, self.refine_rounds, run)

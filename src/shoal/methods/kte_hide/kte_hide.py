@@ -13,6 +13,7 @@ from shoal.methods.hulls import hull_parameter, publish_classes
 from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.spectral import spectral_states
+from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     AT_LEAST_0,
@@ -213,7 +214,7 @@ class KteHide(DeclaredMethod):
         """
         require_method_inputs(original, rng)
         run = run or Run()
-        epochs = self._epochs(original)
+        epochs = self._epochs(put_on_leaves(original, leaves_for(original, self.hull)))
         apart = self.hiding == "clusters"
         states = (
             spectral_states(epochs, self.k, run, size=self.cluster_size, kasp=self.clustering_by == "kasp")

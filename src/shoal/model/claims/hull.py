@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import MisuseError
-from shoal.messages import say
-from shoal.units import length_m, show_m
+from shoal.messages import join, say
+from shoal.units import length_m, parse_share, show_m, show_share
 
 TIGHT: Final = "tight"
-HULL_FORMS: Final = "tight|outward:CELLS|grid:LENGTH"
+HULL_FORMS: Final = "tight|outward:CELLS|grid:LENGTH|leaves:PLACES[:SHARE]"
 _MOST_CELLS: Final = 10_000
+_MOST_PLACES: Final = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,15 +19,17 @@ class HullRule:
 
     outward_cells: int = 0  # most cells that a side may lie outside the hull
     grid_m: float | None = None  # sides lie on the nearest outer lines, from the plane's origin
+    leaf_places: int = 0  # public places in a leaf, at least; boxes consist of leaves
+    busiest_share: float = 1.0  # of the busyness of a leaf in one of its places, at most
 
     @property
     def is_tight(self) -> bool:
         """Whether boxes are the hulls themselves."""
-        return not self.outward_cells and self.grid_m is None
+        return self == HullRule()
 
 
 def parse_hull(text: str) -> HullRule:
-    """The rule for ``tight``, ``outward:CELLS`` (1 to 10,000), or ``grid:LENGTH``."""
+    """The rule for ``tight``, ``outward:CELLS``, ``grid:LENGTH`` or ``leaves:PLACES[:SHARE]``."""
     kind, _, amount = str(text).partition(":")
     if text == TIGHT:
         return HullRule()
@@ -34,9 +37,19 @@ def parse_hull(text: str) -> HullRule:
         return HullRule(outward_cells=int(amount[:6]))
     if kind == "grid" and amount:
         return HullRule(grid_m=length_m(amount))
+    if kind == "leaves":
+        places, _, share = amount.partition(":")
+        if places.isascii() and places.isdigit() and 2 <= int(places[:8]) <= _MOST_PLACES:
+            busiest = parse_share(share) if share else 1.0
+            if busiest > 0:
+                return HullRule(leaf_places=int(places), busiest_share=busiest)
+        raise MisuseError(
+            f"hull = '{text}' names no leaves; write leaves:PLACES with 2 to {_MOST_PLACES} places, for "
+            "example leaves:10, or leaves:10:30% for at most 30 % of the use of a leaf in one place"
+        )
     raise MisuseError(
-        f"hull = '{text}' is not known; write tight, outward:CELLS with 1 to {_MOST_CELLS} cells, or "
-        "grid:LENGTH, for example outward:5 or grid:500m"
+        f"hull = '{text}' is not known; write tight, outward:CELLS with 1 to {_MOST_CELLS} cells, "
+        "grid:LENGTH, or leaves:PLACES, for example outward:5, grid:500m or leaves:10"
     )
 
 
@@ -46,6 +59,17 @@ def hull_in_words(text: str) -> str:
     if rule.grid_m is not None:
         sentence = "In space, boxes are rounded outward to a grid of {length}."
         return say("hull.grid", sentence, length=show_m(rule.grid_m))
+    if rule.leaf_places:
+        text = (
+            "In space, boxes consist of whole leaves: a public list of places is cut into leaves of at least "
+            "{places} places each, crowds are chosen by leaves alone, and no box shows which place of a leaf "
+            "was used."
+        )
+        leaves = say("hull.leaves", text, places=rule.leaf_places)
+        if rule.busiest_share == 1:
+            return leaves
+        text = "No place of a leaf has more than {share} of its use, as the list says."
+        return join(leaves, say("hull.busiest", text, share=show_share(rule.busiest_share)))
     if rule.outward_cells == 1:
         return say(
             "hull.cell", "In space, each side of a box lies up to 1 cell outside its samples, by chance."

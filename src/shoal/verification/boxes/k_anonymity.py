@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.model.claims import KAnonymity
+from shoal.model.claims.hull import parse_hull
 from shoal.model.omission import most_allowed
 from shoal.model.release import Release
 from shoal.model.trajectories import Population, Trajectories
@@ -16,6 +17,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.units import counted, show_share
+from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import Samples, count_possible_members, samples_by_time
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
@@ -83,7 +85,13 @@ def check_members(
         linked = links.subject_of >= 0
         findings += boxes_without_own_sample(matches.in_box, records, links, release)
         members_known = np.bincount(records.class_of[linked], minlength=len(records.size)) == records.size
-        findings += _boxes_not_tight(claim, matches.hulls, members_known, records, release)
+        hulls = matches.hulls
+        if parse_hull(claim.hull).leaf_places:
+            faults, hulls = hulls_of_leaves(
+                claim.hull, original, records, release, links.subject_of, class_row
+            )
+            findings += faults
+        findings += _boxes_not_tight(claim, hulls, members_known, records, release)
     findings += too_much_of_one_missing(claim, original, matches.covered, links, release)
     return findings, int(matches.covered.sum())
 
@@ -116,6 +124,9 @@ def _possible_members(
                 f"record; expected at least {size}, one for each member"
             )
             yield Finding("class-without-subjects", message, release.trajectory_ids[record])
+    if parse_hull(claim.hull).leaf_places:
+        faults, hulls = hulls_of_leaves(claim.hull, original, records, release)
+        yield from faults
     yield from _boxes_not_tight(claim, hulls, filled, records, release)
 
 

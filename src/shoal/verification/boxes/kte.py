@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.claims import KteAnonymity
+from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
@@ -23,6 +24,7 @@ from shoal.verification.boxes.box_index import index_boxes
 from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
 from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, measure_leakage
 from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, find_short_intervals
+from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
     NOT_COMPARED,
@@ -92,6 +94,13 @@ def _boxes_not_tight(
     claim: KteAnonymity, original: Trajectories, records: Records, release: Release, run: Run
 ) -> Iterator[Finding]:
     allowance = hull_allowance(claim.hull, release.snapped_grid())
+    fault = f"{allowance.fault} the raw samples inside it"
+    if parse_hull(claim.hull).leaf_places:
+        faults, hulls = hulls_of_leaves(claim.hull, original, records, release)
+        yield from faults
+        loose = allowance.loose(records.boxes, hulls)
+        yield from findings_per_record(loose, "box-not-tight", fault, records, release)
+        return
     # a box is made as the hull of some samples, and any other sample inside lies inside that hull
     order = np.lexsort((original.x, original.t))
     slots, starts = np.unique(original.t[order], return_index=True)
@@ -105,9 +114,7 @@ def _boxes_not_tight(
     for _ in run.map(look, parts):
         pass
     loose |= allowance.off_grid(records.boxes)
-    yield from findings_per_record(
-        loose, "box-not-tight", f"{allowance.fault} the raw samples inside it", records, release
-    )
+    yield from findings_per_record(loose, "box-not-tight", fault, records, release)
 
 
 def _candidates(

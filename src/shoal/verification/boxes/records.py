@@ -120,7 +120,8 @@ def hull_allowance(hull: str, grid: Grid) -> Allowance:
         return Allowance(slack=align - 1, align=align, fault=f"is not the hull, rounded by {hull}, of")
     if rule.outward_cells:
         return Allowance(slack=rule.outward_cells, align=1, fault=f"is not within {hull} of the hull of")
-    return Allowance(slack=0, align=1, fault="is not the hull of")
+    leaves = "the hull of the leaves of" if rule.leaf_places else "the hull of"
+    return Allowance(slack=0, align=1, fault=f"is not {leaves}")
 
 
 def grid_mismatch(original: Population, release: Release) -> list[Finding]:

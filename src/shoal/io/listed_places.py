@@ -1,0 +1,80 @@
+"""Reading with a public list of places: only rows in cells of the list count."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError, MisuseError
+from shoal.io.cleaning import OFF_LIST
+from shoal.io.columns.public_places import read_public_places
+from shoal.messages import say
+from shoal.model.intake import Reading
+from shoal.model.places import PublicPlaces
+from shoal.runtime.arrays import Flags, Integers, Numbers
+from shoal.units import show_share
+
+MOST_OFF_LIST: Final = 0.05  # of the rows; more, and the list is another one than that of the data
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ListedPlaces:
+    """A list on the plane of the data, and the side of its cells."""
+
+    places: PublicPlaces
+    cell_m: float
+
+    @cached_property
+    def _keys(self) -> Numbers:
+        x, y, _ = self.places.cells(self.cell_m)
+        return _keys_of(x, y)
+
+    def hold(self, x: Integers, y: Integers) -> Flags:
+        """Which of these cells have a place."""
+        return np.isin(_keys_of(x, y), self._keys)
+
+    def require_most(self, dropped: Mapping[str, int], rows: int) -> None:
+        """Raise InputError when more than MOST_OFF_LIST of the rows are at no place."""
+        off = dropped.get(OFF_LIST, 0)
+        if off > MOST_OFF_LIST * rows:
+            raise InputError(
+                f"{off:,} of {rows:,} rows are at no place of {self.places.name}, more than "
+                f"{show_share(MOST_OFF_LIST)}: it lacks places, or is the list of another region; complete "
+                "it, or leave out --places (and use --hull grid:LENGTH instead of leaves)"
+            )
+
+    def require_public(self, x: Integers, y: Integers, reading: Reading) -> list[str]:
+        """Ask whether the list was made from the data, when its cells are exactly these; notes."""
+        used = np.unique(_keys_of(x, y))
+        if len(used) != len(self._keys):
+            return []
+        if not reading.places_are_public:
+            raise InputError(
+                f"{self.places.name} has exactly the {len(used):,} cells that the data has: a list made from "
+                "the data is not public, and its leaves would show where people were; give a list from "
+                "another source, or say with --places-are-public that this one is known to everybody"
+            )
+        text = "the list of places has exactly the {cells} cells of the data, and is said to be public"
+        return [say("reading.places_public", text, cells=f"{len(used):,}")]
+
+
+def read_listed(reading: Reading) -> PublicPlaces | None:
+    """The list that a reading names; raises InputError for another one than the reading had before."""
+    if reading.places is None:
+        return None
+    if not reading.snap:
+        raise MisuseError("a list of places needs cells; leave out --places or --no-snap")
+    places = read_public_places(Path(reading.places))
+    if reading.places_sha256 not in (None, places.sha256):
+        raise InputError(
+            f"{places.name} is not the list of places that was used before: its SHA-256 is {places.sha256}, "
+            f"expected {reading.places_sha256}; give that list with --places"
+        )
+    return places
+
+
+def _keys_of(x: Integers, y: Integers) -> Numbers:
+    return x + 1j * y  # exact below 2^53, and sorted by x, then y

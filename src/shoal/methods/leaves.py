@@ -1,0 +1,161 @@
+"""Leaves: groups of places of a public list; positions are put on them before crowds are chosen.
+
+Within a leaf, nothing of a release in space depends on which of its places was used.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.kernels.leaves import grow_to_leaves
+from shoal.methods.assembly import EquivalenceClass
+from shoal.model.claims.hull import HullRule, parse_hull
+from shoal.model.places import PublicPlaces
+from shoal.model.release import BOX_COLUMNS, Boxes
+from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats, Integers, distinct_rows, rows_of
+from shoal.units import counted, show_share
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Leaves:
+    """L disjoint leaves of the c cells with places.
+
+    x, y: int64 [c], ascending. leaf_of: int64 [c]. bounds: int64 [L, 4], x_min, y_min, x_max, y_max, as of
+    boxes.
+    """
+
+    x: Integers
+    y: Integers
+    leaf_of: Integers
+    bounds: Integers
+
+    def at(self, x: Integers, y: Integers) -> Integers:
+        """The leaf of each of these cells; raises MisuseError for one without a place."""
+        row = np.minimum(np.searchsorted(self.x + 1j * self.y, x + 1j * y), len(self.x) - 1)
+        if not (np.array_equal(self.x[row], x) and np.array_equal(self.y[row], y)):
+            raise MisuseError("a sample is in a cell without a listed place; read the data with these places")
+        return self.leaf_of[row]
+
+    @property
+    def middles(self) -> Integers:
+        """The cell in the middle of each leaf, int64 [L, 2]."""
+        return (self.bounds[:, :2] + self.bounds[:, 2:] - 1) // 2
+
+
+def part_places(places: PublicPlaces, cell_m: float, rule: HullRule) -> Leaves:
+    """Cut the cells with places at medians, the wider axis first, as long as both sides can be leaves.
+
+    Cells of the same coordinate are never separated, so leaves do not overlap. The cut nearest to the
+    middle is taken, the lower one of two; where the wider axis has none, the other is tried.
+    """
+    x, y, use = places.cells(cell_m)
+    if len(x) < rule.leaf_places:
+        raise MisuseError(
+            f"leaves of {rule.leaf_places} places need as many; {places.name} has "
+            f"{counted(len(x), 'cell with a place', 'cells with places')}"
+        )
+    weight = np.ones(len(x)) if rule.busiest_share == 1 else _require_use(places, use)
+    if weight.max() > rule.busiest_share * weight.sum():
+        raise MisuseError(
+            f"one place of {places.name} has more than {show_share(rule.busiest_share)} of all use, so that "
+            "its leaf cannot have less; choose a larger share"
+        )
+    xy = np.column_stack([x, y])
+    leaf_of = np.zeros(len(x), dtype=np.int64)
+    waiting, n_leaves = [np.arange(len(x))], 0
+    while waiting:
+        group = waiting.pop()
+        parts = _cut(xy[group], weight[group], rule)
+        if parts is None:
+            leaf_of[group] = n_leaves
+            n_leaves += 1
+        else:
+            waiting += [group[part] for part in parts]
+    order = np.argsort(leaf_of, kind="stable")
+    first = np.searchsorted(leaf_of[order], np.arange(n_leaves))
+    low, high = np.minimum.reduceat(xy[order], first), np.maximum.reduceat(xy[order], first) + 1
+    return Leaves(x=x, y=y, leaf_of=leaf_of, bounds=np.ascontiguousarray(np.hstack([low, high])))
+
+
+def _require_use(places: PublicPlaces, use: Floats | None) -> Floats:
+    if use is None or not use.sum():
+        raise MisuseError(
+            f"{places.name} does not say how busy its places are, so that no share of the busiest is known; "
+            "add a column busyness, or leave the share out"
+        )
+    return use
+
+
+def _cut(xy: Integers, weight: Floats, rule: HullRule) -> tuple[Integers, Integers] | None:
+    n = len(xy)
+    wide = np.ptp(xy, axis=0)
+    for axis in (0, 1) if wide[0] >= wide[1] else (1, 0):
+        order = np.lexsort((xy[:, 1 - axis], xy[:, axis]))
+        at = np.arange(1, n)  # cells before the cut
+        place, heavy = xy[order, axis], weight[order]
+        possible = (np.diff(place) > 0) & (np.minimum(at, n - at) >= rule.leaf_places)
+        if rule.busiest_share < 1:
+            total = np.cumsum(heavy)
+            possible &= np.maximum.accumulate(heavy)[:-1] <= rule.busiest_share * total[:-1]
+            busiest_after = np.maximum.accumulate(heavy[::-1])[::-1][1:]
+            possible &= busiest_after <= rule.busiest_share * (total[-1] - total[:-1])
+        if possible.any():
+            cut = at[possible][np.argmin(np.abs(2 * at[possible] - n))]
+            return order[:cut], order[cut:]
+    return None
+
+
+def leaves_for(original: Trajectories, hull: str) -> Leaves | None:
+    """The leaves of the data's public list; None where the rule names none."""
+    rule = parse_hull(hull)
+    if not rule.leaf_places:
+        return None
+    if original.places is None:
+        raise MisuseError(
+            f"hull = {hull} makes leaves of a public list of places; read the data with --places FILE"
+        )
+    return part_places(original.places, original.snapped_grid().cell_m, rule)
+
+
+def put_on_leaves(original: Trajectories, leaves: Leaves | None) -> Trajectories:
+    """The same people, each sample in the middle cell of its leaf, without repeats."""
+    if leaves is None:
+        return original
+    x, y = leaves.middles[leaves.at(original.x, original.y)].T
+    record = np.repeat(np.arange(original.n_subjects), original.lengths)
+    rows = distinct_rows(record, original.t, x, y)
+    return replace(
+        original,
+        offsets=np.searchsorted(record[rows], np.arange(original.n_subjects + 1)).astype(np.int64),
+        t=original.t[rows],
+        x=np.ascontiguousarray(x[rows]),
+        y=np.ascontiguousarray(y[rows]),
+    )
+
+
+def cover_leaves(
+    classes: Iterable[EquivalenceClass], original: Trajectories, leaves: Leaves, *, own: bool
+) -> Iterator[EquivalenceClass]:
+    """Classes whose boxes are the rectangles around the leaves whose samples they hold.
+
+    Boxes come as hulls of middle cells. own: samples of the class's members count, else everybody's.
+    """
+    leaf = leaves.at(original.x, original.y)
+    everybody = np.arange(original.n_samples)
+    of_all = None if own else _by_time(original, leaf, everybody)
+    for crowd in classes:
+        samples = of_all or _by_time(original, leaf, rows_of(original.offsets, crowd.members))
+        boxes = np.stack(crowd.boxes.columns(), axis=1)
+        grow_to_leaves(boxes, *samples, leaves.middles, leaves.bounds)
+        yield replace(
+            crowd, boxes=Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(boxes.T), strict=True)))
+        )
+
+
+def _by_time(original: Trajectories, leaf: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    """The different pairs of slot and leaf in these rows, by slot."""
+    pairs = np.unique(np.column_stack([original.t[rows], leaf[rows]]), axis=0)
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])

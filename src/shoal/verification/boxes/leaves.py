@@ -1,0 +1,162 @@
+"""Whether boxes are hulls of leaves of a public list of places; the list is cut into leaves again here.
+
+A leaf is a group of cells with places. A group is cut, where both sides can be leaves, between two columns of
+cells or, if it is higher than wide, two rows: at the line that leaves the sides most alike, of two the
+lower. Where no such line exists, the other axis is tried. A group without a line is a leaf.
+"""
+
+from collections.abc import Iterator
+from math import fsum
+
+import numpy as np
+
+from shoal.errors import MisuseError
+from shoal.model.claims.hull import HullRule, parse_hull
+from shoal.model.places import PublicPlaces
+from shoal.model.release import Release
+from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Integers
+from shoal.runtime.compiled import compiled
+from shoal.units import counted
+from shoal.verification.boxes.records import Records, empty_hulls
+
+Cell = tuple[int, int]
+
+
+def hulls_of_leaves(
+    hull: str,
+    original: Trajectories,
+    records: Records,
+    release: Release,
+    subject_of: Integers | None = None,
+    class_row: Integers | None = None,
+) -> tuple[list[Finding], Integers]:
+    """Findings on the list, and the hulls [m, 6] of the leaves in each box with samples of its class.
+
+    subject_of, class_row: as of ``match_records``; without them samples of all people count.
+    """
+    rule, places, hulls = parse_hull(hull), original.places, empty_hulls(len(records.boxes))
+    if places is None:
+        raise MisuseError("the claim is about leaves of a public list; read the raw data with its places")
+    findings = []
+    if places.sha256 != (release.reading.places_sha256 or ""):
+        findings.append(Finding("other-places", "the release was made with another list of places"))
+    busyness = _busyness_of_cells(places, original.snapped_grid().cell_m)
+    if not _can_be_leaf(list(busyness.values()), rule):
+        message = f"{counted(len(busyness), 'cell')} with places cannot make the leaves of the claim"
+        return [*findings, Finding("no-leaves", message)], hulls
+    leaves = list(cut_into_leaves(busyness, rule))
+    leaf_of = _leaf_of_samples(original, leaves)
+    off_list = int(np.count_nonzero(leaf_of < 0))
+    if off_list:
+        message = f"{counted(off_list, 'raw sample')} in no cell with a listed place"
+        findings.append(Finding("off-list", message))
+    offsets, t = original.offsets, original.t
+    if subject_of is None or class_row is None:
+        pairs = np.unique(np.column_stack([t, leaf_of]), axis=0)
+        t, leaf_of = np.ascontiguousarray(pairs.T)
+        offsets, subject_of = np.array([0, len(t)]), np.zeros(release.n_records, dtype=np.int64)
+        class_row = records.offsets[:-1]
+    bounds = np.array([[*np.min(leaf, axis=0), *(np.max(leaf, axis=0) + 1)] for leaf in leaves])
+    _grow_by_leaves(
+        # writable copies: read-only columns would compile the loop once more
+        offsets.copy(),
+        t.copy(),
+        leaf_of,
+        bounds,
+        records.boxes,
+        records.offsets,
+        subject_of,
+        class_row,
+        hulls,
+    )
+    return findings, hulls
+
+
+def cut_into_leaves(busyness: dict[Cell, float], rule: HullRule) -> Iterator[list[Cell]]:
+    """The cells of each leaf."""
+    waiting = [list(busyness)]
+    while waiting:
+        group = waiting.pop()
+        wide, high = (
+            max(cell[axis] for cell in group) - min(cell[axis] for cell in group) for axis in (0, 1)
+        )
+        for axis in (0, 1) if wide >= high else (1, 0):
+            line = _best_line(group, axis, busyness, rule)
+            if line is not None:
+                waiting.append([cell for cell in group if cell[axis] < line])
+                waiting.append([cell for cell in group if cell[axis] >= line])
+                break
+        else:
+            yield group
+
+
+def _best_line(group: list[Cell], axis: int, busyness: dict[Cell, float], rule: HullRule) -> int | None:
+    """The first column or row of the upper side."""
+    lines = sorted({cell[axis] for cell in group})[1:]
+    places = np.sort([cell[axis] for cell in group])
+    unlike = np.abs(len(group) - 2 * np.searchsorted(places, lines))
+    for line in (lines[number] for number in np.argsort(unlike, kind="stable")):
+        sides = ([cell for cell in group if (cell[axis] < line) == lower] for lower in (True, False))
+        if all(_can_be_leaf([busyness[cell] for cell in side], rule) for side in sides):
+            return line
+    return None
+
+
+def _can_be_leaf(busyness: list[float], rule: HullRule) -> bool:
+    if len(busyness) < rule.leaf_places:
+        return False
+    return rule.busiest_share == 1 or 0 < max(busyness) <= rule.busiest_share * fsum(busyness)
+
+
+def _busyness_of_cells(places: PublicPlaces, cell_m: float) -> dict[Cell, float]:
+    """0 where the list does not say it."""
+    busyness: dict[Cell, float] = {}
+    use = np.zeros(len(places)) if places.busyness is None else places.busyness
+    for x_m, y_m, often in zip(places.x.tolist(), places.y.tolist(), use.tolist(), strict=True):
+        cell = int(x_m // cell_m), int(y_m // cell_m)
+        busyness[cell] = busyness.get(cell, 0.0) + often
+    return busyness
+
+
+def _leaf_of_samples(original: Trajectories, leaves: list[list[Cell]]) -> Integers:
+    """-1 where the cell is in none."""
+    number_of = {cell: number for number, leaf in enumerate(leaves) for cell in leaf}
+    cells, place = np.unique(np.column_stack([original.x, original.y]), axis=0, return_inverse=True)
+    numbers = [number_of.get((x, y), -1) for x, y in cells.tolist()]
+    return np.array(numbers, dtype=np.int64)[place.ravel()]
+
+
+@compiled
+def _grow_by_leaves(
+    offsets: Integers,
+    t: Integers,
+    leaf_of: Integers,
+    bounds: Integers,
+    boxes: Integers,
+    box_offsets: Integers,
+    subject_of: Integers,
+    class_row: Integers,
+    hulls: Integers,
+) -> None:
+    """Grow hulls [m, 6] by the leaves wholly inside a box in which its subject has a sample at its time."""
+    for record in range(len(subject_of)):
+        if subject_of[record] < 0:
+            continue
+        first, end = offsets[subject_of[record]], offsets[subject_of[record] + 1]
+        for b in range(box_offsets[record], box_offsets[record + 1]):
+            row = class_row[record] + b - box_offsets[record]
+            for i in range(first + np.searchsorted(t[first:end], boxes[b, 0]), end):
+                if t[i] >= boxes[b, 1]:
+                    break
+                if leaf_of[i] < 0:
+                    continue
+                leaf = bounds[leaf_of[i]]
+                inside = boxes[b, 2] <= leaf[0] and boxes[b, 3] <= leaf[1]
+                if inside and leaf[2] <= boxes[b, 4] and leaf[3] <= boxes[b, 5]:
+                    hulls[row, 0] = min(hulls[row, 0], t[i])
+                    hulls[row, 1] = max(hulls[row, 1], t[i] + 1)
+                    for side in range(2):
+                        hulls[row, 2 + side] = min(hulls[row, 2 + side], leaf[side])
+                        hulls[row, 4 + side] = max(hulls[row, 4 + side], leaf[2 + side])
