@@ -14,6 +14,7 @@ from hypothesis import given, reject
 import shoal
 from damages import DAMAGES, Damage
 from example_counts import examples
+from leaf_data import with_places
 from naive_release import small_city
 from shoal.errors import NothingLeftError
 from shoal.methods import METHODS, Method
@@ -41,6 +42,8 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "glove, overlaps, outward": partial(shoal.Glove, k=2, generalize="none", hull="outward:3"),
     "kte-hide, to a grid": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="grid:500m"),
     "kte-hide, hiders stay": partial(shoal.KteHide, k=2, hiders="stay"),
+    "glove, leaves": partial(shoal.Glove, k=2, hull="leaves:3"),
+    "kte-hide, leaves": partial(shoal.KteHide, tau_s=4 * 3600, epsilon_s=4 * 3600, hull="leaves:3"),
     "glove, k = 3": lambda: shoal.Glove(k=3),
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),
@@ -54,7 +57,13 @@ each_claim_without_jit = pytest.mark.parametrize(
 )
 
 
+def read_for(name: str, original: Trajectories) -> Trajectories:
+    """Read with a public list of places, for leaves."""
+    return with_places(original) if "leaves" in name else original
+
+
 def anonymized(name: str, original: Trajectories) -> tuple[Trajectories, shoal.Release, shoal.Linkage]:
+    original = read_for(name, original)
     release, linkage = VARIANTS[name]().anonymize(original, Randomness.from_system())
     assert isinstance(release, shoal.Release)
     return original, release, linkage
@@ -118,7 +127,7 @@ def test_counts_of_losses_are_true(name: str) -> None:
 @pytest.mark.jit_only
 @variants
 def test_folder_round_trips(name: str, tmp_path: Path) -> None:
-    original = small_city(crs=PLANE)
+    original = read_for(name, small_city(crs=PLANE))
     published = shoal.publish(
         original,
         VARIANTS[name](),
@@ -141,7 +150,7 @@ def test_folder_round_trips(name: str, tmp_path: Path) -> None:
 @pytest.mark.jit_only
 @variants
 def test_no_identifier_in_any_file(name: str, tmp_path: Path) -> None:
-    original = small_city(crs=PLANE)
+    original = read_for(name, small_city(crs=PLANE))
     shoal.publish(original, VARIANTS[name](), tmp_path / "release", rng=Randomness.from_system())
     written = {path.name: path.read_bytes() for path in (tmp_path / "release").iterdir()}
     assert len(written) == 3

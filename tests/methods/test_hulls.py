@@ -29,7 +29,7 @@ KTE = shoal.KteHide(k=2, tau_s=4 * 3600, epsilon_s=4 * 3600)
 
 def rounded(rows: Sequence[tuple[int, ...]], hull: str) -> Boxes:
     classes = [EquivalenceClass(members=np.arange(2), boxes=boxes_from(rows))]
-    (one,) = round_outward(classes, hull, Grid(), Randomness.for_research(1))
+    (one,) = round_outward(classes, hull, small_city(), Randomness.for_research(1))
     return one.boxes
 
 

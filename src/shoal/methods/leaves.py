@@ -98,10 +98,12 @@ def _cut(xy: Integers, weight: Floats, rule: HullRule) -> tuple[Integers, Intege
         place, heavy = xy[order, axis], weight[order]
         possible = (np.diff(place) > 0) & (np.minimum(at, n - at) >= rule.leaf_places)
         if rule.busiest_share < 1:
-            total = np.cumsum(heavy)
-            possible &= np.maximum.accumulate(heavy)[:-1] <= rule.busiest_share * total[:-1]
-            busiest_after = np.maximum.accumulate(heavy[::-1])[::-1][1:]
-            possible &= busiest_after <= rule.busiest_share * (total[-1] - total[:-1])
+            below = np.cumsum(heavy)[:-1]
+            for busiest, all_use in (
+                (np.maximum.accumulate(heavy)[:-1], below),
+                (np.maximum.accumulate(heavy[::-1])[-2::-1], heavy.sum() - below),
+            ):
+                possible &= (busiest > 0) & (busiest <= rule.busiest_share * all_use)
         if possible.any():
             cut = at[possible][np.argmin(np.abs(2 * at[possible] - n))]
             return order[:cut], order[cut:]
