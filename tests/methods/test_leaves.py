@@ -14,12 +14,14 @@ from example_counts import examples
 from leaf_data import Cell, boxes_are_hulls_of_leaves, moved_within, with_places
 from naive_release import small_city
 from shoal.errors import InputError, MisuseError, NothingLeftError
+from shoal.methods.glove.crowds_of_series import NEWCOMER, WAITING, classes_in_series
 from shoal.methods.leaves import part_places
 from shoal.model.claims.hull import HullRule, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
 from shoal.scale.blocks import middles_of
 from shoal.verification.boxes.leaves import cut_into_leaves
 from small_data import populations
@@ -135,6 +137,22 @@ def test_only_leaves_decide_the_blocks(tmp_path: Path) -> None:
         for name, people in (("a", original), ("b", moved))
     ]
     assert np.array_equal(*middles)
+
+
+def test_only_leaves_decide_the_crowds_of_a_series() -> None:
+    original, method = with_places(small_city()), shoal.Glove(k=2, hull="leaves:4")
+    assert original.places is not None
+    moved = moved_within(original, leaves_of(original.places, HullRule(leaf_places=4)), seed=1)
+    before = np.array([0, 0, 0, 0, 1, 1, 1, WAITING, NEWCOMER, NEWCOMER, 2, 2])
+    for crowd_of in (before, np.full(12, NEWCOMER)):
+        boxes = [
+            [
+                np.stack(crowd.boxes.columns())
+                for crowd in classes_in_series(method, people, crowd_of, 1, Run())
+            ]
+            for people in (original, moved)
+        ]
+        assert all(np.array_equal(one, other) for one, other in zip(*boxes, strict=True))
 
 
 def changed(release: Release, draw: np.random.Generator) -> Release:

@@ -10,6 +10,7 @@ from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
 from shoal.methods.k_merge import merge_crowds
+from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
@@ -28,6 +29,7 @@ def classes_in_series(
     crowd_of: [n] the crowd of each person, or NEWCOMER or WAITING, who is left out.
     """
     require_people(original.n_subjects, method.k)
+    original = put_on_leaves(original, leaves_for(original, method.hull))
     newcomers = np.flatnonzero(crowd_of == NEWCOMER)
     members = np.flatnonzero(crowd_of >= 0)
     order = members[np.argsort(crowd_of[members], kind="stable")]
