@@ -18,7 +18,9 @@ def with_places(original: Trajectories, *, further: int = 3, seed: int = 1) -> T
     others = draw.integers(used.min() - 3, used.max() + 4, (further, 2))
     cells = draw.permutation(np.unique(np.concatenate([used, others]), axis=0))
     x, y = ((cells + 0.5) * original.snapped_grid().cell_m).T
-    return replace(original, places=PublicPlaces(x=x, y=y, busyness=draw.integers(1, 9, len(x)) * 1.0))
+    return replace(
+        original, places=PublicPlaces(x=x, y=y, busyness=draw.integers(1, 9, len(x)).astype(np.float64))
+    )
 
 
 def moved_within(original: Trajectories, leaves: list[list[Cell]], *, seed: int) -> Trajectories:

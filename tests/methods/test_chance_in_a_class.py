@@ -78,7 +78,7 @@ def test_who_knows_all_raw_data_names_one_in_k(settings: dict[str, Any]) -> None
     won = dict.fromkeys(RULES, 0)
     expected = tries = 0.0
     for _ in range(draws):
-        boxed = list(round_outward(classes, method.hull, original.snapped_grid(), rng))
+        boxed = list(round_outward(classes, method.hull, original, rng))
         release, linkage = assemble(
             original, boxed, claim=method.claim(), method="glove", parameters={}, rng=rng
         )

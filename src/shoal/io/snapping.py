@@ -113,7 +113,7 @@ def place_rows(
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
     code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
     inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
-    lost = {}
+    lost: dict[str, int] = {}
     if not inside.all():
         lost[OUTSIDE if plane is not None else TOO_LARGE] = int(np.count_nonzero(~inside))
         code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]

@@ -88,7 +88,9 @@ class PublicPlaces:
         cells = np.floor(np.column_stack([self.x, self.y]) / cell_m).astype(np.int64)
         distinct, cell_of = np.unique(cells, axis=0, return_inverse=True)
         x, y = np.ascontiguousarray(distinct.T)
-        use = None if self.busyness is None else np.bincount(cell_of.ravel(), weights=self.busyness)
+        use: Floats | None = None
+        if self.busyness is not None:
+            use = np.bincount(cell_of.ravel(), weights=self.busyness).astype(np.float64)
         return x, y, use
 
     def require_among(self, west: float, south: float, east: float, north: float) -> None:

@@ -230,7 +230,7 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
     )
     if state.listed is not None:
         cells = np.concatenate([part.cells for part in every])
-        state.notes += state.listed.require_public(*cells.T, state.reading)
+        state.notes += state.listed.require_public(cells[:, 0], cells[:, 1], state.reading)
     people_read = state.people_read if state.reading.per_day else sum(part.people for part in every)
     account_people(state, ids, people_read)
     by_id = pc.sort_indices(ids).to_numpy().astype(np.int64)

@@ -94,10 +94,10 @@ def cut_into_leaves(busyness: dict[Cell, float], rule: HullRule) -> Iterator[lis
 
 def _best_line(group: list[Cell], axis: int, busyness: dict[Cell, float], rule: HullRule) -> int | None:
     """The first column or row of the upper side."""
-    lines = sorted({cell[axis] for cell in group})[1:]
+    lines: list[int] = sorted({cell[axis] for cell in group})[1:]
     places = np.sort([cell[axis] for cell in group])
     unlike = np.abs(len(group) - 2 * np.searchsorted(places, lines))
-    for line in (lines[number] for number in np.argsort(unlike, kind="stable")):
+    for line in (lines[number] for number in np.argsort(unlike, kind="stable").tolist()):
         sides = ([cell for cell in group if (cell[axis] < line) == lower] for lower in (True, False))
         if all(_can_be_leaf([busyness[cell] for cell in side], rule) for side in sides):
             return line
