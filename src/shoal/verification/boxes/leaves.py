@@ -5,6 +5,7 @@ cells or, if it is higher than wide, two rows: at the line that leaves the sides
 lower. Where no such line exists, the other axis is tried. A group without a line is a leaf.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from math import fsum
 
@@ -94,10 +95,12 @@ def cut_into_leaves(busyness: dict[Cell, float], rule: HullRule) -> Iterator[lis
 
 def _best_line(group: list[Cell], axis: int, busyness: dict[Cell, float], rule: HullRule) -> int | None:
     """The first column or row of the upper side."""
-    lines: list[int] = sorted({cell[axis] for cell in group})[1:]
-    places = np.sort([cell[axis] for cell in group])
-    unlike = np.abs(len(group) - 2 * np.searchsorted(places, lines))
-    for line in (lines[number] for number in np.argsort(unlike, kind="stable").tolist()):
+    values = sorted(cell[axis] for cell in group)
+
+    def unlike(line: int) -> int:
+        return abs(len(group) - 2 * bisect_left(values, line))
+
+    for line in sorted(sorted(set(values))[1:], key=unlike):
         sides = ([cell for cell in group if (cell[axis] < line) == lower] for lower in (True, False))
         if all(_can_be_leaf([busyness[cell] for cell in side], rule) for side in sides):
             return line
