@@ -180,7 +180,7 @@ def test_two_weeks_are_joined_from_their_folders(shoal: Shoal, tmp_path: Path) -
             0,
         )
         assert made.code == 0, made.err
-        options = [f"{tmp_path / 'one'}={tmp_path / 'one-linkage.parquet'}"]
+        options = [f"{tmp_path / 'one'}={tmp_path / 'one-linkage.parquet'}={tmp_path / 'one.parquet'}"]
     found = shoal(
         "attack",
         tmp_path / "two.parquet",
@@ -201,3 +201,18 @@ def test_two_weeks_are_joined_from_their_folders(shoal: Shoal, tmp_path: Path) -
     rates = {(one["name"], one["target"]): one for one in json.loads(found.out)["attacks"]}
     assert rates["series-class", "release"]["low"] > rates["series-class", "release"]["baseline"]
     assert not any(name == "intersection" for name, _ in rates)
+    earlier = ("--linkage", tmp_path / "two-linkage.parquet", "--earlier", *options)
+    checked = shoal("verify", tmp_path / "two.parquet", tmp_path / "two", *earlier, "--json")
+    series = json.loads(checked.out)["series"]
+    assert (checked.code, series["people_below_k"] > 30, series["k"]) == (1, True, 2)
+    attacked = shoal(
+        "attack", tmp_path / "two.parquet", tmp_path / "two", *earlier, "--knowledge", "points:10", "--json"
+    )
+    told = json.loads(attacked.out)
+    assert told["together"]["releases"] == series["releases"]
+    joined = next(one for one in told["together"]["attacks"] if one["name"] == "linkage")
+    alone = next(one for one in told["attacks"] if (one["name"], one["target"]) == ("linkage", "release"))
+    assert alone["rate"] <= told["together"]["promised"] == 0.5 < joined["rate"]
+    unnamed = (*earlier[:3], f"{tmp_path / 'one'}={tmp_path / 'one-linkage.parquet'}")
+    refused = shoal("attack", tmp_path / "two.parquet", tmp_path / "two", *unnamed)
+    assert (refused.code, "FOLDER=LINKAGE=RAW" in refused.err) == (2, True)

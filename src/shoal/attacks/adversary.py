@@ -65,6 +65,8 @@ class Adversary:
         all.
     series
         Whether it needs an earlier release of the same people.
+    joins_releases
+        Whether it can also meet the joined records of several releases.
     asks_places
         Whether it uses an index over places; such attacks run after those that use one over time.
     apart_on
@@ -92,6 +94,7 @@ class Adversary:
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
     series: bool = False
+    joins_releases: bool = False
     asks_places: bool = False
     apart_on: Mapping[str, PayloadKind] = field(default_factory=dict)
     same_knowledge_as: str | None = None

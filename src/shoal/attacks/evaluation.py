@@ -110,7 +110,8 @@ class Evaluation(Generic[Target]):
     """One adversary's task on one target.
 
     records: int64 [v]. People of the control group have none; records drawn at random stand in, so that the
-    rate shows luck. as_given: points, for cells of records that were moved into cylinders.
+    rate shows luck. as_given: points, for cells of records that were moved into cylinders. release_of: int64
+    [samples of people], where records of several releases are joined; as much is known of each.
     """
 
     people: Trajectories  # the data that knowledge comes from: snapped for boxes, as given for points
@@ -122,6 +123,7 @@ class Evaluation(Generic[Target]):
     run: Run  # progress and threads
     context: Context = field(default_factory=Context)  # the claim, the other people and an earlier release
     as_given: "Evaluation[PointTarget] | None" = None
+    release_of: Integers | None = None
 
     @property
     def guess_rate(self) -> float:
@@ -151,10 +153,14 @@ class Evaluation(Generic[Target]):
         return {"target": self.label, "baseline": self.guess_rate, "clusters": self.clusters}
 
     def draw_rows(self, victim: int, count: int, rng: np.random.Generator) -> Integers:
-        """``count`` different random rows of a victim, all where there are fewer."""
-        length = int(self.people.lengths[victim])
-        return np.asarray(
-            self.people.offsets[victim] + rng.choice(length, size=min(count, length), replace=False)
+        """``count`` different random rows of a victim (in each release), all where there are fewer."""
+        first, end = self.people.offsets[victim : victim + 2].tolist()
+        if self.release_of is None:
+            return np.asarray(first + rng.choice(end - first, size=min(count, end - first), replace=False))
+        release = self.release_of[first:end]
+        parts = [np.flatnonzero(release == number) for number in np.unique(release).tolist()]
+        return first + np.concatenate(
+            [rng.choice(rows, size=min(count, len(rows)), replace=False) for rows in parts]
         )
 
     def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:

@@ -40,6 +40,7 @@ _ROWS: Final = (
         parameters=(count(10),),
         default=("1", "2", "4"),
         record=("4",),
+        joins_releases=True,
     ),
     Adversary(
         name="top",
@@ -57,6 +58,7 @@ _ROWS: Final = (
         default=("2",),
         record=("2",),
         asks_places=True,
+        joins_releases=True,
     ),
     Adversary(
         name="noisy",
@@ -72,6 +74,7 @@ _ROWS: Final = (
         evaluate=attack_noisy,
         parameters=(count(10), length_m, duration_s),
         default=("4:500m:30min",),
+        joins_releases=True,
     ),
     Adversary(
         name="period",
@@ -107,6 +110,7 @@ _ROWS: Final = (
         optional=1,
         default=("",),
         record=("",),
+        joins_releases=True,
     ),
     Adversary(
         name="attribution",

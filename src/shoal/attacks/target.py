@@ -109,6 +109,11 @@ class BoxTarget:
         return cls(offsets=release.offsets, boxes=boxes, grid=release.snapped_grid())
 
     @classmethod
+    def of_boxes(cls, offsets: Integers, boxes: Integers, grid: Grid) -> "BoxTarget":
+        """Boxes int64 [b, 6], each record's ascending."""
+        return cls(offsets=offsets, boxes=boxes.astype(_narrowest(*boxes.T)), grid=grid)
+
+    @classmethod
     def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":
         """The slots and cells that hold places [m, 2] at times [m]."""
         return cls._of_samples(*snap_points(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)

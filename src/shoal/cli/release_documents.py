@@ -244,6 +244,16 @@ class AttackCommand(TypedDict):
     earlier: int
 
 
+@growing
+class AttackTogetherDocument(TypedDict):
+    """Rates on joined records of releases, by SHA-256, newest first; k, promised: null without crowds."""
+
+    releases: list[str]
+    k: int | None
+    promised: float | None
+    attacks: list[RateDocument]
+
+
 @closed
 class AttackDocument(TypedDict):
     """Success rates of adversaries; one entry for each attack and target."""
@@ -252,6 +262,7 @@ class AttackDocument(TypedDict):
     notes: list[str]
     release_sha256: str
     command: AttackCommand
+    together: NotRequired[AttackTogetherDocument]
 
 
 @growing

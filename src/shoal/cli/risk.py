@@ -121,24 +121,23 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     """Attack the folder RELEASE with knowledge from RAW, and print success rates.
 
     Each attack is repeated against RAW itself (the risk of publishing it unchanged) and with people who are
-    not in RELEASE (control). With --earlier, the records of both releases are joined and the candidates
-    intersected. Releases of other raw data, such as another week, are only joined: use --knowledge series.
+    not in RELEASE (control). With --earlier, also against the joined records of all releases, with as much
+    known of each, and candidates are intersected; --knowledge series joins two releases by their boxes alone.
+    Name the raw data of a release that is not of RAW: FOLDER=LINKAGE=RAW.
     """
     import secrets
     from dataclasses import replace
 
     from shoal.attacks import AttackScope
     from shoal.attacks import attack as evaluate
-    from shoal.attacks.knowledge import require_played
-    from shoal.attacks.together import attack_together
+    from shoal.attacks.knowledge import default_knowledge, require_played
     from shoal.publishing.opening import open_release
-    from shoal.publishing.series import EarlierRelease, read_issued_releases
+    from shoal.publishing.series import EarlierRelease, attack_series_of
     from shoal.release_folder.folder import read_linkage, read_release
     from shoal.release_folder.manifest import RELEASE_FILE
     from shoal.runtime.files import sha256_of
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
-    from shoal.verification.composition.several import reveal_together
 
     chosen = AttackOptions.take(options)
     knowledge, quiet, as_json = chosen.knowledge, chosen.quiet, chosen.as_json
@@ -168,18 +167,27 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
             scope=AttackScope(control=others, earlier=last[0] if last else None, like=chosen.like),
             run=run,
         )
+        together = None
         if before and set(knowledge) != {"series"}:
-            issued = read_issued_releases(raw, EarlierRelease(folder, linkage, None), before, run, **reading)
-            reveal_together(issued[0], issued[1:])  # refuses what does not belong or fails its own claim
-            joint = attack_together([(entry.original, entry.release, entry.linkage) for entry in issued])
-            result = replace(result, rates=(*result.rates, *joint))
+            played = knowledge or default_knowledge(published, series=True)
+            newest = EarlierRelease(folder, linkage, None)
+            together = attack_series_of(
+                raw, newest, before, played, rng=rng, tries=chosen.tries, run=run, **reading
+            )
+            result = replace(
+                result,
+                rates=(*result.rates, *together.intersection),
+                notes=(*result.notes, *together.notes),
+            )
         digest = sha256_of(folder / RELEASE_FILE)
     command = {"tries": chosen.tries, "seed": seed, "like": chosen.like, "earlier": len(before)}
     document = {**result.to_json(), "release_sha256": digest, "command": command}
     document["notes"] = [*result.notes, *opened.remarks]
-    print_result(
-        as_json, document, [*rate_lines(result.rates), *(f"  note: {note}" for note in document["notes"])]
-    )
+    lines = rate_lines(result.rates)
+    if together is not None:
+        document["together"] = together.to_json()
+        lines += together.in_words(result.rates)
+    print_result(as_json, document, [*lines, *(f"  note: {note}" for note in document["notes"])])
     return 0
 
 

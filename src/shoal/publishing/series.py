@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shoal.errors import InputError
+from shoal.attacks.lines import attack_lines
+from shoal.attacks.rate import Rate
+from shoal.attacks.together import attack_together
+from shoal.errors import InputError, MisuseError
 from shoal.publishing.against_raw import read_raw_of
 from shoal.release_folder.folder import read_linkage, read_release
+from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.report.words.numbers import percent
+from shoal.runtime.files import sha256_of
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted
 from shoal.verification.composition.candidates import IssuedRelease
@@ -76,6 +83,87 @@ def examine_together(
     crowds = (read_crowds(one.folder, read_linkage(file), one.label) for one, file in linked)
     series = examine_series(crowds, ids_as_they_are=ids_as_they_are)
     return Together(series=series, unchecked=unchecked, notes=(*series.notes(), *notes))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AttackTogether:
+    """Attacks on several releases.
+
+    releases: SHA-256 of each table, newest first. k: the least k, None = a claim has no crowds. joined: rates
+    on lines of records. intersection: rates by who could be whom.
+    """
+
+    releases: tuple[str, ...]
+    k: int | None
+    joined: tuple[Rate, ...]
+    intersection: tuple[Rate, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``together`` in ``shoal attack --json``."""
+        return {
+            "releases": list(self.releases),
+            "k": self.k,
+            "promised": None if self.k is None else 1 / self.k,
+            "attacks": [rate.to_json() for rate in self.joined],
+        }
+
+    def in_words(self, alone: Sequence[Rate]) -> list[str]:
+        """A line for each rate, next to that of the newest release alone and to what k promises."""
+        if not self.joined:
+            return []
+        rate_alone = {(rate.name, rate.asked): rate.rate for rate in alone if rate.target == "release"}
+        promise = (
+            ""
+            if self.k is None
+            else f"; k-anonymity over the series, k = {self.k}, allows linkage of at most {percent(1 / self.k)}"
+        )
+        lines = [f"together, {len(self.releases)} releases joined, as much known of each{promise}"]
+        for rate in self.joined:
+            one = rate_alone.get((rate.name, rate.asked))
+            beside = "" if one is None else f"; this release alone {percent(one)}"
+            lines.append(
+                f"  {rate.name:18} {percent(rate.rate):>8}  ({percent(rate.low)} to {percent(rate.high)}"
+                f"{beside}; {rate.knowledge})"
+            )
+        return lines
+
+
+def attack_series_of(
+    raw: Any,
+    newest: EarlierRelease,
+    earlier: Sequence[EarlierRelease],
+    knowledge: Sequence[str],
+    *,
+    rng: Randomness,
+    tries: int,
+    run: Run,
+    **overrides: Any,
+) -> AttackTogether:
+    """Attack several releases together; InputError for what does not belong or fails its own claim."""
+    issued = read_issued_releases(raw, newest, earlier, run, **overrides)
+    linked = [(one.original, one.release, one.linkage) for one in issued]
+    in_crowds = all(one.release.claim.in_classes for one in issued)
+    intersection: list[Rate] = []
+    if in_crowds or all(one.raw is None for one in earlier):
+        reveal_together(issued[0], issued[1:])
+        intersection = attack_together(linked)
+    else:
+        for one in issued[1:]:
+            require_claim_holds(one)
+    joined: tuple[Rate, ...] = ()
+    notes: tuple[str, ...] = ()
+    try:
+        joined = tuple(attack_lines(linked, knowledge, rng=rng.generator(), tries=tries, run=run))
+    except MisuseError as error:
+        notes = (f"the records of the releases were not joined: {error}",)
+    return AttackTogether(
+        releases=tuple(sha256_of(one.folder / RELEASE_FILE) for one in [newest, *earlier]),
+        k=min(one.release.claim.k for one in issued) if in_crowds else None,
+        joined=joined,
+        intersection=tuple(intersection),
+        notes=notes,
+    )
 
 
 def read_issued_releases(

@@ -22,6 +22,7 @@ from shoal.verification.composition.candidates import Fitting, IssuedRelease, Pe
 from shoal.verification.composition.series import people_together
 
 MOST_QUESTIONS: Final = 20_000
+_OWN_RAW: Final = "; name the raw data of a release that has its own: FOLDER=LINKAGE=RAW"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -174,7 +175,7 @@ def _require_same_people(entry: IssuedRelease, newest: IssuedRelease) -> Integer
     try:
         records = require_linked_records(entry.original, entry.release, entry.linkage)
     except InputError as error:
-        raise InputError(f"{entry.label}: {error}") from error
+        raise InputError(f"{entry.label}: {error}{_OWN_RAW}") from error
     require_candidates(entry)
     return records
 
@@ -186,7 +187,7 @@ def require_claim_holds(entry: IssuedRelease) -> None:
         why = ", ".join(sorted(verdict.kinds))
         raise InputError(
             f"{entry.label} was made from other data, or was changed since: checked against this raw data it "
-            f"fails ({why})"
+            f"fails ({why}){_OWN_RAW}"
         )
 
 

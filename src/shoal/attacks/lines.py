@@ -1,0 +1,163 @@
+"""Lines of records: one person's records in several releases, joined, and searched like one release.
+
+The adversary can tell which records of the releases are of one person, as where pseudonyms or crowds stay,
+and knows something of the person in each. Where k people share a crowd in all releases, their lines are
+equal, and no adversary names the right one with a chance above 1/k.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from shoal.attacks.evaluation import Context, Evaluation, Victims
+from shoal.attacks.knowledge import parse_knowledge
+from shoal.attacks.rate import Rate
+from shoal.attacks.target import BoxTarget
+from shoal.errors import MisuseError
+from shoal.model.linkage_checks import require_linked_records
+from shoal.model.projection import transform
+from shoal.model.release import Linkage, Release
+from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
+
+LinkedRelease = tuple[Trajectories, Release, Linkage]
+_NO_PLANE: Final = (
+    "one of the releases is in local meters, so that places cannot be joined; attack each alone"
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lines:
+    """Everybody with a record in any release.
+
+    people: samples of the releases that hold a record of the person. release_of: int64 [samples]. target: a
+    line for each person. in_newest: int64, people with a record in the newest release.
+    """
+
+    people: Trajectories
+    release_of: Integers
+    target: BoxTarget
+    in_newest: Integers
+
+
+def attack_lines(
+    releases: Sequence[LinkedRelease],
+    knowledge: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    tries: int,
+    run: Run | None = None,
+) -> list[Rate]:
+    """Play these kinds of knowledge, of each release, against the lines.
+
+    releases: raw data, release and linkage of each, newest first. Victims: people of the newest release.
+    Knowledge that does not apply to lines is left out.
+    """
+    requests = [one for one in map(parse_knowledge, knowledge) if one.adversary.joins_releases]
+    if not requests:
+        return []
+    lines = join_releases(releases)
+    n = len(lines.in_newest)
+    victims = np.sort(rng.choice(lines.in_newest, size=min(n, tries), replace=False))
+    everybody = np.arange(lines.people.n_subjects)
+    evaluation = Evaluation(
+        people=lines.people,
+        target=lines.target,
+        victims=victims,
+        records=victims,
+        label="release",
+        start=float(lines.people.t.min()),
+        run=run or Run(),
+        context=Context(
+            claim=releases[0][1].claim,
+            inside=Victims(label="release", people=lines.people, subjects=everybody, records=everybody),
+        ),
+        release_of=lines.release_of,
+    )
+    seed = int(rng.integers(0, 2**63))
+    return [
+        replace(rate, asked=one.text, knowledge=f"{rate.knowledge}, {len(releases)} releases joined")
+        for one in requests
+        for rate in one.rates_on(evaluation, np.random.default_rng(seed))
+    ]
+
+
+def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
+    """The lines of releases, on the plane of the newest; others are moved by whole cells.
+
+    Raises MisuseError for other cells or slots, or a release without a plane among others.
+    """
+    newest = releases[0][1]
+    grid = newest.snapped_grid() if newest.payload.on_grid else Grid()
+    records = [require_linked_records(*linked) for linked in releases]
+    ids = sorted(
+        {
+            original.ids[subject]
+            for (original, _, _), record in zip(releases, records, strict=True)
+            for subject in np.flatnonzero(record >= 0).tolist()
+        }
+    )
+    place = {uid: number for number, uid in enumerate(ids)}
+    samples, boxes = [], []
+    in_newest = np.empty(0, dtype=np.int64)
+    for number, ((original, release, _), record) in enumerate(zip(releases, records, strict=True)):
+        on_grid = release.as_boxes(grid)
+        if on_grid.snapped_grid() != grid:
+            raise MisuseError(
+                "the releases have other cells or slots, so that their records cannot be joined"
+            )
+        snapped = original if original.grid is not None else original.snapped_to(grid)
+        published = record >= 0
+        person = np.array([place.get(uid, -1) for uid in original.ids], dtype=np.int64)
+        in_newest = person[published] if number == 0 else in_newest
+        rows = np.repeat(published, snapped.lengths)
+        east, north = _cells_between(release, newest, snapped, grid)
+        columns = (np.repeat(person, snapped.lengths), snapped.t, snapped.x + east, snapped.y + north)
+        samples.append(np.column_stack([*columns, np.full(len(rows), number)])[rows])
+        person_of = np.empty(release.n_records, dtype=np.int64)
+        person_of[record[published]] = person[published]
+        shifted = np.column_stack(on_grid.boxes.columns()) + np.array([0, 0, east, north, east, north])
+        boxes.append(np.column_stack([np.repeat(person_of, np.diff(on_grid.offsets)), shifted]))
+    known, of_line = (_in_order(np.concatenate(parts)) for parts in (samples, boxes))
+    known = known[np.r_[True, (np.diff(known[:, :4], axis=0) != 0).any(axis=1)]]
+    sample_offsets, box_offsets = (
+        np.searchsorted(table[:, 0], np.arange(len(ids) + 1)).astype(np.int64) for table in (known, of_line)
+    )
+    t, x, y = (np.ascontiguousarray(column) for column in known[:, 1:4].T)
+    return Lines(
+        people=Trajectories(
+            ids=tuple(ids),
+            offsets=sample_offsets,
+            t=t,
+            x=x,
+            y=y,
+            grid=grid,
+            crs=newest.crs,
+            intake=releases[0][0].intake,
+        ),
+        release_of=known[:, 4],
+        target=BoxTarget.of_boxes(box_offsets, of_line[:, 1:], grid),
+        in_newest=np.sort(in_newest),
+    )
+
+
+def _in_order(rows: Integers) -> Integers:
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+def _cells_between(release: Release, newest: Release, people: Trajectories, grid: Grid) -> tuple[int, int]:
+    """Cells from places on the plane of a release to those of the newest, at the middle of its samples."""
+    if release.crs == newest.crs:
+        return 0, 0
+    if release.crs is None or newest.crs is None:
+        raise MisuseError(_NO_PLANE)
+    x_m, y_m = (np.array([float(column.mean()) * grid.cell_m]) for column in (people.x, people.y))
+    moved = transform(release.crs, newest.crs, x_m, y_m)
+    east, north = (
+        round(float(there_m[0] - here_m[0]) / grid.cell_m)
+        for there_m, here_m in zip(moved, (x_m, y_m), strict=True)
+    )
+    return east, north
