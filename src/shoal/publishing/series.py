@@ -116,7 +116,8 @@ class AttackTogether:
         promise = (
             ""
             if self.k is None
-            else f"; k-anonymity over the series, k = {self.k}, allows linkage of at most {percent(1 / self.k)}"
+            else f"; k-anonymity over the series, k = {self.k}, allows linkage of at most "
+            f"{percent(1 / self.k)}"
         )
         lines = [f"together, {len(self.releases)} releases joined, as much known of each{promise}"]
         for rate in self.joined:
