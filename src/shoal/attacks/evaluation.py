@@ -159,9 +159,8 @@ class Evaluation(Generic[Target]):
             return np.asarray(first + rng.choice(end - first, size=min(count, end - first), replace=False))
         release = self.release_of[first:end]
         parts = [np.flatnonzero(release == number) for number in np.unique(release).tolist()]
-        return first + np.concatenate(
-            [rng.choice(rows, size=min(count, len(rows)), replace=False) for rows in parts]
-        )
+        drawn = [rng.choice(rows, size=min(count, len(rows)), replace=False) for rows in parts]
+        return np.asarray(first + np.concatenate(drawn))
 
     def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim."""
