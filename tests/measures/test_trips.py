@@ -110,6 +110,36 @@ def test_a_box_is_spread_over_its_zones_and_hours() -> None:
     assert not people[4:].any()
 
 
+def test_points_of_boxes_are_counted_as_a_loop_counts_them() -> None:
+    release, _ = naive_release(random_people(1, 3, grid=Grid(cell_m=1, slot_s=60)), boxes_per_record=1)
+    rng = np.random.default_rng(4)
+    low, sizes = rng.integers(-50, 80_000, (300, 3)), rng.integers(1, 4_000, (300, 3))
+    low[:, 0] += 28_480_000  # the clock changes on 31 March 2024
+    columns = [edge for axis in range(3) for edge in (low[:, axis], (low + sizes)[:, axis])]
+    t_start, t_end, x_min, x_max, y_min, y_max = columns
+    boxes = Boxes(t_start=t_start, t_end=t_end, x_min=x_min, x_max=x_max, y_min=y_min, y_max=y_max)
+    release = replace(release, trajectory_ids=("a",), offsets=np.array([0, 300]), payload=boxes)
+    zones, clock = (
+        Zones(x_m=np.arange(0.0, 90_001, 6_000), y_m=np.array([0.0, 70_000])),
+        Clock("Europe/Paris"),
+    )
+    points = dict[tuple[int, int], int]()
+    for (t0, x0, y0), (dt, dx, dy) in zip(low.tolist(), sizes.tolist(), strict=True):
+        number = (t0 * 73_856_093 ^ x0 * 19_349_663 ^ y0 * 83_492_791) & 0xFFFF
+        for n in range(16 * number, 16 * number + 16):
+            x, y = x0 + (0.5 + 0.8191725134 * n) % 1 * dx, y0 + (0.5 + 0.6710436067 * n) % 1 * dy
+            t = 60 * (t0 + (0.5 + 0.5497004779 * n) % 1 * dt)
+            zone = zone_of(x, y, zones)
+            if zone is not None:
+                key = int((t + clock.utc_offset_s(np.array([t]))[0]) // 3600), zone
+                points[key] = points.get(key, 0) + 1
+    assert len(points) > 256  # the kernel's table grows
+    expected = np.zeros((24, len(zones)))
+    for (hour, zone), n in points.items():
+        expected[hour % 24, zone] += min(1, n / 16)
+    assert people_by_hour(release, zones, clock).tolist() == expected.tolist()
+
+
 def test_the_common_part_by_hand() -> None:
     assert common_part(np.array([1.0, 2]), np.array([1.0, 2])) == 1
     assert common_part(np.array([1.0, 0]), np.array([0.0, 3])) == 0

@@ -50,6 +50,16 @@ def test_hours_of_a_year_are_local_on_both_sides_of_daylight_saving() -> None:
     assert np.flatnonzero(time_profile(utc).expected).tolist() == [10, 11, 19, 20]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Australia/Lord_Howe"])
+def test_changes_give_the_offset_of_every_moment_between(zone: str) -> None:
+    first, last = 1_700_000_000.0, 1_740_000_000.0
+    moments, offsets = Clock(zone).changes(first, last)
+    times = np.arange(first, last, 900.0)
+    assert (np.diff(moments) > 0).all()
+    at = offsets[np.searchsorted(moments, times, side="right") - 1]
+    assert at.tolist() == Clock(zone).utc_offset_s(times).tolist()
+
+
 def test_nights_are_those_of_the_local_clock() -> None:
     """At 21:30 in summer it is 19:30 in UTC, which is no night."""
     data = people(PARIS)

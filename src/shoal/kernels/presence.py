@@ -18,6 +18,12 @@ _HOURS: Final = 24
 _HOUR_S: Final = int(HOUR_S)
 _WEEK: Final = 7
 _WORKING_DAYS: Final = 5
+_FEWEST_PAIRS: Final = 256  # a power of two
+_SPREAD_HOURS: Final = 7919
+# Roberts 2018, R3: powers of 1 / 1.22074
+_SPREAD_X: Final = 0.8191725134
+_SPREAD_Y: Final = 0.6710436067
+_SPREAD_T: Final = 0.5497004779
 _MONDAY_1970: Final = 4  # 1 January 1970 was a Thursday; days are counted from there
 
 
@@ -34,6 +40,13 @@ class Raster(NamedTuple):
     x_m: Floats
     y_m: Floats
     cell_m: float
+
+
+class ClockChanges(NamedTuple):
+    """When a clock may change, seconds ascending, and seconds ahead of UTC from then on."""
+
+    moments_s: Floats
+    utc_offsets_s: Floats
 
 
 @compiled
@@ -160,6 +173,70 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
             counts[1, zone] += 1 - absent[zone]
             counts[2, zone] += 1
             absent[zone], sure[zone], seen[zone] = 1.0, 0.0, 0.0
+
+
+@compiled
+def _zone_along(at: float, edges: Floats) -> int:
+    return int(np.searchsorted(edges, at, side="right")) - 1
+
+
+@compiled
+def _local_hour(moment_s: float, clock: ClockChanges) -> int:
+    ahead_s = clock.utc_offsets_s[np.searchsorted(clock.moments_s, moment_s, side="right") - 1]
+    return int(np.floor((moment_s + ahead_s) / HOUR_S))
+
+
+@compiled
+def _slot_of(hour: int, zone: int, pairs: Integers) -> int:
+    """The row of this pair, or the free one for it."""
+    last = len(pairs) - 1
+    place = (hour * _SPREAD_HOURS + zone) & last
+    while pairs[place, 1] >= 0 and (pairs[place, 0] != hour or pairs[place, 1] != zone):
+        place = (place + 1) & last
+    return place
+
+
+@compiled
+def count_people_by_hour(
+    boxes: BoxColumns,
+    offsets: Integers,
+    slot_s: float,
+    raster: Raster,
+    clock: ClockChanges,
+    points: int,
+    counts: Floats,
+) -> None:
+    """Add to counts [24, zones] the records in each zone in each local hour, as shares of points of a box."""
+    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    for record in range(len(offsets) - 1):
+        pairs, n_pairs = np.full((_FEWEST_PAIRS, 3), -1), 0  # hour, zone, points: a hash table
+        for i in range(offsets[record], offsets[record + 1]):
+            x_min, y_min, t_start = boxes.x_min[i], boxes.y_min[i], boxes.t_start[i]
+            # of the box alone, so that the order of records does not matter
+            number = (t_start * 73_856_093 ^ x_min * 19_349_663 ^ y_min * 83_492_791) & 0xFFFF
+            number = 0 if points == 1 else number * points
+            for point in range(number, number + points):
+                x = x_min + (0.5 + _SPREAD_X * point) % 1.0 * (boxes.x_max[i] - x_min)
+                y = y_min + (0.5 + _SPREAD_Y * point) % 1.0 * (boxes.y_max[i] - y_min)
+                t = t_start + (0.5 + _SPREAD_T * point) % 1.0 * (boxes.t_end[i] - t_start)
+                column = _zone_along(x * raster.cell_m, raster.x_m)
+                row = _zone_along(y * raster.cell_m, raster.y_m)
+                if not (0 <= column < columns and 0 <= row < rows):
+                    continue
+                hour, zone = _local_hour(t * slot_s, clock), row * columns + column
+                place = _slot_of(hour, zone, pairs)
+                if pairs[place, 1] < 0:
+                    pairs[place, 0], pairs[place, 1], pairs[place, 2] = hour, zone, 0
+                    n_pairs += 1
+                pairs[place, 2] += 1
+                if 2 * n_pairs > len(pairs):
+                    full, pairs = pairs, np.full((4 * len(pairs), 3), -1)
+                    for old in range(len(full)):
+                        if full[old, 1] >= 0:
+                            pairs[_slot_of(full[old, 0], full[old, 1], pairs)] = full[old]
+        for place in range(len(pairs)):
+            if pairs[place, 1] >= 0:
+                counts[pairs[place, 0] % _HOURS, pairs[place, 1]] += min(1.0, pairs[place, 2] / points)
 
 
 @compiled

@@ -9,11 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from shoal.kernels.box_measures import BoxColumns
+from shoal.kernels.presence import ClockChanges, Raster, count_people_by_hour
 from shoal.measures.query import Zones, batches_of_records, boxes_of
 from shoal.model.clocks import UTC_CLOCK, Clock
-from shoal.model.release import Boxes, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Grid, Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.run import Run
 from shoal.units import HOUR_S
 
@@ -21,9 +23,6 @@ LONGEST_GAP_S: Final = 12 * HOUR_S
 _AT_ONCE: Final = 1 << 18
 _POINTS: Final = 16
 _HOURS: Final = 24
-_SPREAD: Final = np.array(
-    [0.8191725134, 0.6710436067, 0.5497004779]
-)  # Roberts 2018, R3: powers of 1 / 1.22074
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,59 +93,30 @@ def people_by_hour(
     A box counts by the share of it that lies in the zone and hour, at points spread over it.
     """
     boxes, offsets, grid = boxes_of(data)
+    if not len(boxes):
+        return np.zeros((_HOURS, len(zones)))
+    first, last = int(boxes.t_start.min()), int(boxes.t_end.max())
+    changes = ClockChanges(*clock.changes(first * grid.slot_s, last * grid.slot_s))
+    raster = Raster(zones.x_m, zones.y_m, float(grid.cell_m))
 
     def count(span: slice) -> Floats:
-        some = boxes.take(slice(offsets[span.start], offsets[span.stop]))
-        record = np.repeat(np.arange(span.stop - span.start), np.diff(offsets[span.start : span.stop + 1]))
-        keys = np.concatenate(
-            [_people_zones_hours(some, record, point, zones, grid, clock) for point in range(_POINTS)]
-            if isinstance(data, Release)
-            else [_people_zones_hours(some, record, None, zones, grid, clock)]
-        )
-        kinds, shares = _counted(keys)
-        weights = np.minimum(1.0, shares / (_POINTS if isinstance(data, Release) else 1))
-        hour, zone = (kinds // len(zones)) % _HOURS, kinds % len(zones)
-        counts = np.bincount(hour * len(zones) + zone, weights, minlength=_HOURS * len(zones))
-        return np.asarray(counts, dtype=np.float64)
+        some = BoxColumns(*boxes.take(slice(offsets[span.start], offsets[span.stop])).columns())
+        ends = read_only(offsets[span.start : span.stop + 1] - offsets[span.start])
+        counts = np.zeros((_HOURS, len(zones)))
+        points = _POINTS if isinstance(data, Release) else 1
+        count_people_by_hour(some, ends, float(grid.slot_s), raster, changes, points, counts)
+        return counts
 
-    total = np.zeros(_HOURS * len(zones))
+    total = np.zeros((_HOURS, len(zones)))
     for part in (run or Run()).map(count, batches_of_records(offsets, _AT_ONCE)):
         total += part
-    return total.reshape(_HOURS, len(zones))
+    return total
 
 
 def common_part(raw: Floats, released: Floats) -> float:
     """2 sum(min) / sum of both: 1 where two counts are equal, 0 where they share nothing; nan of nothing."""
     total = float(raw.sum() + released.sum())
     return 2 * float(np.minimum(raw, released).sum()) / total if total else float("nan")
-
-
-def _people_zones_hours(
-    boxes: Boxes, record: Integers, point: int | None, zones: Zones, grid: Grid, clock: Clock
-) -> Integers:
-    if point is None:
-        shares = np.full((3, 1), 0.5)
-    else:
-        # of the box alone, so that the order of records does not matter
-        number = (boxes.t_start * 73_856_093 ^ boxes.x_min * 19_349_663 ^ boxes.y_min * 83_492_791) & 0xFFFF
-        number = number * _POINTS + point
-        shares = (0.5 + _SPREAD[:, None] * number) % 1.0
-    x, y, t = (
-        low + share * (high - low)
-        for share, low, high in zip(
-            shares,
-            (boxes.x_min, boxes.y_min, boxes.t_start),
-            (boxes.x_max, boxes.y_max, boxes.t_end),
-            strict=True,
-        )
-    )
-    zone, seconds = _zone_of(x, y, zones, grid), t * grid.slot_s
-    hour = np.floor((seconds + clock.utc_offset_s(seconds)) / HOUR_S).astype(np.int64)
-    inside = zone >= 0
-    first = int(hour.min(initial=0)) // _HOURS * _HOURS
-    span = int(hour.max(initial=0)) - first + 1
-    span += -span % _HOURS
-    return np.asarray(((record * span + hour - first) * len(zones) + zone)[inside], dtype=np.int64)
 
 
 def _zone_of(x: Floats, y: Floats, zones: Zones, grid: Grid) -> Integers:

@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 from shoal.errors import MisuseError
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Numbers
-from shoal.units import HOUR_S
+from shoal.units import DAY_S, HOUR_S
 
 MICROSECONDS: Final = 1_000_000
+_QUARTER_S: Final = HOUR_S / 4
 _UTC_NAMES: Final = frozenset({"UTC", "Z", "GMT"})
 
 
@@ -38,6 +39,17 @@ class Clock:
         moments = pa.array(ticks).cast(pa.timestamp("us", self.zone))
         local = pc.local_timestamp(moments).cast(pa.int64()).to_numpy(zero_copy_only=False)
         return np.asarray((local - ticks) / MICROSECONDS, dtype=np.float64)
+
+    def changes(self, first_s: float, last_s: float) -> tuple[Floats, Floats]:
+        """[c] when the clock may change between two moments, and seconds ahead of UTC from then on.
+
+        Exact for changes at quarters of an hour.
+        """
+        days_s = np.arange(np.floor(first_s / DAY_S), np.ceil(last_s / DAY_S) + 1) * DAY_S
+        changing = days_s[:-1][np.diff(self.utc_offset_s(days_s)) != 0]
+        quarters_s = changing[:, None] + np.arange(_QUARTER_S, DAY_S + 1, _QUARTER_S)
+        moments_s = np.concatenate([days_s[:1], quarters_s.ravel()])
+        return moments_s, self.utc_offset_s(moments_s)
 
     def hours(self, t_s: Numbers) -> Numbers:
         """int64 [n]: the hour of the day, 0 to 23, at each moment."""
