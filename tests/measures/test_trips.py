@@ -111,7 +111,7 @@ def test_a_box_is_spread_over_its_zones_and_hours() -> None:
 
 
 def test_points_of_boxes_are_counted_as_a_loop_counts_them() -> None:
-    release, _ = naive_release(random_people(1, 3, grid=Grid(cell_m=1, slot_s=60)), boxes_per_record=1)
+    release, _ = naive_release(random_people(2, 3, grid=Grid(cell_m=1, slot_s=60)), boxes_per_record=1)
     rng = np.random.default_rng(4)
     low, sizes = rng.integers(-50, 80_000, (300, 3)), rng.integers(1, 4_000, (300, 3))
     low[:, 0] += 28_480_000  # the clock changes on 31 March 2024
