@@ -15,7 +15,7 @@ from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify
-from shoal.verification.leaks import digests, spread_digests
+from shoal.verification.leaks import digests, plain_hashes, spread_digests
 from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
 
 UID = "caller-0007"
@@ -210,9 +210,11 @@ def test_hashes_made_once_find_what_hashes_made_anew_find(
     assert digests.find_hashed_names(shared, others) == {others[0]}
     assert case == [3, 2] * (1 if keeps else 2)
     for uids_linked in shared:
-        for start, end, size in zip(digests._STARTS, digests._STARTS[1:], digests._SIZES, strict=False):
+        for start, end, size in zip(
+            plain_hashes.STARTS, plain_hashes.STARTS[1:], plain_hashes.SIZES, strict=False
+        ):
             assert 0 <= end - start - size < 15
-        assert uids_linked.shape[1] == digests._STARTS[-1]
+        assert uids_linked.shape[1] == plain_hashes.STARTS[-1]
     assert len(list(shared)) == 2
 
 
@@ -229,6 +231,30 @@ def test_hashes_compared_in_tasks_find_the_same(tmp_path: Path, monkeypatch: pyt
     for looked_for in (names, names[:20], names[21:22]):
         assert digests.search_hashes(spread, looked_for) == digests.search_hashes(ids, looked_for)
     assert digests.search_hashes(spread, names).names == set(names[20:])
+
+
+def test_dates_that_begin_like_a_hash_by_chance_are_no_hashes() -> None:
+    """One of 336 dates among 200,000 people: 0.38 are expected. Of cut hashes, all are refused."""
+    dates = [f"2024{month:02d}{day:02d}" for month in range(1, 13) for day in range(1, 29)]
+    n_hashes = digests.Digests([""] * 200_000).n_for_prefixes
+
+    def search(names: list[str], cut: list[str]) -> frozenset[str]:
+        prefixes = digests.PrefixSearch(names)
+        prefixes.mark((bytes.fromhex(name.ljust(40, "0")), digests.SHORTEST_PREFIX) for name in cut)
+        return prefixes.significant(n_hashes)
+
+    assert search(dates, dates[:1]) == frozenset()
+    assert search(dates, dates[:4]) == frozenset(dates[:4])
+    long = "20240101abcdef"
+    assert search([*dates, long], [dates[0], long]) == {long}
+    pseudonyms = [f"{number:08x}" for number in range(300_000)]
+    assert search(pseudonyms, pseudonyms[::1000]) == frozenset()  # 300, where chance gives 339
+    assert search(pseudonyms, pseudonyms) == frozenset(pseudonyms)
+    assert search(["a" * 8], ["a" * 8]) == frozenset()
+    few = digests.Digests([""] * 20_000).n_for_prefixes
+    lone = digests.PrefixSearch(["a" * 8])
+    lone.mark([(b"\xaa" * 20, digests.SHORTEST_PREFIX)])
+    assert lone.significant(few) == {"a" * 8}
 
 
 # --- what chance gives --------------------------------------------------------------------------------------

@@ -1,18 +1,18 @@
 """Find plain hashes of identifiers, whole, cut or re-encoded.
 
 Who can list identifiers can list their hashes. So 12 consecutive characters shared by a hash and a name
-count, unless chance explains them (``_longer_than_chance``).
+count, and names that are the first 8 digits of a hash or more, unless chance explains them
+(``_longer_than_chance``, ``PrefixSearch.significant``).
 """
 
-import hashlib
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import exp, gcd, lgamma, log
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,19 +22,27 @@ from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.units import counted, show_share
 from shoal.verification.leaks.forms import is_among
 from shoal.verification.leaks.loops import fill_filter, mark_runs, rows_that_hold
+from shoal.verification.leaks.plain_hashes import (
+    BYTES_OF_ALL,
+    N_PLAIN,
+    SHORTEST_PREFIX,
+    SIZES,
+    STARTS,
+    Codes,
+    digest_rows,
+)
 
-SHORTEST_PREFIX: Final = 8  # hexadecimal digits of a hash that are a whole name
 SHORTEST_RUN: Final = 12  # characters shared by a name and a hash, anywhere
 SHORTEST_IN_TEXT: Final = 16  # characters of a word of running text
 FALSE_ALARMS: Final = 1e-6  # largest share of honest releases refused by chance
+# the same for names that are the first digits of a hash; with 1e-6, a lone one would pass among 20 people
+FALSE_ALARMS_OF_PREFIXES: Final = 1e-3
+_DIGITS_OF_PSEUDONYMS: Final = 16
+_MOST_DIGITS: Final = 64  # more make a chance no smaller
 _LONGEST_IN_TEXT: Final = 160
 IDS_AT_ONCE: Final = 1024
 _KEPT_BYTES: Final = 1 << 26  # of hashes to keep; more are made again for each search
 _FILTERED: Final = 32  # filter bits for each run
-_APART: Final = 15  # bytes after which all spellings start again
-# filling between two hashes; a name holds it only by chance, like a hash
-_FILLING: Final = hashlib.sha256(b"between two hashes").digest()
-_LONGEST_ID: Final = 60  # bytes of an identifier to search for in other spellings
 _NO_CODE: Final = 255
 _NAMES_AT_ONCE: Final = 1 << 18
 _TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
@@ -45,97 +53,7 @@ _IN_TEXT: Final = re.compile(
     rf"(?<![\w+/=-])[A-Za-z0-9+/_-]{{{SHORTEST_IN_TEXT},{_LONGEST_IN_TEXT}}}(?![\w+/-])"
 )
 _HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
-_SHAKE_BYTES: Final = 64  # a shorter digest is the beginning of a longer one
 _IN_FULL: Final = 4  # thousands of identifiers, evenly chosen, whose rarest hashes are made, too
-_CHECKSUM_BYTES: Final = 8  # CRC-32 twice
-_COMMON: Final = frozenset({"md5", "sha1", "sha256", "sha512"})  # rarer uses of these are made for all
-_COMMON_BLAKE_SIZES: Final = frozenset({8, 16, 20, 32})
-
-_Hash = tuple[int, Callable[[bytes], bytes]]  # bytes of a digest, and the function
-_BlakeSize = tuple[Any, int]
-
-
-def _functions_of_hashlib(names: Iterable[str]) -> Iterator[_Hash]:
-    for name in sorted(names):
-        try:
-            size = hashlib.new(name, usedforsecurity=False).digest_size
-        except ValueError:  # known to the library, and switched off
-            continue
-        make = getattr(hashlib, name, None) or partial(hashlib.new, name)
-        yield (size, partial(_digest, make)) if size else (_SHAKE_BYTES, partial(_long_digest, make))
-
-
-def _digest(make: Any, uid: bytes) -> bytes:
-    return bytes(make(uid, usedforsecurity=False).digest())
-
-
-def _long_digest(make: Any, uid: bytes) -> bytes:
-    return bytes(make(uid, usedforsecurity=False).digest(_SHAKE_BYTES))
-
-
-_COMMON_HASHES: Final = tuple(_functions_of_hashlib(_COMMON & hashlib.algorithms_available))
-_HASHES: Final = (*_COMMON_HASHES, *_functions_of_hashlib(hashlib.algorithms_available - _COMMON))
-_BLAKE_SIZES: Final[tuple[_BlakeSize, ...]] = tuple(  # each is another function
-    (make, size)
-    for make in (hashlib.blake2b, hashlib.blake2s)
-    for size in range(SHORTEST_PREFIX // 2, make.MAX_DIGEST_SIZE)
-)
-_CHANGES: Final[tuple[Callable[[bytes], bytes], ...]] = (
-    bytes.upper,
-    bytes.lower,
-    lambda uid: uid + b"\n",
-    lambda uid: uid + b"\r\n",
-)
-
-
-@dataclass(frozen=True)
-class RarerHashes:
-    """Hashes of changed identifiers and of hashes, and BLAKE2 of other sizes; only the first bytes."""
-
-    hashes: tuple[_Hash, ...]
-    blake_sizes: tuple[_BlakeSize, ...]
-
-    def sizes(self) -> Iterator[int]:
-        """Bytes of each column."""
-        for _, size in self.blake_sizes:
-            yield min(size, _APART)
-        for size, _ in self.hashes:
-            yield from [min(size, _APART)] * (len(_CHANGES) + 2)
-
-    def columns(
-        self, encoded: list[bytes], changed: list[list[bytes]], digests: list[list[bytes]]
-    ) -> Iterator[list[bytes]]:
-        """The hashes. changed: by each change; digests: by each of ``hashes``."""
-        for make, size in self.blake_sizes:
-            yield [make(uid, digest_size=size).digest()[:_APART] for uid in encoded]
-        for (_, function), column in zip(self.hashes, digests, strict=True):
-            for uids in changed:
-                yield [function(uid)[:_APART] for uid in uids]
-            yield [function(digest)[:_APART] for digest in column]
-            yield [function(digest.hex().encode())[:_APART] for digest in column]
-
-
-_OF_ALL: Final = RarerHashes(
-    _COMMON_HASHES, tuple(blake for blake in _BLAKE_SIZES if blake[1] in _COMMON_BLAKE_SIZES)
-)
-_OF_SOME: Final = RarerHashes(
-    _HASHES[len(_COMMON_HASHES) :],
-    tuple(blake for blake in _BLAKE_SIZES if blake[1] not in _COMMON_BLAKE_SIZES),
-)
-_N_PLAIN: Final = 1 + len(_HASHES)
-# bytes of the identifier and of each hash, and where they begin
-_SIZES: Final = (
-    _LONGEST_ID,
-    *(size for size, _ in _HASHES),
-    *_OF_ALL.sizes(),
-    *_OF_SOME.sizes(),
-    *(_CHECKSUM_BYTES for _ in (bytes, *_CHANGES)),
-)
-_STARTS: Final = tuple(
-    sum(-(-size // _APART) for size in _SIZES[:n]) * _APART for n in range(len(_SIZES) + 1)
-)
-_BYTES_OF_ALL: Final = _STARTS[_N_PLAIN + len(tuple(_OF_ALL.sizes()))]
-Codes = npt.NDArray[np.uint8]
 FirstDigits = npt.NDArray[np.uint32]
 Windows = npt.NDArray[np.uint64]
 
@@ -225,7 +143,7 @@ class Digests:
         self._ids = ids
         self._kept: list[Codes] = []
         n_in_full = min(len(ids), _IN_FULL * IDS_AT_ONCE)
-        n_bytes = (len(ids) - n_in_full) * _BYTES_OF_ALL + n_in_full * _STARTS[-1]
+        n_bytes = (len(ids) - n_in_full) * BYTES_OF_ALL + n_in_full * STARTS[-1]
         self._keeps = n_bytes <= _KEPT_BYTES
         self._lock = Lock()
 
@@ -241,6 +159,13 @@ class Digests:
                 if part == len(self._kept):
                     self._kept.append(digest_rows(some, in_full=in_full))
             yield self._kept[part]
+
+    @property
+    def n_for_prefixes(self) -> int:
+        """Number of hashes of which 8 digits count."""
+        starts = range(0, len(self._ids), IDS_AT_ONCE)
+        in_full = sum(made_in_full(start, len(self._ids)) for start in starts) * IDS_AT_ONCE
+        return len(self._ids) * N_PLAIN + min(in_full, len(self._ids)) * (len(SIZES) - N_PLAIN)
 
     def compare(self, prefixes: "PrefixSearch", searches: Sequence["RunSearch"]) -> None:
         """Compare all hashes with prefixes and runs."""
@@ -268,11 +193,11 @@ def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSea
     ]
     if not (len(prefixes.first) or searches):
         return HashSearch(names=frozenset())
-    (ids if isinstance(ids, Digests) else Digests(ids)).compare(prefixes, searches)
-    hits = (
-        frozenset([different_names[place] for search in searches for place in search.significant_places()])
-        | prefixes.matches
-    )
+    digests = ids if isinstance(ids, Digests) else Digests(ids)
+    digests.compare(prefixes, searches)
+    hits = frozenset(
+        [different_names[place] for search in searches for place in search.significant_places()]
+    ) | prefixes.significant(digests.n_for_prefixes)
     rest = {
         place
         for search in searches
@@ -289,39 +214,12 @@ def made_in_full(start: int, n_ids: int) -> bool:
     return start // IDS_AT_ONCE % max(1, -(-n_blocks // _IN_FULL)) == 0
 
 
-def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
-    """uint8 [n, bytes]: identifiers and hashes, at _STARTS, filling between; in_full: also the rarest."""
-    encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
-    changed = [[change(uid) for uid in encoded] for change in _CHANGES]
-    plain = [[function(uid) for uid in encoded] for _, function in _HASHES]
-    n_common = len(_COMMON_HASHES)
-    columns = [
-        [_spelled_out(uid) for uid in encoded],
-        *plain,
-        *_OF_ALL.columns(encoded, changed, plain[:n_common]),
-    ]
-    if in_full:
-        columns += _OF_SOME.columns(encoded, changed, plain[n_common:])
-        columns += ([zlib.crc32(uid).to_bytes(4, "big") * 2 for uid in uids] for uids in (encoded, *changed))
-    filling = np.frombuffer(_FILLING, dtype=np.uint8)
-    rows = np.empty((len(ids), _STARTS[len(columns)]), dtype=np.uint8)
-    for start, end, size, column in zip(_STARTS, _STARTS[1:], _SIZES, columns, strict=False):
-        rows[:, start : start + size] = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(-1, size)
-        rows[:, start + size : end] = filling[: end - start - size]
-    return rows
-
-
-def _spelled_out(uid: bytes) -> bytes:
-    """Hexadecimal or base64 hides it only from readers."""
-    return (uid + 2 * _FILLING)[:_LONGEST_ID]
-
-
 class PrefixSearch:
     """Search for names that are the first digits of a hash."""
 
     def __init__(self, names: Iterable[str]) -> None:
         pseudonyms = Pseudonyms.of(names)
-        self.matches: set[str] = set()
+        self.matches: dict[str, int] = {}  # digits of each
         self._numbers = np.sort(pseudonyms.regular)
         self._by_prefix: dict[bytes, list[tuple[str, str]]] = {}
         for name in pseudonyms.irregular.values():
@@ -329,6 +227,8 @@ class PrefixSearch:
             if len(digits) >= SHORTEST_PREFIX and _HEX.fullmatch(digits):
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
                 self._by_prefix.setdefault(first, []).append((digits, name))
+        self._lengths = Counter(len(digits) for named in self._by_prefix.values() for digits, _ in named)
+        self._lengths[_DIGITS_OF_PSEUDONYMS] += len(self._numbers)
         regular = (self._numbers >> np.uint64(32)).astype(">u4").view(np.uint32)
         strange = np.frombuffer(b"".join(self._by_prefix), dtype=np.uint32)
         self.first: FirstDigits = np.sort(np.concatenate([regular, strange]))
@@ -342,23 +242,35 @@ class PrefixSearch:
         for digest, least in digests:
             for digits, name in self._by_prefix.get(digest[: SHORTEST_PREFIX // 2], ()):
                 if len(digits) >= least and digest.hex().startswith(digits):
-                    self.matches.add(name)
+                    self.matches[name] = len(digits)
             number = int.from_bytes(digest[:8], "big")
             place = int(np.searchsorted(self._numbers, np.uint64(number)))
             if place < len(self._numbers) and int(self._numbers[place]) == number:
-                self.matches.add(digest[:8].hex())
+                self.matches[digest[:8].hex()] = _DIGITS_OF_PSEUDONYMS
+
+    def significant(self, n_hashes: int) -> frozenset[str]:
+        """The matches that chance does not explain, among so many hashes."""
+        for least in sorted(set(self.matches.values())):
+            matches = frozenset(name for name, digits in self.matches.items() if digits >= least)
+            lengths = [
+                (min(digits, _MOST_DIGITS), n) for digits, n in self._lengths.items() if digits >= least
+            ]
+            expected = sum(n_hashes * n / 16.0**digits for digits, n in lengths)
+            if _is_beyond_chance(len(matches), expected, FALSE_ALARMS_OF_PREFIXES):
+                return matches
+        return frozenset()
 
 
 def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[tuple[bytes, int]]:
     """The digests [n, bytes] whose first 8 digits are in ``first`` (ascending); how many must agree."""
     if not len(first):
         return
-    in_full = digests.shape[1] == _STARTS[-1]
-    for number, (start, size) in enumerate(zip(_STARTS, _SIZES, strict=False)):
+    in_full = digests.shape[1] == STARTS[-1]
+    for number, (start, size) in enumerate(zip(STARTS, SIZES, strict=False)):
         if start == digests.shape[1]:
             return
         # of very many rarer hashes, 8 digits agree too often by chance
-        least = SHORTEST_PREFIX if in_full or number < _N_PLAIN else SHORTEST_RUN
+        least = SHORTEST_PREFIX if in_full or number < N_PLAIN else SHORTEST_RUN
         beginnings = (
             np.ascontiguousarray(digests[:, start : start + SHORTEST_PREFIX // 2]).view(np.uint32).ravel()
         )
@@ -496,12 +408,16 @@ def chance_of_at_least(n: int, expected: float) -> float:
     return max(0.0, 1.0 - fewer)
 
 
+def _is_beyond_chance(n: int, expected: float, largest: float) -> bool:
+    # n or more occur by chance with a probability of at most expected^n / n! (Poisson)
+    return n * log(expected) - lgamma(n + 1) < log(largest)
+
+
 def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
-    # n or more runs occur by chance with a probability of at most expected^n / n! (Poisson)
     for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
         n = int((lengths >= least).sum())
         by_chance = expected / 2.0 ** (bits * (least - SHORTEST_RUN))
-        if n * log(by_chance) - lgamma(n + 1) < log(FALSE_ALARMS):
+        if _is_beyond_chance(n, by_chance, FALSE_ALARMS):
             return least
     return int(lengths.max()) + 1
 
