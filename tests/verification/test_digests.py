@@ -195,9 +195,9 @@ def test_hashes_made_once_find_what_hashes_made_anew_find(
     monkeypatch.setattr(digests, "IDS_AT_ONCE", 3)
     monkeypatch.setattr(digests, "_KEPT_BYTES", 1 << 20 if keeps else 0)
     case: list[int] = []
-    make = digests.digest_rows
+    make = plain_hashes.digest_rows
 
-    def counted(ids: Sequence[str], *, in_full: bool) -> digests.Codes:
+    def counted(ids: Sequence[str], *, in_full: bool) -> plain_hashes.Codes:
         case.append(len(ids))
         return make(ids, in_full=in_full)
 
@@ -240,7 +240,7 @@ def test_dates_that_begin_like_a_hash_by_chance_are_no_hashes() -> None:
 
     def search(names: list[str], cut: list[str]) -> frozenset[str]:
         prefixes = digests.PrefixSearch(names)
-        prefixes.mark((bytes.fromhex(name.ljust(40, "0")), digests.SHORTEST_PREFIX) for name in cut)
+        prefixes.mark((bytes.fromhex(name.ljust(40, "0")), plain_hashes.SHORTEST_PREFIX) for name in cut)
         return prefixes.significant(n_hashes)
 
     assert search(dates, dates[:1]) == frozenset()
@@ -253,7 +253,7 @@ def test_dates_that_begin_like_a_hash_by_chance_are_no_hashes() -> None:
     assert search(["a" * 8], ["a" * 8]) == frozenset()
     few = digests.Digests([""] * 20_000).n_for_prefixes
     lone = digests.PrefixSearch(["a" * 8])
-    lone.mark([(b"\xaa" * 20, digests.SHORTEST_PREFIX)])
+    lone.mark([(b"\xaa" * 20, plain_hashes.SHORTEST_PREFIX)])
     assert lone.significant(few) == {"a" * 8}
 
 

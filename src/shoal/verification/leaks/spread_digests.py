@@ -14,16 +14,15 @@ from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.verification.leaks.digests import (
     IDS_AT_ONCE,
     SPELLINGS,
-    Codes,
     Digests,
     PrefixSearch,
     RunIndex,
     RunSearch,
-    digest_rows,
     digests_beginning,
     made_in_full,
     mark_spelled_runs,
 )
+from shoal.verification.leaks.plain_hashes import Codes, digest_rows
 
 _IDS_OF_A_TASK: Final = 16 * IDS_AT_ONCE
 _IDS: Final = "ids.arrow"
