@@ -203,9 +203,8 @@ def test_the_partner_of_a_class_of_two_is_told_without_error() -> None:
 def test_a_partner_learns_more_in_a_class_of_two_than_one_of_five_does() -> None:
     people = random_people(60, 12, seed=3)
     two, five = rates(people, 2), rates(people, 5)
-    one, every = "what a member of the class knows", "what all other members of the class know"
+    one = "what a member of the class knows"
     assert two["insider-exact", one, "release"].rate > 0.3 > five["insider-exact", one, "release"].rate
-    assert five["insider-exact", every, "release"].rate >= five["insider-exact", one, "release"].rate
     assert two["insider-exact", one, "release"].rate > two["insider-exact", one, "release"].baseline
     assert (
         two["insider-exact", one, "raw"].rate == two["downcoding-exact", "the release alone", "raw"].rate == 1
@@ -263,7 +262,7 @@ def test_where_hiders_stay_the_one_other_has_the_person_as_in_a_class_of_two() -
     told = of_hiders(bursts(5), KteHide(k=2, tau_s=600, epsilon_s=600, hiders="stay"))
     found = told["insider-exact", "what a hider of the record knows"]
     assert found.rate > 0.9
-    assert found.rule == "subtraction"
+    assert found.rule == "box by box"
 
 
 def test_boxes_of_a_coarse_grid_give_nothing_to_subtract() -> None:

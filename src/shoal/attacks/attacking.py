@@ -18,6 +18,7 @@ from shoal.model.argument_checks import (
     require_trajectories,
 )
 from shoal.model.linkage_checks import require_linked_records
+from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
@@ -43,12 +44,16 @@ class AttackScope:
         An earlier release of the same people, and its linkage, for ``series``.
     like
         The pseudonym of a record: only people whose records equal it are victims. None = all people.
+    places
+        A public list of the places where people can be, for readers of boxes. None = they learn one from the
+        sides of the boxes.
     """
 
     control: Trajectories | None = None
     targets: Collection[TargetName] = TARGETS
     earlier: Earlier | None = None
     like: str | None = None
+    places: PublicPlaces | None = None
 
 
 EVERYBODY: Final = AttackScope()
@@ -211,6 +216,7 @@ def prepare(
             else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
             earlier=scope.earlier,
+            places=None if scope.places is None else scope.places.on_plane(original.crs),
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(NO_CONTROL,) if nobody_outside else (),

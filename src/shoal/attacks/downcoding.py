@@ -1,21 +1,29 @@
-"""Downcoding: recover samples from tight boxes (Cohen 2021).
+"""Downcoding: recover samples from boxes (Cohen 2021), one by one or from all of a record together."""
 
-A sample touches each side of a hull, so corners are likelier; boxes of a record vote together.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.place_lists import list_of, reach_of
+from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.insider import N_SHARES, Readings, guess_in_records
+from shoal.kernels.insider import N_SHARES, Readings, score_in_records
+from shoal.kernels.joint_reading import N_READING, WAYS, guess_in_records
 from shoal.runtime.arrays import Floats, Integers
 
 _NOBODY = np.empty(0, dtype=np.int64)
+SAMPLES: Final = 4  # the share that counts samples
+_CHANCE: Final = {0: 2, 1: 3, SAMPLES: 5}  # the share that random guesses have, for each that is measured
+_BY: Final = (
+    "by one box at a time and where most corners of the record lie",
+    "by the place that the sides of all boxes make surest",
+    "by the place that the sides of all boxes make most usual",
+    "by the busiest place of the box, or the middle of the smallest box inside",
+    "by the most usual of the places of the known samples",
+)
 
 
 def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator) -> list[Rate]:
@@ -24,7 +32,7 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
     classes = PeopleByClass.of(evaluation)
     readings = [
         Reading(
-            boxes=evaluation.target.record(own_record),
+            record=own_record,
             true=np.column_stack(evaluation.people.samples_of(victim))
             if evaluation.label == "control"
             else _distinct(classes.samples(classes.members(own_record))),
@@ -32,22 +40,52 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         )
         for victim, own_record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True)
     ]
-    exact, cell, lucky, lucky_cell, *_ = read_all(evaluation, classes, readings).shares[1].T
-    does = "Someone who has a record alone and says for each of its boxes"
-    attackers = {
-        "downcoding-exact": (exact, f"{does} in which cell and slot one of its people was.", lucky),
-        "downcoding-place": (cell, f"{does} in which cell one of its people was.", lucky_cell),
+    measures = {
+        "downcoding-exact": (0, "in which cell and slot one of its people was"),
+        "downcoding-place": (1, "in which cell one of its people was"),
     }
-    return [
-        evaluation.rate_of(
-            won,
+    alone = evaluation.context.places is None
+    return rates_of_reading(
+        evaluation,
+        read_all(evaluation, classes, readings),
+        measures,
+        has=f"has a record {'alone' if alone else PUBLIC_LIST}",
+        knowledge="the release alone" if alone else "the release and a list of places",
+    )
+
+
+PUBLIC_LIST: Final = "and a public list of places with how busy each is"
+
+
+def rates_of_reading(
+    evaluation: Evaluation[BoxTarget],
+    read: "Read",
+    measures: Mapping[str, tuple[int, str]],
+    *,
+    has: str,
+    knowledge: str,
+) -> list[Rate]:
+    """The rate of each measure: its share, and what is said for each box."""
+    rates = []
+    for name, (row, says) in measures.items():
+        chance = read.shares[0, :, _CHANCE[row]].mean()
+        blind = read.shares[N_READING:, :, row].mean(axis=1).max()
+        rate = evaluation.best_rate(
+            [
+                Rule(name=way, does=f"{has} and says for each of its boxes {says}, {by}", chances=won[:, row])
+                for way, by, won in zip(WAYS, _BY, read.shares, strict=True)
+            ],
             name=name,
-            knowledge="the release alone",
-            attacker=attacker,
-            baseline=float(chance.mean()),
+            knowledge=knowledge,
+            baseline=float(max(blind, chance)),
         )
-        for name, (won, attacker, chance) in attackers.items()
-    ]
+        rates.append(replace(rate, chance=float(chance)))
+    return rates
+
+
+def by_time(samples: Integers) -> Integers:
+    """Samples [s, 3], ascending in time."""
+    return samples[np.argsort(samples[:, 0], kind="stable")]
 
 
 def _distinct(samples: Integers) -> Integers:
@@ -62,19 +100,19 @@ _PART: Final = 50
 class Reading:
     """A record that a person reads, with the samples to find."""
 
-    boxes: Integers  # [b, 6]
+    record: int
     true: Integers  # int64 [s, 3], the samples to find, ascending in time; at least one
     known: Integers  # positions of the people whose samples are known
     rows: Integers | None = None  # the boxes that count; None = all
 
 
 class Read(NamedTuple):
-    """How much is named rightly, with what is known and with nothing, in this order.
+    """How much is named rightly, by each of ``WAYS``.
 
-    shares: float64 [2, r, 6] for each reading: of boxes, those where a sample in the box is named and where
-    its cell is; the same for guessing; of samples in boxes, those that are named, and the same for
-    guessing. errors: float64 [2, s, 2], cells and slots from each sample to the named place; of several
-    boxes the nearest, infinite without any.
+    shares: float64 [ways, r, 6] for each reading: of boxes, those where a sample in the box is named and
+    where its cell is; the same for random guesses; of samples in boxes, those that are named, and the same
+    for random guesses. errors: float64 [ways, s, 2], cells and slots from each sample to the named place; of
+    several boxes the nearest, infinite without any.
     """
 
     shares: Floats
@@ -85,35 +123,38 @@ def read_all(
     evaluation: Evaluation[BoxTarget], classes: "PeopleByClass", readings: Sequence[Reading]
 ) -> Read:
     """Name a sample in each box and score it, on all threads."""
+    target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
+    sizes = np.maximum(target.classes.sizes, 2)
 
     def part(begin: int) -> Read:
-        return _read(readings[begin : begin + _PART], classes)
+        some = readings[begin : begin + _PART]
+        boxes = [target.record(reading.record) for reading in some]
+        known = [by_time(classes.samples(reading.known)) for reading in some]
+        counted = [np.zeros(len(rows), dtype=np.bool_) for rows in boxes]
+        for reading, mask in zip(some, counted, strict=True):
+            mask[slice(None) if reading.rows is None else reading.rows] = True
+        true = [reading.true for reading in some]
+        table = Readings(
+            _offsets(boxes),
+            np.concatenate(boxes),
+            np.concatenate(counted),
+            _offsets(known),
+            np.concatenate(known),
+            _offsets(true),
+            np.concatenate(true),
+        )
+        unknown = [sizes[target.class_of[reading.record]] - len(reading.known) for reading in some]
+        guesses = np.empty((len(WAYS), len(table.boxes), 3), dtype=np.int64)
+        guess_in_records(table, np.maximum(unknown, 1), places, reach, guesses)
+        n = len(WAYS)
+        read = Read(np.empty((n, len(some), N_SHARES)), np.empty((n, len(table.true_samples), 2)))
+        for way in range(n):
+            score_in_records(table, guesses[way], read.shares[way], read.errors[way])
+        return read
 
     label = f"reading boxes ({evaluation.label})"
     parts = list(evaluation.run.map(part, range(0, len(readings), _PART), label=label))
     return Read(*(np.concatenate(scores, axis=1) for scores in zip(*parts, strict=True)))
-
-
-def _read(readings: Sequence[Reading], classes: "PeopleByClass") -> Read:
-    known_samples = [classes.samples(reading.known) for reading in readings]
-    true_samples = [reading.true for reading in readings]
-    counted = [np.full(len(reading.boxes), reading.rows is None) for reading in readings]
-    for reading, mask in zip(readings, counted, strict=True):
-        if reading.rows is not None:
-            mask[reading.rows] = True
-    boxes = [reading.boxes for reading in readings]
-    read = Read(np.empty((2, len(readings), N_SHARES)), np.empty((2, sum(map(len, true_samples)), 2)))
-    table = Readings(
-        _offsets(boxes),
-        np.concatenate(boxes),
-        np.concatenate(counted),
-        _offsets(known_samples),
-        np.concatenate(known_samples),
-        _offsets(true_samples),
-        np.concatenate(true_samples),
-    )
-    guess_in_records(table, read.shares, read.errors)
-    return read
 
 
 def _offsets(parts: Sequence[Integers]) -> Integers:

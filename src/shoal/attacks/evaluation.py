@@ -12,6 +12,7 @@ from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim, KDeltaAnonymity
 from shoal.model.linkage_checks import require_linked_records
+from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.runtime.arrays import Integers
@@ -103,6 +104,7 @@ class Context:
     inside: Victims | None = None  # all people with a record in the target
     outside: Victims | None = None  # people without one, both in the form of the target
     earlier: Earlier | None = None  # an earlier release of the same people and its linkage
+    places: PublicPlaces | None = None  # a public list, on the plane
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,6 +185,7 @@ class Evaluations:
     records: Integers  # int64 [n], the record of all people, -1 = none
     outside: Victims | None = None  # people without one
     earlier: Earlier | None = None  # an earlier release and its linkage
+    places: PublicPlaces | None = None  # a public list, on the plane
 
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
         """The evaluations on boxes or on points, built on demand; one that is dropped frees its memory."""
@@ -253,6 +256,7 @@ class Evaluations:
             ),
             outside=None if outside is None else replace(outside, people=people_of(outside.people)),
             earlier=self.earlier,
+            places=self.places,
         )
 
 

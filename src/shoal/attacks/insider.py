@@ -10,12 +10,21 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.downcoding import PeopleByClass, Reading, read_all
+from shoal.attacks.downcoding import (
+    PUBLIC_LIST,
+    SAMPLES,
+    PeopleByClass,
+    Reading,
+    by_time,
+    rates_of_reading,
+    read_all,
+)
 from shoal.attacks.evaluation import Evaluation, Victims
-from shoal.attacks.rate import Error, Rate, Rule
+from shoal.attacks.rate import Error, Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.insider import find_sharers
+from shoal.kernels.joint_reading import WAYS
 from shoal.kernels.weighed_runs import Tracks
 from shoal.model.claims import KteAnonymity
 from shoal.model.trajectories import Grid
@@ -101,11 +110,6 @@ class Hiders:
 
 
 ALL = 1_000_000  # more members than a class has: all but one
-_SAMPLES: Final = 4  # the share that counts samples; before it stand two of boxes and their luck
-_RULES: Final = {
-    "subtraction": "on sides that these samples leave unexplained",
-    "corners": "by where most corners of the record lie",
-}
 
 
 def colluding(word: str) -> int:
@@ -122,31 +126,30 @@ def attack_insider(
 ) -> list[Rate]:
     """Name where and when another member was, for each box of the shared record.
 
-    members: drawn at random from the victim's class. Two rates are shares of boxes that are right, one of
-    the victim's samples that are named. Answers about the control group are compared with a person in no
-    class. Where people hide each other, boxes are those of a hiding window.
+    members: drawn at random from the victim's class; others are those who do not share what they know. Two
+    rates are shares of boxes that are right, one of the others' samples that are named. Answers about the
+    control group are compared with a person in no class. Where people hide each other, boxes are those of a
+    hiding window, and the other is its person.
     """
     classes, claim, inside = PeopleByClass.of(evaluation), evaluation.context.claim, evaluation.context.inside
     hiders = Hiders(evaluation, claim, inside) if inside and isinstance(claim, KteAnonymity) else None
     readings: list[Reading] = []
     for victim, own_record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True):
-        boxes, samples = (
-            evaluation.target.record(own_record),
-            np.column_stack(evaluation.people.samples_of(victim)),
-        )
+        samples = np.column_stack(evaluation.people.samples_of(victim))
         if hiders is None:
             others = classes.members(own_record)
             others = others[others != victim] if evaluation.label != "control" else others[1:]
-            readings.append(Reading(boxes=boxes, true=samples, known=rng.permutation(others)[:members]))
+            known = rng.permutation(others)[:members]
+            if evaluation.label != "control":
+                samples = by_time(classes.samples(np.append(np.setdiff1d(others, known), victim)))
+            readings.append(Reading(record=own_record, true=samples, known=known))
             continue
         shared = hiders.draw_window(own_record, -1 if evaluation.label == "control" else victim, rng)
-        known_people = np.append(rng.permutation(shared.through), rng.permutation(shared.overlapping))[
-            :members
-        ]
+        known = np.append(rng.permutation(shared.through), rng.permutation(shared.overlapping))[:members]
         then = (samples[:, 0] >= shared.begin) & (samples[:, 0] < shared.end)
         samples = samples[then] if then.any() else samples
-        readings.append(Reading(boxes=boxes, true=samples, known=known_people, rows=shared.rows))
-    scores = read_all(evaluation, classes, readings)
+        readings.append(Reading(record=own_record, true=samples, known=known, rows=shared.rows))
+    read = read_all(evaluation, classes, readings)
     who = "a member" if members == 1 else "all other members" if members == ALL else f"{members} members"
     of, whom, has = "the class", "another member", "the record of an equivalence class"
     if hiders is not None:
@@ -156,31 +159,22 @@ def attack_insider(
         "insider-exact": (0, f"in which cell and slot {whom} was"),
         "insider-place": (1, f"in which cell {whom} was"),
         "insider-samples": (
-            _SAMPLES,
-            f"in which cell and slot {whom} was, and so has the share of the person's samples for which that "
+            SAMPLES,
+            f"in which cell and slot {whom} was, and so has the share of the others' samples for which that "
             "is right",
         ),
     }
-    rates = [
-        evaluation.best_rate(
-            [
-                Rule(
-                    name=rule,
-                    does=f"has {has} and the raw samples of {who}, and says for each of its boxes {says}, "
-                    f"{by}",
-                    chances=scores.shares[number, :, row],
-                )
-                for number, (rule, by) in enumerate(_RULES.items())
-            ],
-            name=name,
-            knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
-            baseline=float(scores.shares[0, :, row + (1 if row == _SAMPLES else 2)].mean()),
-        )
-        for name, (row, says) in measures.items()
-    ]
-    finite_errors = (rule_errors[np.isfinite(rule_errors[:, 0])] for rule_errors in scores.errors)
-    medians = [median_error(rule_errors, evaluation.target.grid) for rule_errors in finite_errors]
-    of_rule = dict(zip(_RULES, medians, strict=True))
+    listed = "" if evaluation.context.places is None else f" {PUBLIC_LIST}"
+    rates = rates_of_reading(
+        evaluation,
+        read,
+        measures,
+        has=f"has {has} and the raw samples of {who}{listed}",
+        knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
+    )
+    finite = (errors[np.isfinite(errors[:, 0])] for errors in read.errors)
+    medians = [median_error(errors, evaluation.target.grid) for errors in finite]
+    of_rule = dict(zip(WAYS, medians, strict=True))
     return [replace(rate, error=of_rule[str(rate.rule).split(" or ")[0]]) for rate in rates]
 
 

@@ -115,7 +115,10 @@ class Rate:
     successes
         Expected successes: a tie among c equally good answers counts 1/c if the right one is among them.
     baseline
-        The rate of guessing without looking at the target.
+        The rate of guessing: of the best blind reader, who has the same public and own knowledge, and reads
+        neither the sides of boxes nor whose record is whose; where nothing beats chance, of chance.
+    chance
+        The rate of a random answer; None = the baseline is one.
     worst
         The greatest chance of success against any one victim; None if it was not kept.
     rule
@@ -140,6 +143,7 @@ class Rate:
     interval: tuple[float, float] | None = None
     error: Error | None = None
     asked: str | None = None
+    chance: float | None = None
 
     @classmethod
     def of(
@@ -252,6 +256,7 @@ class Rate:
             "low": self.low,
             "high": self.high,
             "baseline": self.baseline,
+            "chance": self.baseline if self.chance is None else self.chance,
             "worst": self.worst,
             "rule": self.rule,
             "median_error_m": None if self.error is None else self.error.space_m,
@@ -264,7 +269,8 @@ class Rate:
         return (
             f"Rate({self.name} on {self.target} with {self.knowledge}: {self.rate:.2%} "
             f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, "
-            f"{counted(self.tries, 'try', 'tries')}"
+            + ("" if self.chance is None else f"chance {self.chance:.2%}, ")
+            + f"{counted(self.tries, 'try', 'tries')}"
             + (f", median error {show_m(self.error.space_m)}, {self.error.time_s:g} s" if self.error else "")
             + ")"
         )
@@ -314,9 +320,10 @@ def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
             f"{item.rate:.1%}",
             f"{item.low:.1%} to {item.high:.1%}",
             f"{item.baseline:.2%}",
+            f"{item.baseline if item.chance is None else item.chance:.2%}",
             f"{item.tries:,}",
         )
         for item in rates
     ]
-    header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "tries")
+    header = ("attack", "knowledge", "target", "rate", "95 % interval", "by guessing", "by chance", "tries")
     return html_table("Attacks", rows, header=header, notes=notes)

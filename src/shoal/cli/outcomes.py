@@ -64,7 +64,9 @@ def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
 
     return [
         f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing {percent(rate.baseline)}; {counted(rate.tries, 'try', 'tries')}; "
+        f"{percent(rate.high)}; guessing {percent(rate.baseline)}"
+        + ("" if rate.chance is None else f"; chance {percent(rate.chance)}")
+        + f"; {counted(rate.tries, 'try', 'tries')}; "
         f"{rate.knowledge})"
         for rate in attack_rates
     ]

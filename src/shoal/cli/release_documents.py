@@ -43,6 +43,7 @@ class RateDocument(TypedDict):
     low: float
     high: float
     baseline: float
+    chance: float
     worst: float | None
     rule: str | None
     median_error_m: float | None

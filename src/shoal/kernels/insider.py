@@ -26,7 +26,8 @@ class Readings(NamedTuple):
 
 
 @compiled
-def _holds(boxes: Integers, b: int, x: int, y: int) -> bool:
+def holds(boxes: Integers, b: int, x: int, y: int) -> bool:
+    """Whether box b holds a cell."""
     return bool(boxes[b, 2] <= x < boxes[b, 4] and boxes[b, 3] <= y < boxes[b, 5])
 
 
@@ -49,7 +50,7 @@ def _possible_sides(
         while place < len(times) and times[place] < boxes[b, 1]:
             s = order[place]
             place += 1
-            if not _holds(boxes, b, known_samples[s, 1], known_samples[s, 2]):
+            if not holds(boxes, b, known_samples[s, 1], known_samples[s, 2]):
                 continue
             count += 1
             for axis in range(3):
@@ -128,7 +129,8 @@ def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -
 
 
 @compiled
-def _number_cells(samples: Integers) -> Integers:
+def number_cells(samples: Integers) -> Integers:
+    """int64 [s]: samples of equal number share a cell."""
     least = samples[:, 2].min()
     codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
     order, cell, n = np.argsort(codes), np.empty(len(samples), dtype=np.int64), 0
@@ -146,7 +148,7 @@ def score_guesses(
     # shares [6]: boxes where the guess is a sample of the box, and where its cell is; both for random
     # guesses; samples guessed in a box that contains them, and the same for random guesses. errors [s, 2]:
     # cells and slots from a sample to the guess nearest in place; infinite where no box contains it.
-    times, cell = samples[:, 0].copy(), _number_cells(samples)
+    times, cell = samples[:, 0].copy(), number_cells(samples)
     seen = np.full(len(samples), -1, dtype=np.int64)
     exact, lucky = np.zeros(len(samples)), np.zeros(len(samples))
     shares[:] = 0.0
@@ -162,7 +164,7 @@ def score_guesses(
         s = first_not_below(times, 0, len(times), boxes[b, 0])
         while s < len(times) and times[s] < boxes[b, 1]:
             x, y = samples[s, 1], samples[s, 2]
-            if _holds(boxes, b, x, y):
+            if holds(boxes, b, x, y):
                 inside += 1
                 if seen[cell[s]] != b:
                     seen[cell[s]] = b
@@ -188,26 +190,19 @@ def score_guesses(
 
 
 @compiled
-def guess_in_records(readings: Readings, shares: Floats, errors: Floats) -> None:
-    """Guess and score with the known samples, and with none."""
-    # shares [2, r, 6] and errors [2, s, 2]: as ``score_guesses`` fills them
-    no_samples = np.empty((0, 3), dtype=np.int64)
+def score_in_records(readings: Readings, guesses: Integers, shares: Floats, errors: Floats) -> None:
+    """Score guesses [b, 3]; shares [r, 6] and errors [s, 2] as ``score_guesses`` fills them."""
     for reading in range(len(readings.box_offsets) - 1):
         rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
         true_rows = slice(readings.true_offsets[reading], readings.true_offsets[reading + 1])
-        boxes, counted = readings.boxes[rows], readings.counted[rows]
-        true_samples = readings.true_samples[true_rows]
-        known_samples = readings.known_samples[
-            readings.known_offsets[reading] : readings.known_offsets[reading + 1]
-        ]
-        guesses = np.empty((len(boxes), 3), dtype=np.int64)
-        guess_samples(boxes, no_samples, guesses)
-        score_guesses(boxes, guesses, counted, true_samples, shares[1, reading], errors[1, true_rows])
-        if len(known_samples):
-            guess_samples(boxes, known_samples, guesses)
-            score_guesses(boxes, guesses, counted, true_samples, shares[0, reading], errors[0, true_rows])
-        else:
-            shares[0, reading], errors[0, true_rows] = shares[1, reading], errors[1, true_rows]
+        score_guesses(
+            readings.boxes[rows],
+            guesses[rows],
+            readings.counted[rows],
+            readings.true_samples[true_rows],
+            shares[reading],
+            errors[true_rows],
+        )
 
 
 @compiled

@@ -35,8 +35,10 @@ def strongest_in_words(entry: Mapping[str, Any] | None, otherwise: str) -> str:
     if entry is None:
         return f"strongest attack: {otherwise}"
     words = attack_in_words(entry["name"], entry["asked"])
+    chance = entry.get("chance", entry["baseline"])
+    by_chance = "" if chance == entry["baseline"] else f", chance {percent(chance)}"
     return (
         f"{STRONGEST}: {words.somebody} {words.before} {percent(entry['rate'])} "
         f"({percent(entry['low'])} to {percent(entry['high'])}) {words.after}; guessing would give "
-        f"{percent(entry['baseline'])} [{entry['name']}, {entry['knowledge']}]"
+        f"{percent(entry['baseline'])}{by_chance} [{entry['name']}, {entry['knowledge']}]"
     )

@@ -1,0 +1,87 @@
+"""The list of places that a reader of boxes has: public, or learned from the sides of the boxes."""
+
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.target import BoxTarget
+from shoal.kernels.joint_reading import PlaceList, add_visits
+from shoal.model.claims.hull import TIGHT, parse_hull
+from shoal.runtime.arrays import Floats, Integers
+
+_ANYWHERE: Final = 1 << 40  # cells: a side says nothing
+_ROUNDS: Final = 2
+_MOST_RECORDS: Final = 1000  # that a list is learned from
+_PART: Final = 50
+_UNUSED: Final = 1e-3  # visits to a place that explains nothing
+_LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
+
+
+def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
+    """How many cells at a side can hold the sample that it is drawn around."""
+    claim = evaluation.context.claim
+    if not getattr(claim, "truthful", True):
+        return _ANYWHERE
+    rule = parse_hull(getattr(claim, "hull", TIGHT))
+    if rule.grid_m is not None:
+        return max(round(rule.grid_m / evaluation.target.grid.cell_m), 1)
+    return 1 + rule.outward_cells
+
+
+def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
+    """The public list and how often the raw data uses its places; without one, corners that repeat."""
+    context, cell_m = evaluation.context, evaluation.target.grid.cell_m
+    if context.places is not None and context.inside is not None:
+        places_m = np.column_stack([context.places.x, context.places.y])
+        return _public_list(
+            np.floor(places_m / cell_m).astype(np.int64),
+            np.column_stack([context.inside.people.x, context.inside.people.y]),
+        )
+    if reach_of(evaluation) > 1:
+        return _as_list(np.empty((0, 2), dtype=np.int64), np.empty(0), public=False)
+    if evaluation.target not in _LEARNED:
+        _LEARNED[evaluation.target] = _learn_list(evaluation)
+    return _LEARNED[evaluation.target]
+
+
+def _as_list(cells: Integers, busyness: Floats, *, public: bool) -> PlaceList:
+    x, y = (np.ascontiguousarray(column) for column in cells.T)
+    return PlaceList(x, y, busyness, public)
+
+
+def _public_list(listed: Integers, samples: Integers) -> PlaceList:
+    cells, number = np.unique(np.concatenate([listed, samples]), axis=0, return_inverse=True)
+    on_list = np.zeros(len(cells), dtype=np.bool_)
+    on_list[number.ravel()[: len(listed)]] = True
+    busyness = 1.0 + np.bincount(number.ravel()[len(listed) :], minlength=len(cells))
+    return _as_list(cells[on_list], busyness[on_list], public=True)
+
+
+def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
+    """Corners of several records; busy is what explains many sides."""
+    records = evaluation.target.classes.records
+    west, south, east, north = records.boxes[:, 2:].astype(np.int64).T
+    owner = records.record_of_box
+    corners = [np.column_stack([x, y, owner]) for x in (west, east - 1) for y in (south, north - 1)]
+    by_record = np.unique(np.concatenate(corners), axis=0)
+    cells, counts = np.unique(by_record[:, :2], axis=0, return_counts=True)
+    places = _as_list(cells[counts > 1], counts[counts > 1].astype(np.float64) ** 2, public=False)
+    if evaluation.label == "raw":  # its boxes are places
+        return places
+    chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
+    sizes = np.maximum(evaluation.target.classes.sizes, 2)
+
+    def visits_in(begin: int) -> Floats:
+        some = chosen[begin : begin + _PART]
+        boxes = [records.record(one) for one in some.tolist()]
+        visits = np.zeros(len(places.x))
+        offsets = np.cumsum([0, *map(len, boxes)], dtype=np.int64)
+        add_visits(np.concatenate(boxes), offsets, sizes[some], places, visits)
+        return visits
+
+    for _ in range(_ROUNDS):
+        parts = evaluation.run.map(visits_in, range(0, len(chosen), _PART), label="learning places")
+        places = places._replace(busyness=np.sum(list(parts), axis=0) + _UNUSED)
+    return places

@@ -1,0 +1,255 @@
+"""Readers of all boxes of a record together, with a list of places.
+
+A box is taken as the hull of a few draws from the record's habits: shares of places, restricted to those in
+the box. Some draw lies at each side. Habits and draws explain each other by expectation maximization
+(Dempster, Laird and Rubin 1977), beginning with how busy places are.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.cover_index import first_not_below
+from shoal.kernels.insider import Readings, guess_samples, holds, number_cells
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+WAYS: Final = ("box by box", "surest place", "usual place", "busiest place", "own place")
+N_READING: Final = 3  # the ways that look at sides; blind ones follow
+_SETS: Final = 16  # of sides: 1 west, 2 south, 4 east, 8 north
+_ALL: Final = _SETS - 1
+_ROUNDS: Final = 12
+_TRUST: Final = 50.0  # draws that busyness counts for
+_DRAWS_EACH: Final = 2  # different places of a person in a box
+_MORE_DRAWS: Final = 4  # that are tried where fewer cannot touch all sides
+
+
+class PlaceList(NamedTuple):
+    """Cells that people may be in."""
+
+    x: Integers  # int64 [p], ascending
+    y: Integers  # int64 [p]
+    busyness: Floats  # float64 [p], above 0
+    public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
+
+
+class Contents(NamedTuple):
+    """Places in the boxes of a record: box b has offsets[b] to offsets[b + 1]."""
+
+    offsets: Integers
+    places: Integers  # [c], positions in the list
+    sides: Integers  # [c], the set of sides that a place lies at
+
+
+@compiled
+def _sides_at(boxes: Integers, b: int, x: int, y: int, reach: int) -> int:
+    return int(
+        (x < boxes[b, 2] + reach)
+        + 2 * (y < boxes[b, 3] + reach)
+        + 4 * (x >= boxes[b, 4] - reach)
+        + 8 * (y >= boxes[b, 5] - reach)
+    )
+
+
+@compiled
+def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
+    """The listed places in each box [b, 6], whose sides reach less than ``reach`` cells beyond samples."""
+    offsets = np.zeros(len(boxes) + 1, dtype=np.int64)
+    inside, sides = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for turn in range(2):
+        if turn:
+            inside, sides = np.empty(offsets[-1], dtype=np.int64), np.empty(offsets[-1], dtype=np.int64)
+        n = 0
+        for b in range(len(boxes)):
+            place = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
+            while place < len(places.x) and places.x[place] < boxes[b, 4]:
+                if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
+                    if turn:
+                        inside[n] = place
+                        sides[n] = _sides_at(boxes, b, places.x[place], places.y[place], reach)
+                    n += 1
+                place += 1
+            offsets[b + 1] = n
+    return Contents(offsets, inside, sides)
+
+
+@compiled
+def _fill_chances(mass: Floats, draws: int, chances: Floats) -> None:
+    # chances [draws + 1, 16]: that so many draws touch all sides that a set lacks
+    chances[: draws + 1] = 0.0
+    chances[0, _ALL] = 1.0
+    for drawn in range(1, draws + 1):
+        for c in range(_SETS):
+            if mass[c] > 0:
+                for touched in range(_SETS):
+                    chances[drawn, touched] += mass[c] * chances[drawn - 1, touched | c]
+
+
+class Draws(NamedTuple):
+    """Workspace: draws from a box."""
+
+    shares: Floats  # float64 [c], of each place in its box
+    mass: Floats  # [16], of the places at each set of sides
+    chances: Floats  # [draws + 1, 16], that so many draws touch all sides that a set lacks
+
+
+@compiled
+def surest_place(contents: Contents, b: int, touched: int, count: int, draws: Draws) -> int:
+    """The position of the place with the least chance to be in no draw, if all sides are touched."""
+    # only the usual place of each set of sides can be it
+    surest, least = -1, np.inf
+    for group in range(_SETS):
+        at = -1
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            if contents.sides[c] == group and (at < 0 or draws.shares[c] > draws.shares[at]):
+                at = c
+        if at >= 0:
+            without = draws.mass.copy()
+            without[group] = max(without[group] - draws.shares[at], 0.0)
+            _fill_chances(without, count, draws.chances)
+            if draws.chances[count, touched] < least:
+                surest, least = at, draws.chances[count, touched]
+    return surest
+
+
+@compiled
+def _explain_box(contents: Contents, b: int, habit: Floats, touched: int, least: int, draws: Draws) -> int:
+    # the number of draws, at least so many, that can touch the other sides; 0 = none can
+    first, end, total = contents.offsets[b], contents.offsets[b + 1], 0.0
+    draws.mass[:] = 0.0
+    for c in range(first, end):
+        total += habit[contents.places[c]]
+    for c in range(first, end):
+        draws.shares[c] = habit[contents.places[c]] / total
+        draws.mass[contents.sides[c]] += draws.shares[c]
+    _fill_chances(draws.mass, least + _MORE_DRAWS, draws.chances)
+    for count in range(least, least + _MORE_DRAWS + 1):
+        if draws.chances[count, touched] > 0.0:
+            return count
+    return 0
+
+
+@compiled
+def read_record(
+    contents: Contents, touched: Integers, people: int, busyness: Floats, expected: Floats, named: Integers
+) -> None:
+    """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
+
+    touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
+    draws of each place in a box.
+    """
+    prior, least = np.zeros(len(busyness)), _DRAWS_EACH * people
+    for place in contents.places:
+        prior[place] = busyness[place]
+    if len(contents.places):
+        prior *= _TRUST / prior.sum()
+    habit = prior.copy()
+    chances = np.empty((least + _MORE_DRAWS + 1, _SETS))
+    draws = Draws(np.zeros(len(contents.places)), np.empty(_SETS), chances)
+    named[:], expected[:] = -1, 0.0
+    for turn in range(_ROUNDS + 1):
+        counts = prior.copy()
+        for b in range(len(touched)):
+            count = _explain_box(contents, b, habit, touched[b], least, draws)
+            if not count:
+                continue
+            usual = contents.offsets[b]
+            for c in range(contents.offsets[b], contents.offsets[b + 1]):
+                others = chances[count - 1, touched[b] | contents.sides[c]] / chances[count, touched[b]]
+                expected[c] = count * draws.shares[c] * others
+                counts[contents.places[c]] += expected[c]
+                if expected[c] > expected[usual]:
+                    usual = c
+            if turn == _ROUNDS:
+                named[0, b] = contents.places[surest_place(contents, b, touched[b], count, draws)]
+                named[1, b] = contents.places[usual]
+        habit = counts
+
+
+@compiled
+def add_visits(
+    boxes: Integers, offsets: Integers, people: Integers, places: PlaceList, visits: Floats
+) -> None:
+    """Add the draws that are expected at each place and side, over tight records."""
+    for record in range(len(people)):
+        mine = boxes[offsets[record] : offsets[record + 1]]
+        contents = places_in_boxes(mine, places, 1)
+        expected, named = np.empty(len(contents.places)), np.empty((2, len(mine)), dtype=np.int64)
+        nothing = np.zeros(len(mine), dtype=np.int64)
+        read_record(contents, nothing, people[record], places.busyness, expected, named)
+        for c in range(len(expected)):
+            if contents.sides[c]:
+                visits[contents.places[c]] += expected[c]
+
+
+@compiled
+def _find_known(boxes: Integers, known: Integers, reach: int, touched: Integers, own: Integers) -> None:
+    # the sides that known samples [s, 3], ascending in time, touch; the one in each box whose place is most
+    # common, -1 = none
+    touched[:], own[:] = 0, -1
+    if not len(known):
+        return
+    cell, often = number_cells(known), np.zeros(len(known), dtype=np.int64)
+    times = known[:, 0].copy()
+    for s in range(len(known)):
+        often[cell[s]] += 1
+    for b in range(len(boxes)):
+        s = first_not_below(times, 0, len(times), boxes[b, 0])
+        while s < len(times) and times[s] < boxes[b, 1]:
+            if holds(boxes, b, known[s, 1], known[s, 2]):
+                touched[b] |= _sides_at(boxes, b, known[s, 1], known[s, 2], reach)
+                if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
+                    own[b] = s
+            s += 1
+
+
+@compiled
+def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guesses: Integers) -> None:
+    # the busiest public place; without one, the middle of the smallest box of the record inside this one
+    areas = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
+    for b in range(len(boxes)):
+        guesses[b, 0] = (boxes[b, 0] + boxes[b, 1] - 1) // 2
+        least, busiest = areas[b] + 1, 0.0
+        for a in range(len(boxes)):
+            x, y = (boxes[a, 2] + boxes[a, 4] - 1) // 2, (boxes[a, 3] + boxes[a, 5] - 1) // 2
+            if areas[b] == 1:
+                x, y = boxes[b, 2], boxes[b, 3]
+            if areas[a] < least and holds(boxes, b, x, y):
+                guesses[b, 1], guesses[b, 2], least = x, y, areas[a]
+            if least == 1:
+                break
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            place = contents.places[c]
+            if places.public and places.busyness[place] > busiest:
+                guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+                busiest = places.busyness[place]
+
+
+@compiled
+def guess_in_records(
+    readings: Readings, people: Integers, places: PlaceList, reach: int, guesses: Integers
+) -> None:
+    """Fill guesses [5, b, 3] of slots and cells, by ``WAYS``; known samples: ascending in time.
+
+    people: [r], how many of each record are not known.
+    """
+    for reading in range(len(people)):
+        rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
+        boxes, mine = readings.boxes[rows], guesses[:, rows]
+        known = readings.known_samples[readings.known_offsets[reading] : readings.known_offsets[reading + 1]]
+        guess_samples(boxes, known, mine[0])
+        contents = places_in_boxes(boxes, places, reach)
+        touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
+        _find_known(boxes, known, reach, touched, own)
+        expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
+        read_record(contents, touched, people[reading], places.busyness, expected, named)
+        _guess_blindly(boxes, contents, places, mine[3])
+        for b in range(len(boxes)):
+            for way in range(2):
+                for axis in range(3):
+                    mine[1 + way, b, axis] = mine[0, b, axis]
+                if named[way, b] >= 0:
+                    mine[1 + way, b, 1] = places.x[named[way, b]]
+                    mine[1 + way, b, 2] = places.y[named[way, b]]
+            for axis in range(3):
+                mine[4, b, axis] = known[own[b], axis] if own[b] >= 0 else mine[3, b, axis]
