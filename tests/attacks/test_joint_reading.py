@@ -14,7 +14,7 @@ from shoal.kernels.joint_reading import Draws, PlaceList, places_in_boxes, read_
 from shoal.methods.glove.glove import Glove
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from small_releases import random_people
 
@@ -46,7 +46,7 @@ def test_the_surest_place_is_in_most_draws_that_touch_all_sides(
     box = np.array([[0, 9, 0, 0, 5, 5]])
     contents = places_in_boxes(box, listed([(int(a), int(b)) for a, b in rng.integers(0, 5, (4, 2))]), reach)
     shares = rng.dirichlet(np.ones(len(contents.places)))
-    mass = np.bincount(contents.sides, weights=shares, minlength=16)
+    mass: Floats = np.bincount(contents.sides, weights=shares, minlength=16).astype(np.float64)
     surest = surest_place(contents, 0, touched, count, Draws(shares, mass, np.empty((count + 1, 16))))
     chance = np.zeros(len(shares))
     for drawn in product(range(len(shares)), repeat=count):

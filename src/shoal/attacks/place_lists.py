@@ -55,8 +55,8 @@ def _public_list(listed: Integers, samples: Integers) -> PlaceList:
     cells, number = np.unique(np.concatenate([listed, samples]), axis=0, return_inverse=True)
     on_list = np.zeros(len(cells), dtype=np.bool_)
     on_list[number.ravel()[: len(listed)]] = True
-    busyness = 1.0 + np.bincount(number.ravel()[len(listed) :], minlength=len(cells))
-    return _as_list(cells[on_list], busyness[on_list], public=True)
+    counts = np.bincount(number.ravel()[len(listed) :], minlength=len(cells))
+    return _as_list(cells[on_list], 1.0 + counts[on_list].astype(np.float64), public=True)
 
 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
