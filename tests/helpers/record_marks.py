@@ -133,6 +133,7 @@ def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:
         "strongest-low": first.low,
         "strongest-high": first.high,
         "strongest-guess": first.baseline,
+        **({} if first.chance is None else {"strongest-chance": first.chance}),
     }
 
 

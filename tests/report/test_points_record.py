@@ -165,6 +165,7 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
                 f"{slug}-worst": rate.worst,
                 f"{slug}-guess": rate.baseline,
             }
+            found |= {} if rate.chance is None else {f"{slug}-chance": rate.chance}
             found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
             found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
     return (

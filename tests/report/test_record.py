@@ -196,6 +196,7 @@ def rates_recomputed(
                 f"{slug}-worst": rate.worst,
                 f"{slug}-guess": rate.baseline,
             }
+            found |= {} if rate.chance is None else {f"{slug}-chance": rate.chance}
             found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
             found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
     return found

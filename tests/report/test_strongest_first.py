@@ -53,11 +53,12 @@ def test_the_strongest_attack_stands_before_the_verdict(name: str) -> None:
     text = re.sub(r"\s+", " ", page.text)
     row = ATTACKS[str(first.asked).partition(":")[0]]
     before, after = row.wins[first.name].split("{rate}")
+    chance = "" if first.chance is None else f", chance {percent(first.chance)}"
     told = text.index(
         "The strongest attack among those tested: "
         f"Somebody {row.sentence[0].lower()}{row.sentence[1:]} This attack {before}{percent(first.rate)} "
         f"({percent(first.low)} to {percent(first.high)}){after}; guessing would give "
-        f"{percent(first.baseline)}. (In the terms of this page: {first.name}, {first.knowledge}; "
+        f"{percent(first.baseline)}{chance}. (In the terms of this page: {first.name}, {first.knowledge}; "
         "see all attacks.)"
     )
     assert told < text.index("The claim holds") < text.index("Limits of the promise")

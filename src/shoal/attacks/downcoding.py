@@ -79,7 +79,7 @@ def rates_of_reading(
             knowledge=knowledge,
             baseline=float(max(blind, chance)),
         )
-        rates.append(replace(rate, chance=float(chance)))
+        rates.append(replace(rate, chance=float(chance)) if blind > chance else rate)
     return rates
 
 
