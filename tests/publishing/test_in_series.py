@@ -2,19 +2,28 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from shoal.errors import InputError, InUseError, MisuseError, NothingLeftError, OutputError
+from shoal.model.intake import Reading
 from shoal.model.release import Linkage, Release
+from shoal.publishing.in_blocks import InBlocks
 from shoal.publishing.in_series import SeriesOptions
 from shoal.publishing.publish import Publication
 from shoal.publishing.writing import PublishOptions
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.runtime.checkpoint import locked_folder
+from shoal.runtime.run import Engine, Run
+from shoal.scale.blocks import BlockTask, store_block
+from shoal.scale.engines import engine_of
 from shoal.series.state import SeriesState
 from small_data import population
 
@@ -215,3 +224,57 @@ def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> Non
     (state / "series.json").write_text("{")
     with pytest.raises(InputError, match="cannot be read, or is of a later version"):
         release(tmp_path, week(4))
+
+
+def test_in_blocks_crowds_stay_whole_and_a_killed_command_goes_on_with_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = shoal.synthesize(n_subjects=70, days=14, seed=4, layout="city")
+    people = pc.cast(pc.utf8_slice_codeunits(calls["uid"], 1), pa.int64())
+    middle = int(np.datetime64("2024-01-08", "s").astype(np.int64))
+    pq.write_table(
+        calls.filter(pc.and_(pc.less(calls["t"], middle), pc.less(people, 60))), tmp_path / "1.parquet"
+    )
+    pq.write_table(
+        calls.filter(pc.and_(pc.greater_equal(calls["t"], middle), pc.greater(people, 4))),
+        tmp_path / "2.parquet",
+    )
+
+    def blocks(number: int, folder: Path, engine: Engine) -> Publication:
+        return shoal.publish(
+            InBlocks(source=tmp_path / f"{number}.parquet", reading=Reading(), size=40, engine=engine),
+            shoal.Glove(k=K),
+            folder / f"release{number}",
+            rng=shoal.Randomness.for_research(number),
+            tries=0,
+            linkage_file=folder / f"release{number}.parquet",
+            options=PublishOptions(series=SeriesOptions(state=folder / "state", renew=number == 1, spare=1)),
+        )
+
+    first = blocks(1, tmp_path, Run(threads=1))
+    shutil.copytree(tmp_path / "state", tmp_path / "copy" / "state")
+    second = blocks(2, tmp_path, engine_of("local:2"))
+    assert len(second.block_sizes) > 1
+    assert max(second.block_sizes) <= 40
+    one, other = crowds(first), crowds(second)
+    assert {len(one[person] & other[person]) >= K for person in one.keys() & other.keys()} == {True}
+    place = second.manifest.series
+    assert place is not None
+    assert place.newcomers == 10
+    assert len(one.keys() & other.keys()) + 10 + place.waiting == 65
+
+    done: list[BlockTask] = []
+
+    def killed(task: BlockTask) -> None:
+        if done:
+            raise KeyboardInterrupt
+        done.append(task)
+        store_block(task)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shoal.publishing.in_blocks.store_block", killed)
+        with pytest.raises(KeyboardInterrupt):
+            blocks(2, tmp_path / "copy", Run(threads=1))
+    again = blocks(2, tmp_path / "copy", Run(threads=1))
+    for path in second.folder.iterdir():
+        assert path.read_bytes() == (again.folder / path.name).read_bytes()

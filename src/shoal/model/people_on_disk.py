@@ -120,6 +120,11 @@ class StoredPeople:
         """The grid."""
         return self.grid
 
+    def span(self) -> tuple[int, int]:
+        """The first and the last slot of all samples."""
+        times = np.memmap(self.folder / SAMPLES_FILE, dtype=np.int64, mode="r").reshape(-1, 3)[:, 0]
+        return int(times[self.starts].min()), int(times[self.starts + self.lengths - 1].max())
+
     def load(self, subjects: Integers) -> Trajectories:
         """These subjects (ascending positions), with the account of the whole reading."""
         lengths, starts = self.lengths[subjects], self.starts[subjects]

@@ -25,6 +25,7 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.block_facts import evidence_of_sample, k_gaps_on_disk, lost_samples_on_disk
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import Crowds, crowds_of_blocks, header_of, write_table_in_parts
+from shoal.publishing.in_series import ALL_WAIT
 from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
 from shoal.report.facts.evidence import Evidence, publishable_rate
@@ -36,7 +37,16 @@ from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
-from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, middles_of, name_of, split_into_blocks, store_block
+from shoal.scale.blocks import (
+    BLOCKS,
+    PEOPLE,
+    BlockTask,
+    keep_crowds_whole,
+    middles_of,
+    name_of,
+    split_into_blocks,
+    store_block,
+)
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
@@ -85,14 +95,14 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
     method, run = job.method, job.run
     if not isinstance(method, Glove) or job.options.private_report is not None or job.options.exact_figures:
         raise MisuseError(_NEEDS_EVERYONE)
-    if job.series is not None:
-        raise MisuseError("--series works without --blocks and --memory; leave them out")
     require_absent(job.output)
     folder = parts_folder(job.output).resolve()
     block_input = BlockInput(
         original.source, original.engine, original.reading.cells, original.reading.places
     )
     identity = _identity(block_input, original, method)
+    if job.series is not None:
+        identity["series"] = job.series.identity
     with explain_write_errors(folder), Checkpoint.until_done(folder, identity) as checkpoint:
         for left_over in (
             *folder.glob(".*.partial-*"),
@@ -102,7 +112,13 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
         people, block_sizes = _read_people(block_input, original, method, job, checkpoint)
         streams = _streams(method, job.rng, len(block_sizes))
         tasks = [
-            BlockTask(folder=str(folder), block=block, method=method, stream=stream)
+            BlockTask(
+                folder=str(folder),
+                block=block,
+                method=method,
+                spare=None if job.series is None else job.series.options.spare,
+                stream=stream,
+            )
             for block, stream in enumerate(streams)
         ]
         with run.stage("method"):
@@ -113,6 +129,8 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
             raise NothingLeftError(
                 "every subject would be suppressed, so there is nothing to publish; relax the suppression "
                 "thresholds"
+                if job.series is None
+                else ALL_WAIT
             )
         with staged_folder(job.output) as staging:
             yield CandidateOnDisk(people, crowds, accuracy, block_sizes, staging, job, engine)
@@ -139,6 +157,9 @@ class CandidateOnDisk:
         order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, job.rng)
         self._crowd_of = crowd_of[order]
         self.release = header_of(people, job.method, crowds, accuracy.samples_suppressed, job.rng)
+        if job.series is not None:
+            members = np.split(crowds.subjects, np.cumsum(crowds.sizes)[:-1])
+            self.release = job.series.placed(self.release, members)
         pseudonyms = Pseudonyms.of(self.release.trajectory_ids)
         self.linkage = Linkage(
             people.ids.take(np.sort(crowds.subjects)), pseudonyms.take(np.argsort(crowds.subjects[order]))
@@ -243,7 +264,8 @@ def _read_people(
         if ground is not NO_GROUND:
             x_m, y_m = people.grid.cell_m * people.middles[:, 1:].T
             ground.require_over(bounds_around(x_m, y_m), people.crs)
-        return people, _decide_blocks(people, method, original.size, checkpoint)
+        crowd_of = None if job.series is None else job.series.crowds_on_disk(people)
+        return people, _decide_blocks(people, method, original.size, crowd_of, checkpoint)
 
 
 @contextmanager
@@ -269,7 +291,11 @@ def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dic
 
 
 def _decide_blocks(
-    people: StoredPeople, method: Glove, size: int | MemoryBound, checkpoint: Checkpoint
+    people: StoredPeople,
+    method: Glove,
+    size: int | MemoryBound,
+    crowd_of: Integers | None,
+    checkpoint: Checkpoint,
 ) -> tuple[int, ...]:
     grid = people.grid
     caps = (
@@ -280,9 +306,15 @@ def _decide_blocks(
 
     def make() -> dict[str, Integers]:
         most = size if isinstance(size, int) else size.people_in_a_block(people.lengths, method.k)
-        blocks = split_into_blocks(middles_of(people, method.hull), caps, most, method.k)
+        middles = middles_of(people, method.hull)
+        if crowd_of is None:
+            blocks = split_into_blocks(middles, caps, most, method.k)
+        else:
+            blocks = keep_crowds_whole(middles, crowd_of, caps, most, method.k)
         offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
-        return {"subjects": np.concatenate(blocks), "offsets": offsets}
+        subjects = np.concatenate(blocks)
+        crowds = {} if crowd_of is None else {"crowds": crowd_of[subjects]}
+        return {"subjects": subjects, "offsets": offsets, **crowds}
 
     return tuple(np.diff(checkpoint.load_or_make(BLOCKS, make)["offsets"]).tolist())
 

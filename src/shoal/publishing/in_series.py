@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from shoal.methods.glove.crowds_of_series import NEWCOMER, WAITING, classes_in_s
 from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import publish_classes
 from shoal.model.omission import TOO_FEW_PRESENT
+from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage, Release, SeriesPlace
 from shoal.model.trajectories import Population, Trajectories
 from shoal.runtime.arrays import Integers
@@ -22,6 +23,8 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.series.attendance import may_appear, with_release
 from shoal.series.state import Members, PeriodRelease, SeriesState
+
+AnyRelease = TypeVar("AnyRelease", bound=Release)
 
 SPARE: Final = 2
 ALL_WAIT: Final = (
@@ -109,6 +112,11 @@ class SeriesRelease:
         self._names, self._rows, self._crowd_of = names, rows, crowd_of
         return crowd_of
 
+    def crowds_on_disk(self, people: StoredPeople) -> Integers:
+        """As ``crowds_of``, of people on disk."""
+        first, last = people.span()
+        return self.crowds_of(people, first * people.grid.slot_s, (last + 1) * people.grid.slot_s)
+
     def anonymize(self, original: Trajectories, rng: Randomness, run: Run) -> tuple[Release, Linkage]:
         """The release and its linkage, in memory."""
         slot_s = original.snapped_grid().slot_s
@@ -116,13 +124,12 @@ class SeriesRelease:
             original, int(original.t.min()) * slot_s, (int(original.t.max()) + 1) * slot_s
         )
         classes = classes_in_series(self._method, original, crowd_of, self.options.spare, run)
-        classes = [crowd for crowd in classes if len(crowd.boxes)]
         if not classes:
             raise NothingLeftError(ALL_WAIT)
         release, linkage = publish_classes(self._method, original, classes, self._method.hull, rng)
         return self.placed(release, [crowd.members for crowd in classes]), linkage
 
-    def placed(self, release: Release, crowds: Sequence[Integers]) -> Release:
+    def placed(self, release: AnyRelease, crowds: Sequence[Integers]) -> AnyRelease:
         """The release with its place in the series; crowds: positions of the people of each."""
         members = self.state.members
         first_number = int(members.crowd.max(initial=-1)) + 1

@@ -14,6 +14,7 @@ import numpy as np
 from shoal.errors import ClaimError, MisuseError, NothingLeftError
 from shoal.kernels.people import median_samples
 from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.glove.crowds_of_series import classes_in_series
 from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import round_outward
 from shoal.methods.leaves import leaves_for, put_on_leaves
@@ -77,6 +78,27 @@ def middles_of(people: StoredPeople, hull: str) -> Integers:
     return np.concatenate(parts)
 
 
+def keep_crowds_whole(
+    middles: Integers, crowd_of: Integers, caps: tuple[float, float, float], size: int, k: int
+) -> list[Integers]:
+    """Blocks as of ``split_into_blocks``, none of which cuts a crowd; crowd_of: [n], below 0 without one."""
+    members = np.flatnonzero(crowd_of >= 0)
+    _, first, crowd, sizes = np.unique(
+        crowd_of[members], return_index=True, return_inverse=True, return_counts=True
+    )
+    together = middles.copy()
+    if len(members):
+        sums = np.zeros((len(first), 3), dtype=np.int64)
+        np.add.at(sums, crowd, middles[members])
+        together[members] = (sums // sizes[:, None])[crowd]
+    block_of = np.empty(len(middles), dtype=np.int64)
+    most = max(2 * k, size - 2 * int(sizes.max(initial=0)))  # crowds at a cut come to the block before it
+    for number, block in enumerate(split_into_blocks(together, caps, most, k)):
+        block_of[block] = number
+    block_of[members] = block_of[members[first]][crowd]
+    return [np.flatnonzero(block_of == number) for number in np.unique(block_of).tolist()]
+
+
 PEOPLE: Final = "people"
 BLOCKS: Final = "blocks"
 
@@ -88,6 +110,7 @@ class BlockTask:
     folder: str  # of the job, under a path that every worker reaches
     block: int
     method: Glove  # of the whole release
+    spare: int | None = None  # in a series, whose crowds stand with the blocks
     stream: int | None = field(default=None, repr=False)
 
 
@@ -113,9 +136,13 @@ def anonymize_block(task: BlockTask) -> Arrays:
     folder = Path(task.folder)
     people = StoredPeople.open(folder / PEOPLE)
     stored = Checkpoint(folder).load(BLOCKS)
-    subjects = stored["subjects"][stored["offsets"][task.block] : stored["offsets"][task.block + 1]]
-    original = people.load(subjects)
-    classes = task.method.classes(original, Run(threads=1))
+    part = slice(*stored["offsets"][task.block : task.block + 2])
+    subjects = stored["subjects"][part]
+    original, run = people.load(subjects), Run(threads=1)
+    if task.spare is None:
+        classes = task.method.classes(original, run)
+    else:
+        classes = classes_in_series(task.method, original, stored["crowds"][part], task.spare, run)
     rng = Randomness.from_system() if task.stream is None else Randomness.for_research(task.stream)
     crowds = list(round_outward(classes, task.method.hull, original, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]

@@ -327,7 +327,7 @@ class Glove(DeclaredMethod):
         return self._finish_classes(original, finished, self.refine_rounds, run)
 
     def classes_of(self, original: Trajectories, crowds: list[Integers], run: Run) -> list[EquivalenceClass]:
-        """Classes with exactly these members; needs "k-merge"."""
+        """Classes with exactly these members, without those that lose every box; needs "k-merge"."""
         if self.generalize != "k-merge":
             raise MisuseError(
                 "crowds that are chosen beforehand get k-merge's boxes, and generalize = "
