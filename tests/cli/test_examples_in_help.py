@@ -21,7 +21,7 @@ PARSED_ALONE = {
     "shoal demo": "test_cli.py runs it",
     "shoal reproduce": "takes minutes; tests/reproduction",
     "shoal desk": "serves until it is ended",
-    "shoal series": "needs a series; tests/publishing/test_in_series.py",
+    "shoal series": "needs a series; tests/publishing/test_in_series.py and test_tutorial.py",
     "shoal collect server": "serves until it is ended",
     "shoal collect witness": "serves until it is ended, beside a collector",
     "shoal collect authority": "serves until it is ended, or answers of a database that it has served",

@@ -28,6 +28,7 @@ from shoal.cli.release_documents import (
     MeasureDocument,
     PublicationDocument,
     PublishDocument,
+    SeriesEraseDocument,
     SeriesShowDocument,
     VerifyDocument,
 )
@@ -57,6 +58,7 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
     "publish": PublishDocument,
     "share": ShareDocument,
     "series-show": SeriesShowDocument,
+    "series-erase": SeriesEraseDocument,
     PLAN: PlanDocument,
     MANIFEST: Manifest,
 }

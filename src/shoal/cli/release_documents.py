@@ -125,6 +125,15 @@ class SeriesReleaseDocument(TypedDict):
     uncertain: bool
 
 
+@closed
+class SeriesEraseDocument(TypedDict):
+    """How many people were erased from the state of a series."""
+
+    state: str
+    erased: int
+    not_in_state: int
+
+
 @growing
 class SeriesShowDocument(TypedDict):
     """How a series stands; crowds_by_spare: crowds by how many of their people can leave before some wait."""

@@ -10,15 +10,16 @@ from shoal.cli.sections import Command, Group
 from shoal.cli.terminal import print_result
 from shoal.units import counted
 
-_EXAMPLES = (("shoal series show state", "who waits, and how soon crowds fall below k"),)
+_SHOW = ("shoal series show state", "who waits, and how soon crowds fall below k")
+_ERASE = ("shoal series erase state people.txt", "after people asked to be erased")
 
 
-@click.group(cls=Group, examples=_EXAMPLES)
+@click.group(cls=Group, examples=(_SHOW, _ERASE))
 def series() -> None:
     """Look after the secret state of a series of releases of the same people."""
 
 
-@series.command(cls=Command, examples=_EXAMPLES)
+@series.command(cls=Command, examples=(_SHOW,))
 @click.argument("state", type=PATH, metavar="STATE")
 @output_options
 def show(state: Path, **options: Any) -> int:
@@ -46,4 +47,32 @@ def show(state: Path, **options: Any) -> int:
         f"and not cover the {counted(standing['people'], 'person', 'people')} of this series in both",
     ]
     print_result(OutputOptions.take(options).as_json, {"state": str(state), **standing}, lines)
+    return 0
+
+
+@series.command(cls=Command, examples=(_ERASE,))
+@click.argument("state", type=PATH, metavar="STATE")
+@click.argument("people", type=PATH, metavar="PEOPLE.txt")
+@output_options
+def erase(state: Path, people: Path, **options: Any) -> int:
+    """Erase people from the series in folder STATE: one id on each line of PEOPLE.txt, as in the data.
+
+    Leave them out of the data from then on, too. Releases that are published still hold their records.
+    """
+    from shoal.errors import InputError
+    from shoal.series.state import SeriesState
+
+    try:
+        ids = [line for line in people.read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{people} cannot be read as text; give a file with one id on each line") from error
+    with SeriesState.writing(state) as opened:
+        erased = opened.erase(ids)
+    missing = len(set(ids)) - erased
+    lines = [f"{counted(erased, 'person', 'people')} erased from {state}; {missing:,} were not in it"]
+    print_result(
+        OutputOptions.take(options).as_json,
+        {"state": str(state), "erased": erased, "not_in_state": missing},
+        lines,
+    )
     return 0

@@ -123,8 +123,11 @@ class SeriesState:
 
     @classmethod
     @contextmanager
-    def writing(cls, folder: Path, k: int, *, renew: bool) -> Iterator["SeriesState"]:
-        """A locked state; what the block stages counts if it succeeds, and is removed otherwise."""
+    def writing(cls, folder: Path, k: int = 0, *, renew: bool = False) -> Iterator["SeriesState"]:
+        """A locked state; what the block stages counts if it succeeds, and is removed otherwise.
+
+        k: of a renewed series.
+        """
         existed = folder.exists()
         if not (renew or (folder / FACTS_FILE).exists() or (folder / _NEXT).exists()):
             _read_facts(folder / FACTS_FILE)  # raises: no new folder for a path that is wrong
@@ -135,6 +138,9 @@ class SeriesState:
             try:
                 yield state
             except BaseException:
+                if _is_written(folder):  # interrupted after the release got its name
+                    (folder / _NEXT).replace(folder / FACTS_FILE)
+                    raise
                 (folder / _NEXT).unlink(missing_ok=True)
                 _remove_tables(folder, but=before)
                 if not existed:
@@ -174,8 +180,19 @@ class SeriesState:
             dtype=f"S{_NAME_BYTES}",
         )
 
-    def stage(self, members: Members, release: PeriodRelease) -> None:
-        """Write the state after a release, which counts once the folder of the release has its name."""
+    def erase(self, ids: Sequence[str]) -> int:
+        """Stage the state without these people, as if they had never been in it; how many were."""
+        members = self.members
+        rows = members.places_of(self.names_of(ids))
+        stays = np.ones(len(members.names), dtype=np.bool_)
+        stays[rows[rows >= 0]] = False
+        self.stage(
+            Members(names=members.names[stays], crowd=members.crowd[stays], attended=members.attended[stays])
+        )
+        return int(np.count_nonzero(~stays))
+
+    def stage(self, members: Members, release: PeriodRelease | None = None) -> None:
+        """Write the next state; after a release, it counts once the folder of the release has its name."""
         words = [pa.array(column) for column in members.attended.T]
         table = pa.table(
             [pa.array(members.names.tolist(), pa.binary()), pa.array(members.crowd), *words],
@@ -188,7 +205,7 @@ class SeriesState:
         update = {
             "table": path.name,
             "table_sha256": hashlib.sha256(content.getvalue()).hexdigest(),
-            "releases": (*self.facts.releases, release),
+            "releases": (*self.facts.releases, *([] if release is None else [release])),
         }
         self.members, self.facts = members, self.facts.model_copy(update=update)
         write_private(self.folder / _NEXT, self.facts.model_dump_json(indent=1))
@@ -212,18 +229,27 @@ def _finish_interrupted(folder: Path) -> None:
     if not (folder / _NEXT).exists():
         return
     facts = _read_facts(folder / _NEXT)
-    *others, last = facts.releases
-    try:
-        is_there = sha256_of(Path(last.folder) / "release.parquet") == last.digest
-    except OSError:
-        is_there = False
-    if not is_there:
+    if not _is_written(folder):
+        *others, last = facts.releases
         releases = (*others, last.model_copy(update={"uncertain": True}))
         write_private(
             folder / _NEXT, facts.model_copy(update={"releases": releases}).model_dump_json(indent=1)
         )
     with explain_write_errors(folder):
         (folder / _NEXT).replace(folder / FACTS_FILE)
+
+
+def _is_written(folder: Path) -> bool:
+    """Whether the release that the next state is about is in its folder, or it is about none."""
+    if not (folder / _NEXT).exists():
+        return False
+    releases = _read_facts(folder / _NEXT).releases
+    if (folder / FACTS_FILE).exists() and releases == _read_facts(folder / FACTS_FILE).releases:
+        return True
+    try:
+        return sha256_of(Path(releases[-1].folder) / "release.parquet") == releases[-1].digest
+    except OSError:
+        return False
 
 
 def _remove_tables(folder: Path, *, but: str) -> None:

@@ -24,7 +24,7 @@ _NEAREST: Final = 32  # crowds whose stretch to a newcomer is computed
 def classes_in_series(
     method: Glove, original: Trajectories, crowd_of: Integers, spare: int, run: Run
 ) -> list[EquivalenceClass]:
-    """Classes of the crowds that may appear; newcomers join the closest, or form crowds if they are more.
+    """Classes of the crowds that may appear; newcomers join close ones, or form crowds if they are more.
 
     crowd_of: [n] the crowd of each person, or NEWCOMER or WAITING, who is left out.
     """
@@ -37,7 +37,7 @@ def classes_in_series(
     if len(newcomers) > len(members):
         crowds += _choose_crowds(method, original, newcomers, spare, run)
     elif len(newcomers):
-        crowds = _join(method, original, crowds, newcomers, run)
+        crowds = _join(method, original, crowds, newcomers, spare, run)
     return method.classes_of(original, [np.sort(crowd) for crowd in crowds], run)
 
 
@@ -59,24 +59,36 @@ def _choose_crowds(
 
 
 def _join(
-    method: Glove, original: Trajectories, crowds: Sequence[Integers], newcomers: Integers, run: Run
+    method: Glove,
+    original: Trajectories,
+    crowds: Sequence[Integers],
+    newcomers: Integers,
+    spare: int,
+    run: Run,
 ) -> list[Integers]:
+    # Each joins the closest crowd with a place left by others, so that crowds stay as small as they were;
+    # those who fit best choose first.
     caps = Caps(space_cap_m=method.space_cap_m, time_cap_s=method.time_cap_s)
     scale = caps.scale_on(original.snapped_grid())
     samples = [samples_of_boxes(boxes) for boxes in merge_crowds(original, crowds, run)]
     places = _mean_places(original)
     centers = np.array([places[crowd].mean(axis=0) for crowd in crowds])
+    room = method.k + spare + 1 - np.array([len(crowd) for crowd in crowds])
+    open_crowds = np.flatnonzero(room > 0) if (room > 0).any() else np.arange(len(crowds))
 
-    def closest(person: int) -> int:
+    def efforts(person: int) -> list[tuple[float, int]]:
         alone = samples_of_boxes(Boxes.of_samples(*original.samples_of(person)))
-        away = np.square(centers - places[person]).sum(axis=1)
-        near: list[int] = np.argsort(away, kind="stable")[:_NEAREST].tolist()
-        return min(near, key=lambda c: box_effort(alone, 1, samples[c], len(crowds[c]), scale, np.inf))
+        away = np.square(centers[open_crowds] - places[person]).sum(axis=1)
+        near: list[int] = open_crowds[np.argsort(away, kind="stable")[:_NEAREST]].tolist()
+        return sorted((box_effort(alone, 1, samples[c], len(crowds[c]), scale, np.inf), c) for c in near)
 
-    joined = list(run.map(closest, newcomers.tolist(), label="joining newcomers"))
-    return [
-        np.concatenate([crowd, newcomers[np.array(joined) == number]]) for number, crowd in enumerate(crowds)
-    ]
+    ranked = list(run.map(efforts, newcomers.tolist(), label="joining newcomers"))
+    joined = [crowd.tolist() for crowd in crowds]
+    for place in sorted(range(len(ranked)), key=lambda place: ranked[place]):
+        chosen = next((c for _, c in ranked[place] if room[c] > 0), ranked[place][0][1])
+        room[chosen] -= 1
+        joined[chosen].append(newcomers[place])
+    return [np.array(crowd) for crowd in joined]
 
 
 def _mean_places(original: Trajectories) -> Floats:
