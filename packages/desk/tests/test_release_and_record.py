@@ -173,6 +173,7 @@ def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_c
         "ISO/IEC 27559:2022, 8.2.3",
         "Opinion 05/2014",
         "ISO/IEC 20889:2018",
+        "attacked together with no earlier release",
     ):
         assert text in html
     first_screen = html[: html.index('id="what"')]
@@ -197,7 +198,14 @@ def test_the_record_is_a_command_like_every_other(
     taken = shoal(*arguments)
     assert taken.code == 2
     assert "exists" in taken.err
+    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+    earlier, joined = "ab" * 32, won(found) | {"target": "release", "rate": 1.0, "high": 1.0}
+    joined["successes"] = joined["tries"]
+    series = found | {"together": {"releases": [found["release_sha256"], earlier], "attacks": [joined]}}
+    series["attacks"] = [*found["attacks"], joined | {"name": "intersection", "asked": None}]
+    (tmp_path / "series.json").write_text(json.dumps(series))
     french = [*arguments[:-1], str(tmp_path / "registre.html"), "--language", "fr"]
+    french[french.index("--attacks") + 1] = str(tmp_path / "series.json")
     done = shoal(*french, "--json")
     assert done.code == 0
     document = json.loads(done.out)
@@ -207,7 +215,8 @@ def test_the_record_is_a_command_like_every_other(
         "À signer" in (tmp_path / "registre.html").read_text()
         or "à signer" in (tmp_path / "registre.html").read_text()
     )
-    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+    page = (tmp_path / "registre.html").read_text()
+    assert (earlier in page, "100 % de ses essais" in page) == (True, True)
     lowered = {"successes": 0.0, "rate": 0.0, "low": 0.0, "high": 0.05}
     found["attacks"] = [one | lowered if one["target"] == "raw" else one for one in found["attacks"]]
     (tmp_path / "lowered.json").write_text(json.dumps(found))
@@ -240,6 +249,13 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "no tries": lambda found: found | {"attacks": [won(found) | {"tries": 0}]},
     "no seed": lambda found: found | {"command": {**found["command"], "seed": None}},
     "one crowd alone": lambda found: found | {"command": {**found["command"], "like": "0" * 16}},
+    "other releases together": lambda found: found | {"together": {"releases": ["0" * 64], "attacks": []}},
+    "no digest together": lambda found: (
+        found | {"together": {"releases": [found["release_sha256"], "week 1"], "attacks": []}}
+    ),
+    "a false rate together": lambda found: (
+        found | {"together": {"releases": [found["release_sha256"]], "attacks": [won(found) | {"rate": 5.0}]}}
+    ),
     "a list": lambda _found: [],
 }
 

@@ -6,6 +6,7 @@ A digest of raw data confirms a guess of the data: this page stays with the publ
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -61,6 +62,9 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "attacker": str,
     "asked": str,
 }
+
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +251,8 @@ def record_page(
             (rate["name"], rate["asked"]): rate["rate"]
             for rate in strongest_first(attacks["attacks"], release.kind, "raw")
         },
+        earlier=attacks["together"]["releases"][1:],
+        joined=strongest_first(attacks["together"]["attacks"], release.kind)[:1],
         notes=restore_messages(attacks["notes"], messages),
         risks=risks,
         ways=ways_out(for_use=useless, for_risk=above),
@@ -282,13 +288,22 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
     """``shoal attack --json`` of this release, else InputError."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-        rates, notes = document["attacks"], document["notes"]
-        sound = all(isinstance(rate[name], kind) for rate in rates for name, kind in _RATE.items()) and all(
-            map(_adds_up, rates)
+        # the intersection answers no knowledge that can be asked for
+        rates = [rate for rate in document["attacks"] if rate.get("asked", "") is not None]
+        notes, joined = document["notes"], document.get("together", {"releases": [released], "attacks": []})
+        sound = (
+            all(
+                isinstance(rate[name], kind)
+                for rate in [*rates, *joined["attacks"]]
+                for name, kind in _RATE.items()
+            )
+            and all(map(_adds_up, [*rates, *joined["attacks"]]))
+            and all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in joined["releases"])
+            and joined["releases"][:1] == [released]
         )
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is not what `shoal attack --json` prints") from error
     if not sound or not isinstance(notes, list):
         raise InputError(f"{file} is not what `shoal attack --json` prints")
@@ -299,7 +314,7 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
         raise InputError(f"{file} holds attacks on one crowd alone; run shoal attack --json without --like")
     if document.get("release_sha256") != released:
         raise InputError(f"{file} holds the attacks on another release; run shoal attack --json on this one")
-    return dict(document)
+    return {**document, "attacks": rates, "together": joined}
 
 
 def require_replayed(
@@ -307,7 +322,7 @@ def require_replayed(
 ) -> None:
     """Play each attack on ten victims; raise InputError where its stated rate cannot be true."""
     asked = {rate["asked"] for rate in attacks["attacks"]}
-    for knowledge in sorted(asked - {"intersection", "series"}):  # those two need the earlier releases
+    for knowledge in sorted(asked - {"series"}):  # needs the earlier release
         rng = Randomness.for_research(attacks["command"]["seed"])
         scope = AttackScope(targets=("raw", "release"))
         played = attack(

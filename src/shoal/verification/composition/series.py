@@ -78,7 +78,7 @@ class Series:
             f"fewer than {k} people remain for {facts['people_below_k']:,} of {facts['people']:,}, nobody "
             f"but the person for {facts['people_alone']:,}"
             if facts["people_below_k"]
-            else f"holds for all {facts['people']:,} people. {self.claim.promise}"
+            else f"holds for all {facts['people']:,} people: {self.claim.promise.removesuffix('.')}"
         )
         return (
             f"{len(self.releases)} releases: {self.claim.name}: {outcome} (the least: {facts['least']}; the "
