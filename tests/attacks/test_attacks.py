@@ -244,7 +244,8 @@ def test_home_and_work_of_planted_people() -> None:
     rates = rates_of(people, None, None, ["home-work"])
     assert rates["home", "raw"].rate == 1.0
     assert rates["work", "raw"].rate == 1.0
-    assert rates["home", "raw"].baseline == pytest.approx(1 / 12)
+    assert rates["home", "raw"].chance == pytest.approx(1 / 12)
+    assert rates["home", "raw"].baseline == 1  # who fills the cells of raw data evenly sees it, too
     shifted = rates_of(
         people, None, None, ["home-work:+7h"]
     )  # local time 7 h later: 18 o'clock UTC is night, 11 o'clock is evening

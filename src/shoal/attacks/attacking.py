@@ -45,8 +45,8 @@ class AttackScope:
     like
         The pseudonym of a record: only people whose records equal it are victims. None = all people.
     places
-        A public list of the places where people can be, for readers of boxes. None = they learn one from the
-        sides of the boxes.
+        A public list of the places where people can be, for readers of boxes. None = the places of the raw
+        data if they were read with such a list; else readers learn one from the sides of the boxes.
     """
 
     control: Trajectories | None = None
@@ -216,11 +216,23 @@ def prepare(
             else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
             earlier=scope.earlier,
-            places=None if scope.places is None else scope.places.on_plane(original.crs),
+            places=_places_known(original, scope),
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(NO_CONTROL,) if nobody_outside else (),
     )
+
+
+def _places_known(original: Trajectories, scope: AttackScope) -> PublicPlaces | None:
+    """The list that the adversaries have, on the plane of the data."""
+    if scope.places is not None:
+        return scope.places.on_plane(original.crs)
+    reading = original.intake.reading
+    if original.grid is None or (reading.cells is None and reading.places is None):
+        return None
+    cells = np.unique(np.column_stack([original.x, original.y]), axis=0)
+    x, y = (cells.T + 0.5) * original.grid.cell_m
+    return PublicPlaces(x=x, y=y)
 
 
 def _require_points(knowledge: Knowledge, original: Trajectories) -> None:

@@ -17,12 +17,18 @@ from shoal.runtime.arrays import Floats, Integers
 _NOBODY = np.empty(0, dtype=np.int64)
 SAMPLES: Final = 4  # the share that counts samples
 _CHANCE: Final = {0: 2, 1: 3, SAMPLES: 5}  # the share that random guesses have, for each that is measured
-_BY: Final = (
-    "by one box at a time and where most corners of the record lie",
-    "by the place that the sides of all boxes make surest",
-    "by the place that the sides of all boxes make most usual",
-    "by the busiest place of the box, or the middle of the smallest box inside",
-    "by the most usual of the places of the known samples",
+WAYS_IN_WORDS: Final = tuple(
+    zip(
+        WAYS,
+        (
+            "by one box at a time and where most corners of the record lie",
+            "by the place that the sides of all boxes make surest",
+            "by the place that the sides of all boxes make most usual",
+            "by the busiest place of the box, or the middle of the smallest box inside",
+            "by the most usual of the places of the known samples",
+        ),
+        strict=True,
+    )
 )
 
 
@@ -64,22 +70,24 @@ def rates_of_reading(
     *,
     has: str,
     knowledge: str,
+    ways: Sequence[tuple[str, str]] = WAYS_IN_WORDS,
+    blind: slice = slice(N_READING, None),
 ) -> list[Rate]:
-    """The rate of each measure: its share, and what is said for each box."""
+    """The rate of each measure, with its share and what is said for each box; blind: the ways that are so."""
     rates = []
     for name, (row, says) in measures.items():
         chance = read.shares[0, :, _CHANCE[row]].mean()
-        blind = read.shares[N_READING:, :, row].mean(axis=1).max()
+        by_guessing = read.shares[blind, :, row].mean(axis=1).max()
         rate = evaluation.best_rate(
             [
                 Rule(name=way, does=f"{has} and says for each of its boxes {says}, {by}", chances=won[:, row])
-                for way, by, won in zip(WAYS, _BY, read.shares, strict=True)
+                for (way, by), won in zip(ways, read.shares, strict=True)
             ],
             name=name,
             knowledge=knowledge,
-            baseline=float(max(blind, chance)),
+            baseline=float(max(by_guessing, chance)),
         )
-        rates.append(replace(rate, chance=float(chance)) if blind > chance else rate)
+        rates.append(replace(rate, chance=float(chance)) if by_guessing > chance else rate)
     return rates
 
 
@@ -104,6 +112,7 @@ class Reading:
     true: Integers  # int64 [s, 3], the samples to find, ascending in time; at least one
     known: Integers  # positions of the people whose samples are known
     rows: Integers | None = None  # the boxes that count; None = all
+    own_places: Integers | None = None  # [p, 2], known places of the person to find
 
 
 class Read(NamedTuple):
@@ -146,6 +155,10 @@ def read_all(
         unknown = [sizes[target.class_of[reading.record]] - len(reading.known) for reading in some]
         guesses = np.empty((len(WAYS), len(table.boxes), 3), dtype=np.int64)
         guess_in_records(table, np.maximum(unknown, 1), places, reach, guesses)
+        for number, reading in enumerate(some):
+            if reading.own_places is not None:
+                rows = slice(table.box_offsets[number], table.box_offsets[number + 1])
+                _name_own_places(table.boxes[rows], reading.own_places, guesses[:, rows])
         n = len(WAYS)
         read = Read(np.empty((n, len(some), N_SHARES)), np.empty((n, len(table.true_samples), 2)))
         for way in range(n):
@@ -155,6 +168,16 @@ def read_all(
     label = f"reading boxes ({evaluation.label})"
     parts = list(evaluation.run.map(part, range(0, len(readings), _PART), label=label))
     return Read(*(np.concatenate(scores, axis=1) for scores in zip(*parts, strict=True)))
+
+
+def _name_own_places(boxes: Integers, places: Integers, guesses: Integers) -> None:
+    # instead of the blind ways: the most usual place in all boxes; and of those in a box, else the surest
+    guesses[4] = guesses[1]
+    cells, counts = np.unique(places, axis=0, return_counts=True)
+    for x, y in cells[np.argsort(counts, kind="stable")].tolist():
+        guesses[3, :, 1:] = x, y
+        holds = (boxes[:, 2] <= x) & (x < boxes[:, 4]) & (boxes[:, 3] <= y) & (y < boxes[:, 5])
+        guesses[4, holds, 1:] = x, y
 
 
 def _offsets(parts: Sequence[Integers]) -> Integers:

@@ -8,9 +8,11 @@ import numpy as np
 
 from shoal.attacks.cylinders import undone_cells
 from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
+from shoal.kernels.joint_reading import places_in_boxes, read_record
 from shoal.measures.presence import Place, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -18,6 +20,7 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import HOUR_S
 
 _PART: Final = 20
+_EVEN: Final = 3  # the rule of boxes that are filled evenly
 
 
 def attack_home_work(
@@ -27,8 +30,8 @@ def attack_home_work(
 
     Hours follow a clock ``utc_offset_s`` ahead of UTC; None = the data's zone. The true cell is the most
     visited at these hours; people without a sample then are no victims. Rules name the cell that most boxes
-    speak for: as likelihoods, or as expected presence, of hulls or of evenly filled boxes. Baseline: the
-    cell that most people have.
+    speak for: as likelihoods, or as expected presence, of hulls or of evenly filled boxes. Blind readers fill
+    boxes evenly, or with listed places as busy as they are; chance is the cell that most people have.
     """
     del rng  # nothing is drawn: the whole record is known
     clock = _LocalClock(clock_of(evaluation.people), utc_offset_s)
@@ -41,6 +44,8 @@ def attack_home_work(
         if not len(tried):
             continue
         chances = [_chances(evaluation, place, clock, tried, x[tried], y[tried])]
+        together, blind = _read_together(evaluation, place, clock, tried, x[tried], y[tried])
+        chances.insert(0, together)
         if undone is not None:
             moved = replace(evaluation, target=undone)
             chances.append(_chances(moved, place, clock, tried, x[tried], y[tried])[:, :1])
@@ -49,21 +54,23 @@ def attack_home_work(
             hours = f"9 and 17 o'clock ({clock.name}), Monday to Friday,"
         knows = "knows which record is a person's and names as"
         words = (
+            ("all boxes", f"its likeliest cell between {hours} by the sides of all its boxes"),
             ("steady hulls", f"the cell where most of its boxes between {hours} can be hulls of few samples"),
             ("likeliest hulls", f"its likeliest cell between {hours} if boxes are hulls of few samples"),
             ("even boxes", f"its likeliest cell between {hours} if boxes are filled evenly"),
             ("moves undone", f"the cell where it was most between {hours} once its moves are undone"),
         )
-        rates.append(
-            evaluation.best_rate(
-                Rule.of_each(f"{knows} {place}", words, np.hstack(chances)),
-                name=place,
-                knowledge="which record it is",
-                baseline=max(Counter(zip(x[tried].tolist(), y[tried].tolist(), strict=True)).values())
-                / len(tried),
-                clusters=evaluation.clusters[tried],
-            )
+        most = max(Counter(zip(x[tried].tolist(), y[tried].tolist(), strict=True)).values()) / len(tried)
+        won = np.hstack(chances)
+        guessing = max(most, float(blind.mean()), float(won[:, _EVEN].mean()))
+        rate = evaluation.best_rate(
+            Rule.of_each(f"{knows} {place}", words, won),
+            name=place,
+            knowledge="which record it is",
+            baseline=guessing,
+            clusters=evaluation.clusters[tried],
         )
+        rates.append(replace(rate, chance=most) if guessing > most else rate)
     return rates
 
 
@@ -102,6 +109,40 @@ def _true_cells(
 
     evaluation.run.each_part(part, n, _PART)
     return has_cell, x, y
+
+
+def _read_together(
+    evaluation: Evaluation[BoxTarget],
+    place: Place,
+    clock: _LocalClock,
+    tried: Integers,
+    x: Integers,
+    y: Integers,
+) -> tuple[Floats, Floats]:
+    """[v, 1] and [v]: whether the cell is named by the sides of all boxes, and by how busy its places are."""
+    target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
+    classes = target.class_of[evaluation.records[tried]]
+    right = np.zeros((2, len(tried)))
+
+    def part(mine: slice) -> None:
+        for row in range(mine.start, mine.stop):
+            boxes = target.classes.records.record(int(classes[row]))
+            contents = places_in_boxes(boxes, places, reach)
+            expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
+            people = max(int(target.classes.sizes[classes[row]]), 2)
+            nothing = np.zeros(len(boxes), dtype=np.int64)
+            read_record(contents, nothing, people, places.busyness, expected, named)
+            box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+            busy = places.busyness[contents.places]
+            busy /= np.bincount(box, weights=busy, minlength=len(boxes))[box]
+            shares = clock.shares(boxes, target.grid.slot_s, place)[box]
+            for way, visits in enumerate((expected, busy * places.public)):
+                total = np.bincount(contents.places, weights=visits * shares, minlength=1)
+                best = int(total.argmax())
+                right[way, row] = total[best] > 0 and (places.x[best], places.y[best]) == (x[row], y[row])
+
+    evaluation.run.each_part(part, len(tried), _PART)
+    return right[0][:, None], right[1]
 
 
 def _chances(

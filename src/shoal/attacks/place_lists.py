@@ -22,9 +22,9 @@ _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
     """How many cells at a side can hold the sample that it is drawn around."""
     claim = evaluation.context.claim
-    if not getattr(claim, "truthful", True):
-        return _ANYWHERE
     rule = parse_hull(getattr(claim, "hull", TIGHT))
+    if rule.leaf_places or not getattr(claim, "truthful", True):
+        return _ANYWHERE
     if rule.grid_m is not None:
         return max(round(rule.grid_m / evaluation.target.grid.cell_m), 1)
     return 1 + rule.outward_cells

@@ -6,6 +6,7 @@ from shoal.attacks.adversary import Adversary, count, offset_s, require_complete
 from shoal.attacks.clusters import attack_cluster
 from shoal.attacks.downcoding import attack_downcoding
 from shoal.attacks.exact import attack_nearest, attack_times, attack_triples
+from shoal.attacks.her_place import attack_her_place
 from shoal.attacks.home_work import attack_home_work
 from shoal.attacks.insider import attack_insider, colluding
 from shoal.attacks.membership import attack_membership
@@ -128,6 +129,24 @@ _ROWS: Final = (
         parameters=(count(10),),
         default=("2",),
         record=("2",),
+    ),
+    Adversary(
+        name="her-place",
+        form="her-place:P",
+        example="her-place:4",
+        sentence="Knows some exact times and places of a person, finds the record, and reads off its areas "
+        "exactly where else the person was.",
+        words="P exact samples, to name further places to the cell",
+        source="shoal: places by the sides of all boxes, after linkage by points:P",
+        uses="raw data",
+        answers={"her-place": "infer"},
+        wins={"her-place": "says exactly where the person was for {rate} of the areas"},
+        evaluate=attack_her_place,
+        parameters=(count(10),),
+        payloads=("boxes",),
+        default=("4",),
+        record=("4",),
+        claims=(KAnonymity, KteAnonymity),
     ),
     Adversary(
         name="tau",
