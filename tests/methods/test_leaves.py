@@ -87,7 +87,9 @@ def test_a_line_of_places_is_cut_in_the_middle() -> None:
     assert sorted(map(sorted, leaves)) == [[(x, 0), (x + 1, 0)] for x in (0, 2, 4, 6)]
 
 
-@pytest.mark.parametrize("hull", ["leaves:", "leaves:1", "leaves:x", "leaves:3:0%", "leaves:2000000"])
+@pytest.mark.parametrize(
+    "hull", ["leaves:", "leaves:1", "leaves:x", "leaves:3:0", "leaves:3:50%", "leaves:2000000"]
+)
 def test_leaves_that_cannot_be_are_said(hull: str) -> None:
     with pytest.raises(MisuseError, match=r"write leaves:PLACES with 2 to"):
         parse_hull(hull)
@@ -101,8 +103,8 @@ def test_lists_that_make_no_leaves_are_said() -> None:
     for people, hull, words in (
         (small_city(), "leaves:5", "read the data with places FILE"),
         (few, "leaves:5", "has 4 cells with places"),
-        (original, "leaves:5:0.1%", "one place of the list of places has more than 0.1 %"),
-        (without_use, "leaves:5:50%", "does not say how busy"),
+        (original, "leaves:5:0.001", "one place of the list of places has more than 0.1 %"),
+        (without_use, "leaves:5:0.5", "does not say how busy"),
         (few, "leaves:2", "a sample is in a cell without a listed place"),
     ):
         with pytest.raises(MisuseError, match=words):
@@ -112,7 +114,7 @@ def test_lists_that_make_no_leaves_are_said() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("hull", ["leaves:4", "leaves:4:50%"])
+@pytest.mark.parametrize("hull", ["leaves:4", "leaves:4:0.5"])
 def test_only_leaves_decide_what_is_published(name: str, hull: str) -> None:
     original, method = with_places(small_city()), METHODS[name](hull)
     assert original.places is not None
@@ -226,5 +228,5 @@ def test_a_list_made_from_the_data_is_asked_about(tmp_path: Path) -> None:
         shoal.read(raw, crs="local", places=str(tmp_path / "far.csv"))
     with pytest.raises(InputError, match="is not the list of places that was used before"):
         shoal.read(raw, crs="local", places=str(tmp_path / "all.csv"), places_sha256="0" * 64)
-    with pytest.raises(MisuseError, match="needs cells"):
+    with pytest.raises(MisuseError, match="needs boxes on cells"):
         shoal.read(raw, crs="local", places=str(tmp_path / "all.csv"), snap=False)

@@ -49,7 +49,7 @@ from shoal_desk.steps.data import warnings_of
 from shoal_desk.words import LANGUAGES, translate, translations
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
-HULLS = ("tight", "outward:1", "outward:3", "grid:1500m", "leaves:10", "leaves:10:30%")
+HULLS = ("tight", "outward:1", "outward:3", "grid:1500m", "leaves:10", "leaves:10:0.3")
 VARIANTS: list[Claim] = [
     *(
         KAnonymity(k=k, truthful=truthful, hull=hull, missing_at_most=share, missing_of_one_at_most=4 * share)

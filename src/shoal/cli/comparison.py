@@ -13,6 +13,7 @@ from shoal.cli.options import (
     input_argument,
     input_options,
     output_options,
+    place_options,
     take_reading,
 )
 from shoal.cli.outcomes import format_value
@@ -59,6 +60,7 @@ _NOTES: Final = (
     help="Also measure the gain from omitting 0 to 20 % of the samples in each release of GLOVE.",
 )
 @plan_option
+@place_options
 @input_options
 @output_options
 def compare(

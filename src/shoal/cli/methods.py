@@ -136,7 +136,8 @@ def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> 
         raise click.UsageError("--leaves and --hull say different things; leave one of them out")
     if options.get("places") is None:
         raise click.UsageError("--leaves needs a public list of places; give it with --places FILE")
-    options["hull"] = f"leaves:{leaves}"
+    places, _, share = leaves.partition(":")
+    options["hull"] = f"leaves:{places}" + (f":{parse_share(share)}" if share else "")
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":

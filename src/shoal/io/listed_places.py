@@ -66,7 +66,7 @@ def read_listed(reading: Reading) -> PublicPlaces | None:
     if reading.places is None:
         return None
     if not reading.snap:
-        raise MisuseError("a list of places needs cells; leave out --places or --no-snap")
+        raise MisuseError("a list of places needs boxes on cells; leave out --places (or --no-snap)")
     places = read_public_places(Path(reading.places))
     if reading.places_sha256 not in (None, places.sha256):
         raise InputError(

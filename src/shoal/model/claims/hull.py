@@ -39,13 +39,13 @@ def parse_hull(text: str) -> HullRule:
         return HullRule(grid_m=length_m(amount))
     if kind == "leaves":
         places, _, share = amount.partition(":")
-        if places.isascii() and places.isdigit() and 2 <= int(places[:8]) <= _MOST_PLACES:
-            busiest = parse_share(share) if share else 1.0
-            if busiest > 0:
-                return HullRule(leaf_places=int(places), busiest_share=busiest)
+        plain = share.isascii() and share.replace(".", "", 1).isdecimal()
+        busiest = parse_share(share) if plain else float(not share)
+        if places.isascii() and places.isdigit() and 2 <= int(places[:8]) <= _MOST_PLACES and busiest:
+            return HullRule(leaf_places=int(places), busiest_share=busiest)
         raise MisuseError(
             f"hull = '{text}' names no leaves; write leaves:PLACES with 2 to {_MOST_PLACES} places, for "
-            "example leaves:10, or leaves:10:30% for at most 30 % of the use of a leaf in one place"
+            "example leaves:10, or leaves:10:0.3 for at most 30 % of the use of a leaf in one place"
         )
     raise MisuseError(
         f"hull = '{text}' is not known; write tight, outward:CELLS with 1 to {_MOST_CELLS} cells, "

@@ -90,6 +90,18 @@ def _settings_of_reading(release: Release) -> list[Setting]:
                 "people with samples on fewer days were left out",
             )
         )
+    if release.reading.places is not None:
+        rows.append(
+            Setting(
+                "--places",
+                f"{release.reading.places}, SHA-256 {release.reading.places_sha256}",
+                "the public list of places; samples at other places were left out",
+            )
+        )
+    if release.reading.places_are_public:
+        rows.append(
+            Setting("--places-are-public", "yes", "the list has exactly the places of the data and is public")
+        )
     if release.reading.per_day:
         rows.append(Setting("--per-day", "yes", "every day of a person is a subject of its own"))
     if release.reading.ids_as_they_are:

@@ -1,0 +1,69 @@
+"""A public list of places from the command line: leaves in blocks, and what is refused."""
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from command_line import Shoal
+from shoal.release_folder.folder import raw_reading
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Raw data of 40 people, and the stations that 120 people of the same city use."""
+    place = tmp_path_factory.mktemp("places")
+    city = shoal.synthesize(120, 1, 3, layout="city")
+    some = pc.is_in(city["uid"], pc.unique(city["uid"])[:40])
+    pq.write_table(city.filter(some), place / "raw.parquet")
+    stations = city.group_by(["lat", "lon"]).aggregate([([], "count_all")])
+    pa_csv.write_csv(stations.rename_columns(["lat", "lon", "busyness"]), place / "list.csv")
+    return place
+
+
+def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call, raw, places = Shoal(capsys), folder / "raw.parquet", ("--places", folder / "list.csv")
+    files = (folder / "out", "--linkage", folder / "links")
+    leaves, blocks = (
+        ("--leaves", "4:80%", *places),
+        ("--blocks", 20, "--engine", "threads", "--risk-tries", 0),
+    )
+    made = call("anonymize", raw, "--k", 3, *leaves, *blocks, "--output", *files)
+    assert made.code == 0, made.err
+    assert "leaves of at least 4 places each" in made.out
+    checked = call("verify", raw, *files, *places, "--streamed", "--claim", "k-anonymity:3,hull=leaves:4:0.8")
+    assert checked.code == 0, checked.out + checked.err
+    unlisted = call("verify", raw, *files, "--streamed")
+    assert (unlisted.code, "give it with --places" in unlisted.err) == (2, True)
+    digest = raw_reading(folder / "out", places=str(folder / "list.csv")).places_sha256
+    assert digest is not None
+    assert digest in (folder / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--leaves", 4), "--leaves needs a public list of places"),
+        (("--leaves", 4, "--hull", "tight", "--places", "list.csv"), "leave one of them out"),
+        (("--leaves", 4, "--places", "list.csv", "--method", "nwa"), "nwa knows no --leaves"),
+        (("--leaves", 5000, "--places", "list.csv"), "leaves of 5000 places need as many"),
+        (("--leaves", 0, "--places", "list.csv"), "write leaves:PLACES"),
+        (("--hull", "leaves:4"), "read the data with --places FILE"),
+        (("--places", "list.csv", "--method", "nwa"), "needs boxes on cells"),
+        (("--leaves", 4, "--places", "nowhere.csv"), "no list of places nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[object, ...],
+    words: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    refused = Shoal(capsys)("anonymize", "raw.parquet", "--output", "none", "--linkage", "no.links", *options)
+    assert (refused.code, words in refused.err) == (2, True), refused.err
+    assert not (folder / "none").exists()
