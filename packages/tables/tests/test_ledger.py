@@ -14,7 +14,7 @@ from shoal.errors import InputError, MisuseError
 from shoal_tables import Ledger
 from shoal_tables.definition.manifest import Unit
 from shoal_tables.making.ledger import Cost, registry_rows
-from shoal_tables.making.promise import epsilon_of, rho_of, sigma_for
+from shoal_tables.making.promise import epsilon_of, epsilon_of_each, rho_of, sigma_for
 
 PEOPLE = "subscribers 2024"
 
@@ -45,6 +45,16 @@ def test_tables_add_up_and_the_last_is_refused(tmp_path: Path) -> None:
         with pytest.raises(MisuseError, match=r"budget is 2: 1\.\d+ is spent"):
             refuse(cost_of(1.5))
     assert ledger.balance().tables == 3
+
+
+def test_a_year_of_equal_tables_spends_the_budget_and_no_further_one_fits(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", PEOPLE, 8.0)
+    cost = cost_of(epsilon_of_each(8.0, 52, 1e-8))
+    for _ in range(52):
+        ledger.spend(cost)
+    assert 7.9 < ledger.balance().spent <= 8.0
+    with pytest.raises(MisuseError, match="their budget is 8"):
+        ledger.spend(cost)
 
 
 def test_a_first_table_over_the_budget_is_refused_and_makes_no_file(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The command ``shoal tabulate``."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -103,11 +103,20 @@ class Choices:
     ledger: Path | None
     people: str | None
     budget: float | None
+    releases: int | None
     research_seed: int | None
     planned: bool
     output: Path | None
     secret: Path | None
     engine: str | None
+
+    def with_equal_part(self, releases: int) -> "Choices":
+        """The epsilon of one of so many tables."""
+        from shoal_tables.making.promise import epsilon_of_each
+
+        if self.budget is None or self.epsilon is not None:
+            raise click.UsageError("--releases spends equal parts of --budget; give it, and no --epsilon")
+        return replace(self, epsilon=epsilon_of_each(self.budget, releases, self.delta))
 
     def zone_set(self, cells: str | None) -> "ZoneSet":
         """The zones of --grid, --h3, --zones or --cells."""
@@ -279,6 +288,12 @@ class Choices:
 @_promise("--people", metavar="NAME", help="Names the people of the ledger, e.g. 'subscribers 2024'.")
 @_promise("--budget", type=float, metavar="E", help="Epsilon for all tables together; for a new ledger.")
 @_promise(
+    "--releases",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Spend an equal part of --budget, for N tables, in place of --epsilon.",
+)
+@_promise(
     "--research-seed",
     type=click.IntRange(min=0),
     metavar="S",
@@ -296,6 +311,8 @@ def tabulate(source: str, **options: Any) -> int:
     The table is differentially private for all that one person contributes; with INPUT it can be checked.
     """
     chosen = Choices(**{field.name: options.pop(field.name) for field in fields(Choices)})
+    if chosen.releases is not None:
+        chosen = chosen.with_equal_part(chosen.releases)
     output = OutputOptions.take(options)
     rules = chosen.rules(options.get("cells"), options.get("time_zone"))
     if chosen.planned:

@@ -13,6 +13,7 @@ DELTA: Final = 1e-8
 LEAST_GRANULARITY: Final = 1000
 SPURIOUS: Final = 0.05
 """The chance that any empty cell of a table is shown."""
+_CLOSE: Final = 1e-9
 _SUMMED: Final = 100_000
 """Standard deviations up to which the distribution is summed term by term."""
 
@@ -58,6 +59,24 @@ def epsilon_of(rho: float, delta: float) -> float:
 def rho_of(sigma: int, sensitivity: int) -> float:
     """Zero-concentrated differential privacy of discrete Gaussian noise."""
     return sensitivity**2 / (2 * sigma**2)
+
+
+def epsilon_of_each(budget: float, releases: int, delta: float) -> float:
+    """Epsilon of each of so many tables of equal cost that together spend a budget of a ledger.
+
+    Examples
+    --------
+    >>> round(epsilon_of_each(8.0, 52, 1e-8), 3)
+    0.953
+    """
+    require_promise(budget, delta)
+    low, high = 0.0, 1.0
+    while epsilon_of(high, DELTA) < budget:
+        low, high = high, 2 * high
+    while high - low > _CLOSE * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if epsilon_of(middle, DELTA) > budget else (middle, high)
+    return epsilon_of(low / releases, delta)
 
 
 def sigma_for(epsilon: float, delta: float, sensitivity: int, share: float = 1.0) -> int:
