@@ -5,12 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from example_counts import examples
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.lines import LinkedRelease, attack_lines, join_releases
 from shoal.errors import MisuseError
 from shoal.model.trajectories import Grid, Trajectories
+from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
+from small_points import crowd
 from test_several import in_classes
 
 LENGTH = 3  # samples of a person in a week
@@ -122,6 +125,20 @@ def test_lines_hold_their_people_where_planes_differ() -> None:
             assert held.any()
     y = lines.people.samples_of(0)[2]
     assert abs(int(np.ptp(y)) - 111) < 2  # a tenth of a degree, in cells
+
+
+def test_points_are_joined_as_the_cells_that_hold_them() -> None:
+    town = crowd(10, seed=1)
+    moved = [
+        shoal.W4m(k=2, delta_m=400, trash=0.1).anonymize(town, Randomness.for_research(seed))
+        for seed in (1, 2)
+    ]
+    lines = join_releases([(town, *case) for case in moved])
+    assert lines.people.grid == Grid()
+    assert lines.target.n_records == lines.people.n_subjects <= 10
+    boxes = lines.target.boxes.astype(np.int64)
+    assert (boxes[:, [1, 4, 5]] - boxes[:, [0, 2, 3]] == 1).all()
+    assert rates([(town, *case) for case in moved], "points:4").keys() == {"unicity", "linkage"}
 
 
 def test_releases_of_other_cells_or_without_a_plane_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import click
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from example_counts import examples
+from shoal.cli.options import take_earlier
 from shoal.errors import InputError
 from shoal.model.names import TextNames
 from shoal.model.release import Linkage, Release
@@ -162,3 +164,25 @@ def test_what_cannot_be_compared_is_refused_or_asked_about(others: dict[str, obj
         examine_series(weeks)
     if "ids_as" in message or "look like" in message:
         assert examine_series(weeks, ids_as_they_are=True).releases
+
+
+def test_ids_that_all_changed_their_form_are_asked_about_before_nobody_is_in_both() -> None:
+    weeks = [crowds(2, {"a": 0, "b": 0}), crowds(1, {"A": 0, "B": 0})]
+    with pytest.raises(InputError, match="4 ids look like another one"):
+        examine_series(weeks)
+    with pytest.raises(InputError, match="nobody of week 2 is in another release"):
+        examine_series(weeks, ids_as_they_are=True)
+
+
+def test_an_earlier_release_is_split_where_its_paths_end(tmp_path: Path) -> None:
+    folder, linkage = tmp_path / "week=1" / "release", tmp_path / "week=1" / "links=secret.parquet"
+    folder.mkdir(parents=True)
+    linkage.touch()
+    for raw in (None, "s3://store/week=1.parquet"):
+        text = f"{folder}={linkage}" + (f"={raw}" if raw else "")
+        assert take_earlier([text]) == [(folder, linkage, raw)]
+    assert take_earlier([str(folder)]) == [(folder, None, None)]
+    assert take_earlier(["no=such=file"]) == [(Path("no"), Path("such"), "file")]
+    for unnamed in ("", "=links.parquet"):
+        with pytest.raises(click.UsageError, match="names no linkage"):
+            take_earlier([unnamed], linked=True)

@@ -128,9 +128,10 @@ def _linked_records(names: Pseudonyms, linkage: Linkage, label: str) -> Integers
     without = len(names) - len(distinct(record[record >= 0]))
     repeated = len(record) - unknown - (len(names) - without)
     repeated += len(linkage.uids) - len(column(linkage.uids).unique())
-    if not len(names):
-        raise InputError(f"{label} holds no record; check that it is the right folder")
-    if unknown or without or repeated or names.duplicate_positions():
+    if not len(names) or names.duplicate_positions():
+        fault = "the rows of one record do not stand together" if len(names) else "it holds no record"
+        raise InputError(f"{label}: {fault}; look at it with shoal verify")
+    if unknown or without or repeated:
         raise InputError(
             f"{label}: the linkage does not belong to it: {unknown:,} of its records are not in the release, "
             f"{counted(without, 'record')} of the release {'is' if without == 1 else 'are'} not in the "

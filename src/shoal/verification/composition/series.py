@@ -254,6 +254,13 @@ def _require_same_ids(
     *,
     ids_as_they_are: bool,
 ) -> None:
+    if not ids_as_they_are and len(partly := np.flatnonzero(n_of < len(releases))):
+        alike = count_look_alikes(every.take(partly), per_day=releases[0].per_day)
+        if alike:
+            raise InputError(
+                f"{counted(alike, 'id looks', 'ids look')} like another one of the series (100 and 100.0, "
+                f"Anna and anna), and none of them is in all releases{_ASK}"
+            )
     for number, one in enumerate(releases):
         inside = crowds[:, number] >= 0
         n, shared = int(np.count_nonzero(inside)), int(np.count_nonzero(inside & (n_of > 1)))
@@ -267,11 +274,4 @@ def _require_same_ids(
             raise InputError(
                 f"{shared:,} of {counted(n, 'person', 'people')} of {one.label} are in another release of "
                 f"the series{_ASK}"
-            )
-    if not ids_as_they_are and len(partly := np.flatnonzero(n_of < len(releases))):
-        alike = count_look_alikes(every.take(partly), per_day=releases[0].per_day)
-        if alike:
-            raise InputError(
-                f"{counted(alike, 'id looks', 'ids look')} like another one of the series (100 and 100.0, "
-                f"Anna and anna), and none of them is in all releases{_ASK}"
             )
