@@ -1,5 +1,6 @@
 """A year of weekly releases in the tutorial for operators: its commands print what the page shows."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -44,6 +45,10 @@ def test_a_year_of_weekly_releases(
         done = shoal(*shlex.split(words))
         assert done.code == 0, done.err
         assert re.search(pattern_of(printed), " ".join(done.out.split())), f"shoal {words}\n{done.out}"
+    standing = json.loads(shoal("series", "show", "secret/state", "--json").out)
+    assert [entry["people"] for entry in standing["releases"]] == [40, 40, 39]
+    refused = shoal("anonymize", "calls/week=01", "--output", "out/04", "--renew", "--spare", "1")
+    assert (refused.code, "--renew and --spare have no effect without --series" in refused.err) == (2, True)
     assert shoal("series", "erase", "secret/state", "erased.txt", "--json").code == 0
     again = shoal("series", "erase", "secret/state", "erased.txt")
     assert again.out == "0 people erased from secret/state; 1 were not in it\n"

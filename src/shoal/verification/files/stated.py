@@ -98,6 +98,13 @@ def false_statements(
     by_reason = sum(losses.subjects_by_reason.values())
     if losses.subjects_by_reason and by_reason != losses.subjects_suppressed:
         yield _false_statement("the subjects suppressed by reason are not as many as those suppressed")
+    place = manifest.series
+    if place is not None and (
+        place.waiting != losses.subjects_suppressed
+        or not 0 < place.crowds <= manifest.n_records
+        or not place.newcomers <= manifest.n_records
+    ):
+        yield _false_statement("its place in a series counts other people than the release")
     reasons_of_samples = losses.samples_by_reason
     if reasons_of_samples and sum(reasons_of_samples.values()) != losses.samples_suppressed:
         yield _false_statement("the samples suppressed by reason are not as many as those suppressed")
