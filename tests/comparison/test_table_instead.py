@@ -22,7 +22,7 @@ def test_the_command_is_one_that_tabulate_takes(
     pytest.importorskip("opendp", reason="the extra `noise` is not installed")
     monkeypatch.chdir(tmp_path)
     write_synthetic(tmp_path / "my calls.parquet", 60, 2, 1)
-    command = table_command(read(), "my calls.parquet", [use], 11_000.0)
+    command = table_command(read(), "'my calls.parquet' --id uid", [use], 11_000.0)
     assert command is not None
     assert "--grid 10km --area=-5.2,6.9,-4.8,7.2 --period 2024-01-01,2024-01-02" in command
     done = shoal(*shlex.split(command)[1:], "--plan")
@@ -47,3 +47,13 @@ def test_no_table_answers_routes_and_none_has_data_without_dates() -> None:
     people = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
     assert table_command(people, "x.csv", ["routes"], 1_000.0) is None
     assert table_command(people, "x.csv", ["flows", "routes"], 1_000.0) is None
+
+
+def test_days_are_those_of_the_zone() -> None:
+    t = np.arange(0, 86_400, 3_600) + 1_704_067_200 - 3_600  # a day of Paris, which begins at 23:00 UTC
+    rows = pa.table({"uid": ["a"] * len(t), "t": t, "lat": 48 + 0.0 * t, "lon": 2 + 0.0 * t})
+    people = shoal.read(rows, time_zone="Europe/Paris")
+    given = "x.csv --time-zone Europe/Paris"
+    command = str(table_command(people, given, ["areas"], 1_000.0))
+    assert "--period 2024-01-01,2024-01-01" in command
+    assert command.startswith(f"shoal tabulate {given} ")

@@ -223,6 +223,39 @@ def test_local_meters_are_counted(tmp_path: Path) -> None:
     ]
 
 
+def test_a_bound_for_other_people_is_said_and_spends_nothing(tmp_path: Path) -> None:
+    """Taxis cross zones a hundred times a day; the table of bounds is of people with phones."""
+    import pyarrow as pa
+
+    pytest.importorskip("opendp")
+    taxis, rides = 20, 120
+    rows = pa.table(
+        {
+            "uid": np.repeat([f"taxi {number}" for number in range(taxis)], rides),
+            "t": np.tile(1704096000 + 300 * np.arange(rides), taxis),
+            "x": np.tile([100.0, 900.0], taxis * rides // 2),
+            "y": np.zeros(taxis * rides),
+        }
+    )
+    rules = rules_of(
+        zones=grid_zones(500, (0, 0, 1000, 500), "local"), day_of=typical_days(FIRST, FIRST), table="flows"
+    )
+    inputs = {"source": rows, "reading": Reading(crs="local")}
+    made = make(tmp_path, rules, **inputs)
+    exact = np.array([taxis * rides // 2, taxis * (rides // 2 - 1)])
+    kept = np.array([row["count"] for row in pq.read_table(tmp_path / "counts.parquet").to_pylist()])
+    share = 1 - kept.sum() / made.manifest.promise.granularity / exact.sum()
+    assert share > 0.5
+    assert f"the bound takes away {share:.0%} of what is counted" in " ".join(made.notes)
+    (tmp_path / "again").mkdir()
+    ledger = Ledger(tmp_path / "ledger.sqlite", "taxis", 2.0)
+    with pytest.raises(InputError, match=r"takes away .* Nothing was spent"):
+        make(tmp_path / "again", rules, privacy=Privacy(epsilon=1.0, ledger=ledger), **inputs)
+    assert not (tmp_path / "ledger.sqlite").exists()
+    chosen = Privacy(epsilon=1.0, bound=200.0, rng=shoal.Randomness.for_research(1))
+    assert "takes away" not in " ".join(make(tmp_path / "again", rules, privacy=chosen, **inputs).notes)
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from shoal.cli.data import as_typed
 from shoal.cli.options import (
     DURATION,
     PATH,
@@ -22,6 +23,7 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_and_report
 from shoal.model.intake import Reading
 
+_NOT_OF_TABLES: Final = ("cell_m", "slot_s", "snap", "per_day", "min_samples_per_day", "min_active_days")
 _NOTES: Final = (
     "each release counts as if made, attacked and measured by separate commands; hold_out, people and the "
     "finished parts of an earlier run are not subtracted",
@@ -184,15 +186,16 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
         advice_for(trials, chosen) for chosen in ([purposes] if purposes else [(one,) for one in PURPOSES])
     ]
     zone_m = trials.trials[0].usefulness.zone_m if trials.trials else math.nan
+    given, for_tables = (as_typed(source, reading, without=fields) for fields in ((), _NOT_OF_TABLES))
     tables = [
-        None if math.isnan(zone_m) else table_command(people, source, one.uses, zone_m) for one in advice
+        None if math.isnan(zone_m) else table_command(people, for_tables, one.uses, zone_m) for one in advice
     ]
     proposals = list(zip(advice, tables, strict=True))
     document = {
         **trials.to_json(),
         "advice": [{**one.to_json(), "table": table} for one, table in proposals],
     }
-    lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(source, table))]
+    lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(given, table))]
     print_result(as_json, document, lines)
     return 0
 

@@ -1,7 +1,7 @@
 """The commands for input data."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,23 +62,23 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
         return 0
     with Bars(quiet=quiet) as bars:
         description = describe(read(source, run=Run(progress=bars), **reading))
-    following = next_command(source, reading)
+    following = f"shoal assess {as_typed(source, reading)} --output exposure.html"
     print_result(
         as_json, {**description.to_json(), "next": following}, [*description.lines(), f"next: {following}"]
     )
     return 0
 
 
-def next_command(source: str, reading: Mapping[str, Any]) -> str:
-    """The command after inspect, with the same options, quoted for a shell."""
+def as_typed(source: str, reading: Mapping[str, Any], *, without: Collection[str] = ()) -> str:
+    """An input and the options of its reading, quoted for a shell. without: fields to leave out."""
     options: list[str] = []
     for parameter in inspect.params:
         value = reading.get(parameter.name or "")
-        if value is not None and isinstance(parameter, click.Option):
+        if value is not None and isinstance(parameter, click.Option) and parameter.name not in without:
             flag = max(parameter.opts, key=len)
             options += [flag] if parameter.is_flag else [flag, _written(parameter, value)]
     input_name = "INPUT" if "://" in source else source  # an address may hold a password
-    return shlex.join(["shoal", "assess", input_name, *options, "--output", "exposure.html"])
+    return shlex.join([input_name, *options])
 
 
 def _written(parameter: click.Option, value: Any) -> str:

@@ -182,13 +182,19 @@ class Advice:
     uses: tuple[str, ...]
     trial: Trial | None
 
-    def lines(self, source: str, table: str | None = None) -> list[str]:
-        """What to do, for a terminal. table: the command that publishes counts instead."""
+    def lines(self, given: str, table: str | None = None) -> list[str]:
+        """What to do, for a terminal. given: the input and how it is read, as typed in a shell.
+
+        table: the command that publishes counts instead.
+        """
         words = " and ".join(use.words for use in USES if use.name in self.uses)
         instead = (
             []
             if table is None
-            else ["  as a table (area and days: those that are public anyway):", f"  {table}"]
+            else [
+                "  as a table (area and days: those that are public anyway; --plan says its errors first):",
+                f"  {table}",
+            ]
         )
         if self.trial is None:
             remedy = "publish counts" if table else "share no records for it"
@@ -200,7 +206,7 @@ class Advice:
         answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
         return [
             f"for {words}: {answer} with",
-            f"  shoal anonymize {source} {self.trial.name} --output release --linkage linkage.parquet",
+            f"  shoal anonymize {given} {self.trial.name} --output release --linkage linkage.parquet",
             *([_PAIRS] if self.trial.k < _LEAST_K else []),
             *instead,
         ]

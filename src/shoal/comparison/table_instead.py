@@ -2,8 +2,10 @@
 
 import shlex
 from collections.abc import Collection
+from datetime import datetime
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -18,18 +20,19 @@ _GPS: Final = 6  # samples in an hour that has any, from which on stays show; ca
 _MOST: Final = (0.01, 0.99)  # of positions lie inside the area
 
 
-def table_command(people: Trajectories, source: str, uses: Collection[str], zone_m: float) -> str | None:
+def table_command(people: Trajectories, given: str, uses: Collection[str], zone_m: float) -> str | None:
     """A command that runs as printed; None for uses that no table answers, and data without dates.
 
-    zone_m: the side of its squares. Area and days are rounded outward from the data: a publisher names those
-    that are public anyway.
+    given: the input and how it is read, as typed in a shell. zone_m: the side of its squares. Area and days
+    are rounded outward from the data: a publisher names those that are public anyway.
     """
     grid = people.snapped_grid()
-    span = span_of(people.t, people.t + 1, grid.slot_s)
-    if not set(uses) <= set(KINDS) or span.first_day is None:
+    if not set(uses) <= set(KINDS) or span_of(people.t, people.t + 1, grid.slot_s).first_day is None:
         return None
     kind = "flows" if "flows" in uses else "presence"
     t, x, y = people.seconds_and_meters()
+    zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
+    days = [datetime.fromtimestamp(int(moment), zone).date().isoformat() for moment in (t.min(), t.max())]
     step, plane = (_STEP_M, " --plane local") if people.crs is None else (_STEP_DEG, "")
     if people.crs is not None:
         x, y = transform(people.crs, "EPSG:4326", x.astype(np.float64), y.astype(np.float64))
@@ -41,10 +44,11 @@ def table_command(people: Trajectories, source: str, uses: Collection[str], zone
         hours = len(np.unique(np.column_stack([subjects, t // HOUR_S]), axis=0))
         often = people.n_samples >= _GPS * hours
         trips = " --trips stays" if often else " --trips zones --longest-gap 12h"
+    name = Path(shlex.split(given)[0]).stem
     return (
-        f"shoal tabulate {shlex.quote(source)} --kind {kind}{trips} "
+        f"shoal tabulate {given} --kind {kind}{trips} "
         f"--grid {show_m(float(f'{zone_m:.1g}')).replace(' ', '')} "
-        f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {span.first_day},{span.last_day} "
-        f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(Path(source).stem)} --budget 2 "
+        f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {','.join(days)} "
+        f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(name)} --budget 2 "
         f"--output {kind} --secret counts.parquet"
     )

@@ -27,11 +27,15 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Sums over some units: of cells with contributions, ascending, and in all before and after the bound."""
+    """Sums over some units: of cells with contributions, ascending, and in all before and after the bound.
+
+    totals: with at most the limit of each unit. sums: without that limit.
+    """
 
     cells: Integers
     counts: Integers
     totals: Integers
+    sums: Integers
 
 
 def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
@@ -59,7 +63,8 @@ def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     of_unit = (np.add.reduceat(parts, first) if len(first) else parts for parts in (before, after))
     totals = np.array([np.minimum(sums, limits.most).sum() for sums in of_unit], dtype=np.int64)
-    return Tally(cells=cells, counts=counts, totals=totals)
+    sums = np.array([before.sum(), after.sum()], dtype=np.int64)
+    return Tally(cells=cells, counts=counts, totals=totals, sums=sums)
 
 
 def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Integers]:

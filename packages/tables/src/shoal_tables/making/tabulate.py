@@ -46,6 +46,9 @@ from shoal_tables.making.rules import Rules
 
 SAMPLES_PER_TASK: Final = 2_000_000
 
+_MUCH: Final = 0.2  # of what is counted, from which on the publisher is told that the bound takes it away
+_MOST: Final = 0.5  # from which on no budget is spent with a bound that nobody chose
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tabulation:
@@ -71,10 +74,14 @@ class Tabulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret."""
+    """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret.
+
+    cut: the share of what is counted that the bound takes away.
+    """
 
     counts: Integers
     totals: Integers
+    cut: float
     reading: Reading
     notes: tuple[str, ...]
 
@@ -158,6 +165,8 @@ def tabulate(
         source, rules, calibration, scratch=partial_name(secret), reading=reading, run=run, engine=engine
     )
     notes = exact.notes
+    if ledger is not None and privacy.bound is None and exact.cut > _MOST:
+        raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
     if exact.counts.max() < promise.least_shown:
         least = promise.least_shown / promise.granularity
         words = f"no cell has the {least:.3g} from which on it is shown: the table is noise alone"
@@ -201,18 +210,27 @@ def count(
     with _people(source, rules, reading or Reading(), scratch, run, engine) as people:
         bounds = parts_of(people.lengths)
         tasks = [TallyTask(scratch, first, end, rules, calibration.limits) for first, end in bounds]
-        counts, totals = np.zeros(rules.n_cells, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        counts, totals, sums = (np.zeros(size, dtype=np.int64) for size in (rules.n_cells, 2, 2))
         for part in run_tasks(tally_task, tasks, engine or run, run, "counting"):
             counts[part.cells] += part.counts
             totals += part.totals
+            sums += part.sums
         intake = people.intake
         if not counts.any():
             raise InputError(
                 "nobody counts in any cell: check --period, --area and --time-zone against the data "
                 "(shoal inspect)"
             )
-        notes = (*rules.zones.notes, *intake.notes)
-        return Counts(counts=counts, totals=totals, reading=intake.reading, notes=notes)
+        cut = 1 - float(sums[1]) / float(sums[0])
+        notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *intake.notes)
+        return Counts(counts=counts, totals=totals, cut=cut, reading=intake.reading, notes=notes)
+
+
+def _words_of_cut(cut: float) -> str:
+    return (
+        f"the bound takes away {cut:.0%} of what is counted, and the errors that the table states are of the "
+        "rest; take a --bound from what is publicly known of such people or vehicles, never from this data"
+    )
 
 
 @dataclass(frozen=True)
