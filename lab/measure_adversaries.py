@@ -4,11 +4,13 @@
     python lab/measure_adversaries.py classes [--people 300] [--days 4] [--k 2 5] [--kte [--hiders stay]]
     python lab/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python lab/measure_adversaries.py partner [--points FILE] [--people 300] [--days 2] [--k 2 5]
+    python lab/measure_adversaries.py places [--people 1800] [--days 14] [--k 2 5]
     python lab/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
     python lab/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
 
-windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so many
-minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in meters
+places: how often readers with a list of the stations, and without, name a place that is right; in brackets,
+guessing. windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so
+many minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in meters
 and seconds, such as the Oldenburg trajectories; partner swaps them, too. The others make a synthetic city.
 Research seeds: nothing here is for publication.
 """
@@ -25,6 +27,7 @@ from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.likelihoods import WEIGHTS
 from shoal.attacks.tau_knowledge import DrawnWindows, follow, weigh
 from shoal.methods import Method
+from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.units import slots_touched
@@ -115,6 +118,32 @@ def series(asked: argparse.Namespace) -> None:
             print(method.about.name, method.parameters()["k"], title, found, flush=True)
 
 
+PLACES = ("downcoding-place", "insider-place", "home", "her-place", "linkage")
+
+
+def places(asked: argparse.Namespace) -> None:
+    people = city(asked)
+    cells = np.unique(np.column_stack([people.x, people.y]), axis=0)
+    x, y = (cells.T + 0.5) * people.snapped_grid().cell_m
+    knowledge = ["downcoding", "insider", "insider:all", "home-work", "her-place:4", "points:4"]
+    print(f"| k, `--hull`, list | {' | '.join(PLACES)}; insider-place of one and of all others |")
+    for k in asked.k or (2, 5):
+        for hull in ("tight", "grid:500m", "grid:2km"):
+            release, linkage = shoal.Glove(k=k, hull=hull).anonymize(people, Randomness.for_research(1))
+            for listed in (PublicPlaces(x=x, y=y), None):
+                scope = AttackScope(targets=["release"], places=listed)
+                found = attack(
+                    people, release, linkage, knowledge=knowledge, scope=scope, rng=Randomness.for_research(1)
+                )
+                told = [
+                    ", ".join(
+                        f"{rate.rate:.1%} ({rate.baseline:.1%})" for rate in found.rates if rate.name == name
+                    )
+                    for name in PLACES
+                ]
+                print(f"| {k}, `{hull}`, {'yes' if listed else 'no'} | {' | '.join(told)} |", flush=True)
+
+
 def membership(asked: argparse.Namespace) -> None:
     whole = city(asked)
     order = np.random.default_rng(0).permutation(whole.n_subjects)
@@ -187,6 +216,7 @@ def main() -> None:
         "partner": partner,
         "series": series,
         "membership": membership,
+        "places": places,
         "windows": windows,
     }
     options.add_argument("what", choices=kinds)
@@ -199,8 +229,8 @@ def main() -> None:
     options.add_argument("--kte", action="store_true")
     options.add_argument("--hiders", choices=("change", "stay"), default="change")
     asked = options.parse_args()
-    asked.people = asked.people or (2000 if asked.what in {"series", "windows"} else 300)
-    asked.days = asked.days or {"series": 7, "windows": 14, "partner": 2}.get(asked.what, 4)
+    asked.people = asked.people or {"series": 2000, "windows": 2000, "places": 1800}.get(asked.what, 300)
+    asked.days = asked.days or {"series": 7, "windows": 14, "places": 14, "partner": 2}.get(asked.what, 4)
     kinds[asked.what](asked)
 
 

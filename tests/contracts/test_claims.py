@@ -117,7 +117,15 @@ def test_sets_of_two_are_cautioned_against_and_no_others(kind: type) -> None:
     )  # of any k: tests/attacks/test_strongest_attacks.py
     (told,) = replace(claim, k=2).cautions[len(whatever_k_is) :]
     assert told in replace(claim, k=2).limits
-    assert told.startswith("Sets of two. ")
+    assert told.startswith("Sets of two. This should not be called protection. ")
+
+
+def test_truthful_boxes_that_are_no_leaves_say_what_their_sides_tell() -> None:
+    tight = KAnonymity(k=5)
+    for claim in (tight, replace(tight, hull="grid:500m"), EXAMPLES[KteAnonymity]):
+        assert [told for told in claim.limits if told.startswith("Places at the sides of boxes. ")]
+    for claim in (replace(tight, hull="leaves:5"), replace(tight, truthful=False)):
+        assert not [told for told in claim.limits if told.startswith("Places at the sides of boxes. ")]
 
 
 @dataclass(frozen=True, kw_only=True)

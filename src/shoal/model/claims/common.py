@@ -51,7 +51,7 @@ UNTANGLING: Final = say(
 
 def for_pairs(k: int, learned: Message) -> tuple[Message, ...]:
     """The caution for sets of two people. learned: what they learn of each other."""
-    text = "Sets of two. {learned} With a larger k, k - 1 people must put together what they know."
+    text = "Sets of two. This should not be called protection. {learned}"
     return (say("claim.pairs", text, learned=learned),) if k == 2 else ()
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import MisuseError
-from shoal.messages import join, say
+from shoal.messages import Message, join, say
 from shoal.units import length_m, parse_share, show_m, show_share
 
 TIGHT: Final = "tight"
@@ -51,6 +51,17 @@ def parse_hull(text: str) -> HullRule:
         f"hull = '{text}' is not known; write tight, outward:CELLS with 1 to {_MOST_CELLS} cells, "
         "grid:LENGTH, or leaves:PLACES, for example outward:5, grid:500m or leaves:10"
     )
+
+
+def limits_of_sides(text: str) -> tuple[Message, ...]:
+    """What sides of boxes tell; nothing to the place where they are sides of leaves."""
+    sides = say(
+        "claim.sides",
+        "Places at the sides of boxes. At each side lies a true place of somebody in the crowd. Who knows which "
+        "places exist, such as base stations or stops, can often name it, and so can members of the crowd, who "
+        "take their own places away.",
+    )
+    return () if parse_hull(text).leaf_places else (sides,)
 
 
 def hull_in_words(text: str) -> str:

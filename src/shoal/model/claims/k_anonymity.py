@@ -14,7 +14,7 @@ from shoal.model.claims.common import (
     for_pairs,
     require_k,
 )
-from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
+from shoal.model.claims.hull import TIGHT, hull_in_words, limits_of_sides, parse_hull
 from shoal.model.omission import ANY_SHARE, missing_in_words, require_shares
 from shoal.runtime.argument_types import typed
 
@@ -113,4 +113,5 @@ class KAnonymity:
     @property
     def limits(self) -> tuple[Message, ...]:
         """What is not promised."""
-        return (SHARED_IN_A_CLASS, *self.cautions)
+        sides = limits_of_sides(self.hull) if self.truthful else ()
+        return (SHARED_IN_A_CLASS, *sides, *self.cautions)

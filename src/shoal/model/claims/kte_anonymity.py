@@ -16,7 +16,7 @@ from shoal.model.claims.common import (
     require_k,
     require_positive,
 )
-from shoal.model.claims.hull import TIGHT, hull_in_words, parse_hull
+from shoal.model.claims.hull import TIGHT, hull_in_words, limits_of_sides, parse_hull
 from shoal.runtime.argument_types import typed
 from shoal.units import show_s
 
@@ -157,6 +157,7 @@ class KteAnonymity:
                     "each other.",
                 ),
                 SHARED_IN_A_CLASS,
+                *limits_of_sides(self.hull),
                 *self.cautions,
             )
         return (
@@ -176,5 +177,6 @@ class KteAnonymity:
                 "every box of the person's own record, and only in some boxes of the others.",
             ),
             SHARED_IN_A_CLASS,
+            *limits_of_sides(self.hull),
             *self.cautions,
         )
