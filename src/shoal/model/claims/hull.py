@@ -57,9 +57,9 @@ def limits_of_sides(text: str) -> tuple[Message, ...]:
     """What sides of boxes tell; nothing to the place where they are sides of leaves."""
     sides = say(
         "claim.sides",
-        "Places at the sides of boxes. At each side lies a true place of somebody in the crowd. Who knows which "
-        "places exist, such as base stations or stops, can often name it, and so can members of the crowd, who "
-        "take their own places away.",
+        "Places at the sides of boxes. At each side lies a true place of somebody in the crowd. Who knows "
+        "which places exist, such as base stations or stops, can often name it, and so can members of the "
+        "crowd, who take their own places away.",
     )
     return () if parse_hull(text).leaf_places else (sides,)
 
