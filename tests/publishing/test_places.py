@@ -9,6 +9,7 @@ import pytest
 
 import shoal
 from command_line import Shoal
+from folder_damages import edit_manifest
 from shoal.release_folder.folder import raw_reading
 
 
@@ -41,6 +42,10 @@ def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     digest = raw_reading(folder / "out", places=str(folder / "list.csv")).places_sha256
     assert digest is not None
     assert digest in (folder / "out" / "report.html").read_text()
+    edit_manifest(folder / "out", lambda manifest: manifest["reading"].update(places=None))
+    assert raw_reading(folder / "out", places="of an attacker.csv").places is None
+    useless = call("verify", raw, *files, *places)
+    assert (useless.code, "made without a list of places" in useless.err) == (2, True)
 
 
 @pytest.mark.parametrize(

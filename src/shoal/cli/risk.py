@@ -131,6 +131,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     from shoal.attacks import AttackScope
     from shoal.attacks import attack as evaluate
     from shoal.attacks.knowledge import default_knowledge, require_played
+    from shoal.io.columns.public_places import read_public_places
     from shoal.publishing.opening import open_release
     from shoal.publishing.series import EarlierRelease, attack_series_of
     from shoal.release_folder.folder import read_linkage, read_release
@@ -164,7 +165,12 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
             knowledge=knowledge or None,
             rng=rng,
             tries=chosen.tries,
-            scope=AttackScope(control=others, earlier=last[0] if last else None, like=chosen.like),
+            scope=AttackScope(
+                control=others,
+                earlier=last[0] if last else None,
+                like=chosen.like,
+                places=None if "places" not in reading else read_public_places(reading["places"]),
+            ),
             run=run,
         )
         together = None

@@ -94,6 +94,7 @@ def verify(
     from shoal.publishing.opening import open_release
     from shoal.publishing.series import EarlierRelease, examine_together
     from shoal.release_folder.folder import read_linkage
+    from shoal.release_folder.manifest import read_manifest
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
 
@@ -122,6 +123,8 @@ def verify(
                 "note: raw data (secret) lies here of a check that was stopped, or is still running: "
                 f"{shlex.join(['rm', '-r', str(leftover)])}"
             )
+        if "places" in reading and read_manifest(folder).reading.get("places") is None:
+            raise click.UsageError("the release was made without a list of places; leave out --places")
         links = None if linkage is None else read_linkage(linkage)
         if streets is not None and links is not None and links.trace is not None:
             links = replace(links, trace=replace(links.trace, streets=streets))
