@@ -25,13 +25,21 @@ WEIGHTS = tuple(product((0, 1, 4, 16, 64, 256), repeat=2))
 HULLS = ("tight", "grid:2km", "leaves:5", "leaves:10", "leaves:10:0.3")
 
 
+def cells_with_use(people: shoal.Trajectories) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns, rows and busyness of the listed cells."""
+    if people.places is None:
+        raise SystemExit("the people were read without a list of places")
+    x, y, use = people.places.cells(people.snapped_grid().cell_m)
+    return x, y, np.ones(len(x)) if use is None else use
+
+
 def leaves_of(people: shoal.Trajectories, hull: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cells [c, 2], the leaf of each, and bounds [L, 4] of leaves, or of what a side can hide."""
     rule, cell_m = parse_hull(hull), people.snapped_grid().cell_m
     leaves = leaves_for(people, hull)
     if leaves is not None:
         return np.column_stack([leaves.x, leaves.y]), leaves.leaf_of, leaves.bounds
-    x, y, _ = people.places.cells(cell_m)
+    x, y, _ = cells_with_use(people)
     side = 1 if rule.grid_m is None else round(rule.grid_m / cell_m)
     corner, leaf = np.unique(np.column_stack([x, y]) // side, axis=0, return_inverse=True)
     return np.column_stack([x, y]), leaf.ravel(), np.hstack([corner, corner + 1]) * side
@@ -42,7 +50,7 @@ def shares_named(
 ) -> np.ndarray:
     """For each pair of WEIGHTS, the share of boxes with a true place named; the first is blind."""
     cells, leaf_of, bounds = leaves_of(people, hull)
-    use = people.places.cells(people.snapped_grid().cell_m)[2]
+    _, _, use = cells_with_use(people)
     share = use / np.bincount(leaf_of, weights=use)[leaf_of]
     row = {name: number for number, name in enumerate(release.trajectory_ids)}
     crowds: dict[bytes, list[int]] = {}
@@ -53,13 +61,14 @@ def shares_named(
         t, x, y = np.hstack([people.samples_of(member) for member in members])
         boxes = np.frombuffer(content, dtype=np.int64).reshape(6, -1).T
         sides = boxes[:, None, 2:]
-        inside = (bounds[:, :2] >= sides[..., :2]).all(axis=2) & (bounds[:, 2:] <= sides[..., 2:]).all(axis=2)
-        at_side = inside[..., None] & (bounds == sides)
+        within = np.greater_equal(bounds[:, :2], sides[..., :2]), np.less_equal(bounds[:, 2:], sides[..., 2:])
+        inside = np.asarray(np.concatenate(within, axis=2).all(axis=2))
+        at_side = np.logical_and(inside[:, :, None], np.equal(bounds, sides))
         sure = (at_side & (at_side.sum(axis=1, keepdims=True) == 1)).any(axis=2)
         often = sure.sum(axis=0) / np.maximum(inside.sum(axis=0), 1)
-        now = (t >= boxes[:, :1]) & (t < boxes[:, 1:2])
-        at = (x[:, None] == cells[:, 0]) & (y[:, None] == cells[:, 1])
-        there = now.astype(np.float32) @ at.astype(np.float32) > 0
+        now = np.asarray((t >= boxes[:, :1]) & (t < boxes[:, 1:2]))
+        at = np.asarray((x[:, None] == cells[:, 0]) & (y[:, None] == cells[:, 1]))
+        there = np.asarray(now.astype(np.float32) @ at.astype(np.float32) > 0)
         for number, (at_a_side, in_others) in enumerate(WEIGHTS):
             score = use / use.mean() + share * (at_a_side * sure + in_others * often)[:, leaf_of]
             named = np.where(inside[:, leaf_of], score, -1).argmax(axis=1)
