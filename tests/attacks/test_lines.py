@@ -33,13 +33,13 @@ def released(number: int, crowds: list[list[int]], **facts: object) -> LinkedRel
     return people, *in_classes(people, places)
 
 
-def rates(releases: list[LinkedRelease], *knowledge: str) -> dict[str, float]:
+def rates(releases: list[LinkedRelease], *knowledge: str, absences: bool = False) -> dict[str, float]:
     played = attack_lines(releases, knowledge, rng=np.random.default_rng(0), tries=100)
-    return {rate.name: rate.rate for rate in played}
+    return {rate.name: rate.rate for rate in played if ("and absences" in rate.knowledge) == absences}
 
 
-def single_out(releases: list[LinkedRelease]) -> float:
-    """The share of the newest release's people whose line alone covers all that is known of them."""
+def single_out(releases: list[LinkedRelease], *, absences: bool) -> float:
+    """The share of people whose line alone covers all that is known of them."""
     boxes: dict[str, list[tuple[int, ...]]] = {}
     known: dict[str, list[tuple[int, int, int]]] = {}
     for people, release, linkage in releases:
@@ -48,9 +48,10 @@ def single_out(releases: list[LinkedRelease]) -> float:
             boxes.setdefault(uid, []).extend(map(tuple, record.tolist()))
             samples = np.column_stack(people.samples_of(people.ids.index(uid)))
             known.setdefault(uid, []).extend(map(tuple, samples.tolist()))
-    newest = releases[0][2].uids
+    in_all = set.intersection(*(set(linkage.uids) for _, _, linkage in releases))
+    asked = set(releases[0][2].uids) if absences else in_all
     alone = 0
-    for uid in newest:
+    for uid in asked:
         fits = [
             other
             for other, line in boxes.items()
@@ -60,7 +61,7 @@ def single_out(releases: list[LinkedRelease]) -> float:
             )
         ]
         alone += fits == [uid]
-    return alone / len(newest)
+    return alone / len(asked)
 
 
 @examples(0.3)
@@ -68,10 +69,13 @@ def single_out(releases: list[LinkedRelease]) -> float:
 def test_a_line_alone_covers_what_plain_boxes_say(data: st.DataObject) -> None:
     weeks = []
     for number in range(data.draw(st.integers(1, 3))):
-        present = data.draw(st.lists(st.integers(0, 7), min_size=4, max_size=8, unique=True))
+        present = [0, *data.draw(st.lists(st.integers(1, 7), min_size=3, max_size=7, unique=True))]
         cut = data.draw(st.integers(2, len(present) - 2))
         weeks.append(released(number, [sorted(present[:cut]), sorted(present[cut:])]))
-    assert rates(weeks, f"points:{LENGTH}")["unicity"] == pytest.approx(single_out(weeks))
+    known = f"points:{LENGTH}"
+    assert rates(weeks, known)["unicity"] == pytest.approx(single_out(weeks, absences=False))
+    if informed := rates(weeks, known, absences=True):
+        assert informed["unicity"] == pytest.approx(single_out(weeks, absences=True))
 
 
 def test_crowds_that_stay_keep_everyone_among_k_and_crowds_that_change_do_not() -> None:
@@ -86,10 +90,19 @@ def test_crowds_that_stay_keep_everyone_among_k_and_crowds_that_change_do_not() 
     assert rates(stay, "home-work", "membership:4", "series").keys() <= {"home", "work"}
 
 
-def test_as_much_is_known_of_each_release_and_victims_are_those_of_the_newest() -> None:
+def test_a_newcomer_in_a_crowd_is_named_by_who_knows_the_absence_alone() -> None:
+    weeks = [released(1, [[0, 1, 2, 6], [3, 4, 5]]), released(0, [[0, 1, 2], [3, 4, 5]])]
+    blind, informed = rates(weeks, "points:3"), rates(weeks, "points:3", absences=True)
+    assert blind["linkage"] <= 1 / 3 < informed["linkage"]
+    with pytest.raises(MisuseError, match="nobody has a record in all"):
+        rates([released(1, [[0, 1]]), released(0, [[2, 3]])], "points:1")
+
+
+def test_as_much_is_known_of_each_release() -> None:
     weeks = [released(2, [[0, 1], [2, 3]]), released(1, [[0, 1], [4, 5]]), released(0, [[0, 1], [2, 3]])]
     lines = join_releases(weeks)
     assert [lines.people.ids[one] for one in lines.in_newest.tolist()] == ["p00", "p01", "p02", "p03"]
+    assert lines.in_all.tolist() == [0, 1]
     assert lines.target.n_records == lines.people.n_subjects == 6
     evaluation = Evaluation(
         people=lines.people,

@@ -2,7 +2,8 @@
 
 The adversary can tell which records of the releases are of one person, as where pseudonyms or crowds stay,
 and knows something of the person in each. Where k people share a crowd in all releases, their lines are
-equal, and no adversary names the right one with a chance above 1/k.
+equal, and no adversary names the right one with a chance above 1/k. Lines of people whom some releases lack
+differ from those of their crowd; who knows these absences, too, may win more.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.model.claims import Claim
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.projection import transform
 from shoal.model.release import Linkage, Release
@@ -34,12 +36,13 @@ class Lines:
     """Everybody with a record in any release.
 
     people: samples of the releases that hold a record of the person. release_of: int64 [samples]. target: a
-    line for each person. in_newest: int64, people with a record in the newest release.
+    line for each person. in_all, in_newest: int64, people with a record in all releases, and in the newest.
     """
 
     people: Trajectories
     release_of: Integers
     target: BoxTarget
+    in_all: Integers
     in_newest: Integers
 
 
@@ -53,36 +56,49 @@ def attack_lines(
 ) -> list[Rate]:
     """Play these kinds of knowledge, of each release, against the lines.
 
-    releases: raw data, release and linkage of each, newest first. Victims: people of the newest release.
-    Knowledge that does not apply to lines is left out.
+    releases: raw data, release and linkage of each, newest first. Victims are people of all releases; where
+    some of the newest are missing in others, once more all of the newest, by somebody who knows the
+    absences. Knowledge that does not apply to lines is left out. Raises MisuseError where nobody is in all.
     """
     requests = [one for one in map(parse_knowledge, knowledge) if one.adversary.joins_releases]
     if not requests:
         return []
     lines = join_releases(releases)
-    n = len(lines.in_newest)
-    victims = np.sort(rng.choice(lines.in_newest, size=min(n, tries), replace=False))
+    if not len(lines.in_all):
+        raise MisuseError("nobody has a record in all of the releases; name fewer of them")
+    groups = {"": lines.in_all}
+    if len(lines.in_all) < len(lines.in_newest):
+        groups[" and absences"] = lines.in_newest
+    joined = f", {len(releases)} releases joined"
+    seed = int(rng.integers(0, 2**63))
+    rates: list[Rate] = []
+    for also, people in groups.items():
+        victims = np.sort(rng.choice(people, size=min(len(people), tries), replace=False))
+        evaluation = _evaluation(lines, victims, releases[0][1].claim, run or Run())
+        rates += [
+            replace(rate, asked=one.text, knowledge=f"{rate.knowledge}{also}{joined}")
+            for one in requests
+            for rate in one.rates_on(evaluation, np.random.default_rng(seed))
+        ]
+    return rates
+
+
+def _evaluation(lines: Lines, victims: Integers, claim: Claim, run: Run) -> Evaluation[BoxTarget]:
     everybody = np.arange(lines.people.n_subjects)
-    evaluation = Evaluation(
+    return Evaluation(
         people=lines.people,
         target=lines.target,
         victims=victims,
         records=victims,
         label="release",
         start=float(lines.people.t.min()),
-        run=run or Run(),
+        run=run,
         context=Context(
-            claim=releases[0][1].claim,
+            claim=claim,
             inside=Victims(label="release", people=lines.people, subjects=everybody, records=everybody),
         ),
         release_of=lines.release_of,
     )
-    seed = int(rng.integers(0, 2**63))
-    return [
-        replace(rate, asked=one.text, knowledge=f"{rate.knowledge}, {len(releases)} releases joined")
-        for one in requests
-        for rate in one.rates_on(evaluation, np.random.default_rng(seed))
-    ]
 
 
 def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
@@ -102,6 +118,7 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
     )
     place = {uid: number for number, uid in enumerate(ids)}
     samples, boxes = [], []
+    n_of = np.zeros(len(ids), dtype=np.int64)
     in_newest = np.empty(0, dtype=np.int64)
     for number, ((original, release, _), record) in enumerate(zip(releases, records, strict=True)):
         on_grid = release.as_boxes(grid)
@@ -112,7 +129,8 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         snapped = original if original.grid is not None else original.snapped_to(grid)
         published = record >= 0
         person = np.array([place.get(uid, -1) for uid in original.ids], dtype=np.int64)
-        in_newest = person[published] if number == 0 else in_newest
+        n_of[person[published]] += 1
+        in_newest = np.sort(person[published]) if number == 0 else in_newest
         rows = np.repeat(published, snapped.lengths)
         east, north = _cells_between(release, newest, snapped, grid)
         columns = (np.repeat(person, snapped.lengths), snapped.t, snapped.x + east, snapped.y + north)
@@ -140,7 +158,8 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         ),
         release_of=known[:, 4],
         target=BoxTarget.of_boxes(box_offsets, of_line[:, 1:], grid),
-        in_newest=np.sort(in_newest),
+        in_all=np.flatnonzero(n_of == len(releases)),
+        in_newest=in_newest,
     )
 
 
