@@ -117,7 +117,7 @@ class AttackTogether:
             ""
             if self.k is None
             else f"; k-anonymity over the series, k = {self.k}, allows linkage of at most "
-            f"{percent(1 / self.k)}"
+            f"{percent(1 / self.k)} where absences are not known"
         )
         lines = [f"together, {len(self.releases)} releases joined, as much known of each{promise}"]
         for rate in self.joined:
