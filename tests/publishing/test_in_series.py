@@ -50,7 +50,7 @@ def release(
         rng=shoal.Randomness.from_system(),
         tries=0,
         linkage_file=target.with_suffix(".parquet"),
-        options=PublishOptions(series=SeriesOptions(state=folder / "state", **options)),  # type: ignore[arg-type]
+        options=PublishOptions(series=SeriesOptions(**({"state": folder / "state"} | options))),  # type: ignore[arg-type]
     )
 
 
@@ -262,6 +262,9 @@ def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> Non
                 options=PublishOptions(series=SeriesOptions(state=state)),
             )
     assert (state / "series.json").read_bytes() == before
+    for inside in (tmp_path / "release1" / "state", tmp_path / "release1.parts"):
+        with pytest.raises(MisuseError, match="would lie inside the release folder or its parts"):
+            release(tmp_path, week(3), state=inside)
     newcomers = release(tmp_path, week(3, (10, 11, 13, 14, 15, 16, 17, 18)), accept_newcomers=True)
     assert newcomers.manifest.n_records == 6
     table = next(state.glob("people-*"))

@@ -341,7 +341,7 @@ class AnonymizeOptions:
         from shoal.io.sources.named_files import require_outside
 
         place.require_free()
-        require_outside(source, place.folder, *self.secrets)
+        require_outside(source, place.folder, *self.secrets, self.series_state)
 
     def block_size(self, method: "Method") -> "int | MemoryBound | None":
         """The size of blocks, or the memory that decides it; None for everyone at once."""

@@ -19,6 +19,7 @@ from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage, Release, SeriesPlace
 from shoal.model.trajectories import Population, Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.series.attendance import may_appear, with_release
@@ -70,6 +71,12 @@ class SeriesOptions:
             raise MisuseError(
                 "--series keeps crowds of --method glove together, with --generalize k-merge and without "
                 "--omit-at-most; change these options, or leave --series out"
+            )
+        places = (output.resolve(), parts_folder(output).resolve())
+        if any(self.state.resolve().is_relative_to(place) for place in places):
+            raise MisuseError(
+                f"{self.state} would lie inside the release folder or its parts; keep the state of a series "
+                "apart from what is published"
             )
         if self.spare < 0:
             raise MisuseError(
