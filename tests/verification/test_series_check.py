@@ -16,8 +16,10 @@ from shoal.errors import InputError
 from shoal.model.names import TextNames
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Verdict
+from shoal.publishing.series import EarlierRelease, examine_together
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
+from shoal.runtime.run import Run
 from shoal.verification.boxes.records import classify_records
 from shoal.verification.composition.crowds import ReleaseCrowds, SeriesEntry, read_crowds
 from shoal.verification.composition.series import examine_series, people_together
@@ -172,6 +174,18 @@ def test_ids_that_all_changed_their_form_are_asked_about_before_nobody_is_in_bot
         examine_series(weeks)
     with pytest.raises(InputError, match="nobody of week 2 is in another release"):
         examine_series(weeks, ids_as_they_are=True)
+
+
+def test_releases_without_crowds_of_other_data_stay_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.publishing.series.is_in_crowds", lambda folder: folder != Path("kte"))
+    newest = EarlierRelease(Path("newest"), Path("a"), None)
+    for earlier, needs in (
+        (EarlierRelease(Path("kte"), Path("b"), "week1"), "needs crowds"),
+        (EarlierRelease(Path("kte"), None, None), "needs the linkage of each release"),
+    ):
+        together = examine_together("week2", newest, [earlier], Run())
+        assert needs in str(together.unchecked)
+        assert (together.series, together.composition, together.to_json()) == (None, None, {})
 
 
 def test_an_earlier_release_is_split_where_its_paths_end(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from shoal.attacks.lines import attack_lines
 from shoal.attacks.rate import Rate
@@ -21,6 +21,11 @@ from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.crowds import is_in_crowds, read_crowds
 from shoal.verification.composition.series import SERIES_PART, Series, examine_series
 from shoal.verification.composition.several import Composition, require_claim_holds, reveal_together
+
+NO_CROWDS: Final = (
+    "who remains in releases of other raw data, not all of them in crowds (needs crowds; shoal attack "
+    "--earlier measures it)"
+)
 
 
 class EarlierRelease(NamedTuple):
@@ -66,6 +71,8 @@ def examine_together(
     linked = [(one, one.linkage) for one in every if one.linkage is not None]
     unchecked = None if len(linked) == len(every) else SERIES_PART.words
     if not all(is_in_crowds(one.folder) for one in every):
+        if any(one.raw not in (None, raw) for one in earlier):
+            unchecked = NO_CROWDS
         if unchecked is not None:
             return Together(unchecked=unchecked)
         issued = read_issued_releases(raw, newest, earlier, run, **overrides)
