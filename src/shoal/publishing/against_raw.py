@@ -21,6 +21,7 @@ from shoal.release_folder.folder import raw_reading
 from shoal.release_folder.manifest import Manifest, read_manifest
 from shoal.runtime.run import Engine, Run
 from shoal.runtime.staging import explain_write_errors
+from shoal.scale.engines import require_shared
 from shoal.verification.files.folder import with_notes
 from shoal.verification.files.streamed import require_streamed, verify_streamed_folder
 
@@ -103,6 +104,7 @@ def stream_against_raw(
         TemporaryDirectory(dir=whole.parent, prefix=f".{whole.name}{_CHECK}") as scratch,
         as_release_folder(folder, Path(scratch)) as (checked, findings, notes),
     ):
+        require_shared(engine, Path(scratch))
         people = store_people(
             raw, raw_reading(folder, **overrides), Path(scratch) / "people", run, engine=engine
         )

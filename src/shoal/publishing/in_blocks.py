@@ -47,6 +47,7 @@ from shoal.scale.blocks import (
     split_into_blocks,
     store_block,
 )
+from shoal.scale.engines import require_shared
 from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
@@ -104,6 +105,7 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
     if job.series is not None:
         identity["series"] = job.series.identity
     with explain_write_errors(folder), Checkpoint.until_done(folder, identity) as checkpoint:
+        require_shared(original.engine, folder)
         for left_over in (
             *folder.glob(".*.partial-*"),
             *find_partials(job.output),

@@ -3,9 +3,12 @@
 import asyncio
 import logging
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
+from weakref import finalize
 
 from shoal.errors import EngineError, MissingExtraError
 
@@ -17,7 +20,11 @@ Result = TypeVar("Result")
 
 _LOCAL_WORKERS: Final = 2
 _PATIENCE_S: Final = 30  # for a scheduler that listens to answer
-_ANSWERS_WITHIN_S: Final = 5
+_ANSWERS_WITHIN_S: Final = 4
+_VERSIONS: Final = (
+    "'shoal ' + __import__('shoal.version', fromlist=['x']).__version__ + "
+    "' in Python ' + '.'.join(map(str, __import__('sys').version_info[:2]))"
+)
 
 
 class DaskCluster:
@@ -25,6 +32,7 @@ class DaskCluster:
 
     def __init__(self, address: str | None = None) -> None:
         self._address = address
+        self._client: Client | None = None
         try:
             import distributed  # noqa: F401  (only whether it is there)
         except ImportError as error:
@@ -33,32 +41,28 @@ class DaskCluster:
             ) from error
         if address is not None:
             _require_scheduler(address)
+            _require_workers(self._connected(), address)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
         """As Engine.map; results leave the cluster when used."""
-        from distributed import Client, KilledWorker
+        from distributed import KilledWorker
 
-        if not parts:
-            return
-        try:
-            client = (
-                Client(
-                    n_workers=_LOCAL_WORKERS,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    scheduler_kwargs={
-                        "dashboard_address": "127.0.0.1:0"
-                    },  # any free port: two clusters may run side by side
-                    set_as_default=False,
-                    silence_logs=logging.CRITICAL,  # lost workers are handled here
-                )
-                if self._address is None
-                else Client(self._address, timeout=_PATIENCE_S, set_as_default=False)
-            )
-        except (OSError, ValueError) as error:
-            raise _no_scheduler(self._address) from error
-        with client:
-            yield from self._results(client, fn, parts, KilledWorker)
+        if parts:
+            yield from self._results(self._connected(), fn, parts, KilledWorker)
+
+    def everywhere(self, fn: Callable[[Part], Result], part: Part) -> list[Result]:
+        """The result of a task on every worker."""
+        answers = _within(_ANSWERS_WITHIN_S, lambda: self._connected().run(fn, part))
+        if answers is None:
+            raise EngineError(f"the dask workers at {self._address} do not answer; start them again")
+        return list(answers.values())
+
+    def _connected(self) -> "Client":
+        """One connection for all work, until this object is gone."""
+        if self._client is None or self._client.status != "running":
+            self._client = _connect(self._address)
+            finalize(self, self._client.close)
+        return self._client
 
     @staticmethod
     def _results(
@@ -84,32 +88,93 @@ class DaskCluster:
             client.cancel(waiting)
 
 
+def _connect(address: str | None) -> "Client":
+    from distributed import Client
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # lost workers are handled here
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions, which are compared here
+            if address is not None:
+                return Client(address, timeout=_PATIENCE_S, set_as_default=False)
+            return Client(
+                n_workers=_LOCAL_WORKERS,
+                threads_per_worker=1,
+                dashboard_address=None,
+                # any free port: two clusters may run side by side
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                set_as_default=False,
+                silence_logs=logging.CRITICAL,
+            )
+    except (OSError, ValueError) as error:
+        raise _no_scheduler(address) from error
+
+
+def _require_workers(client: "Client", address: str) -> None:
+    """Raise EngineError without workers, or where scheduler and workers are not as this process."""
+    try:
+        client.wait_for_workers(1, timeout=_ANSWERS_WITHIN_S)
+    except TimeoutError as error:
+        raise EngineError(
+            f"the dask scheduler at {address} has no workers; start some with: dask worker {address}"
+        ) from error
+    # sent as text, since a worker without shoal cannot take a function of shoal
+    answers = _within(
+        _ANSWERS_WITHIN_S,
+        lambda: {
+            **client.run(eval, _VERSIONS, on_error="return"),
+            "the scheduler": _or_error(lambda: client.run_on_scheduler(eval, _VERSIONS)),
+        },
+    )
+    if answers is None:
+        raise EngineError(f"the dask workers at {address} do not answer; start them again")
+    here = eval(_VERSIONS)  # noqa: S307  # written here
+    others = {place: answer for place, answer in answers.items() if answer != here}
+    if others:
+        place, answer = next(iter(others.items()))
+        what = f"has {answer}" if isinstance(answer, str) else f"has no shoal ({type(answer).__name__})"
+        raise EngineError(
+            f"{len(others)} of {len(answers)} dask processes are not as this one, which has {here}: {place} "
+            f"{what}; install the same version of shoal in the same Python on every machine"
+        )
+
+
+def _or_error(ask: Callable[[], Result]) -> Result | Exception:
+    try:
+        return ask()
+    except ImportError as error:
+        return error
+
+
+def _within(seconds: float, ask: Callable[[], Result]) -> Result | None:
+    """What a call returns; None if it takes longer, or ends in an error."""
+    answers: list[Result] = []
+
+    def call() -> None:
+        with suppress(Exception):  # any server may listen there
+            answers.append(ask())
+
+    asking = threading.Thread(target=call, daemon=True)  # looking up a name has no time limit
+    asking.start()
+    asking.join(seconds)
+    return answers[0] if answers else None
+
+
 def _require_scheduler(address: str) -> None:
     """Raise EngineError when no scheduler answers: a client without one takes a minute to close."""
     from distributed.comm import connect
     from distributed.security import Security
 
-    faults: list[Exception | None] = []
-
-    async def greet() -> None:
+    async def greet() -> bool:
         arguments = Security().get_connection_args("client")
         comm = await asyncio.wait_for(
             connect(address, timeout=_ANSWERS_WITHIN_S, **arguments), _ANSWERS_WITHIN_S
         )
         comm.abort()
+        return True
 
-    def ask() -> None:
-        try:
-            asyncio.run(greet())
-            faults.append(None)
-        except Exception as error:  # any server may listen there
-            faults.append(error)
-
-    asking = threading.Thread(target=ask, daemon=True)  # looking up a name has no time limit
-    asking.start()
-    asking.join(_ANSWERS_WITHIN_S)
-    if not faults or faults[0] is not None:
-        raise _no_scheduler(address) from (faults[0] if faults else None)
+    if not _within(_ANSWERS_WITHIN_S, lambda: asyncio.run(greet())):
+        raise _no_scheduler(address)
 
 
 def _no_scheduler(address: str | None) -> EngineError:

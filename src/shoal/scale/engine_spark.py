@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from subprocess import DEVNULL
 from threading import Thread, current_thread, main_thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
+from weakref import finalize
 
 import pyarrow as pa
 
@@ -32,6 +35,7 @@ _TIMES: Final = "spark.sql.parquet.outputTimestampType"
 _TABLE_GROUP: Final = "shoal-table"
 _MOST_TRIES: Final = 4  # as on a cluster; locally, Spark alone tries once
 _ANSWERS_WITHIN_S: Final = 5.0
+_EXECUTOR_WITHIN_S: Final = 6.0  # twice as long as the start of Spark here where that is more: a slow machine
 _LOOKS_EVERY_S: Final = 0.05
 _LOCAL: Final = re.compile(r"local(?:\[([0-9]+|\*)\])?")
 _ON_THIS_MACHINE: Final = re.compile(
@@ -48,22 +52,26 @@ class SparkCluster:
 
     def __init__(self, master: str | None = None) -> None:
         try:
-            import pyspark  # noqa: F401  (only whether it is there)
+            with _without_warnings():
+                import pyspark  # noqa: F401  (only whether it is there)
         except ImportError as error:
             raise MissingExtraError(
                 "pyspark is not installed; install it with: pip install 'shoal[spark]'"
             ) from error
-        self._master = master
+        self._master, self._started = master, False
         if _current_session() is None:
             _require_java()
             if master is not None:
                 _require_master(master)
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
-        """As Engine.map; ends a session that it started."""
+        """As Engine.map, in one session, which ends with this object if it started it."""
         if parts:
-            with self._context() as context:
-                yield from _results(context, fn, parts)
+            yield from _results(self._context(), fn, parts)
+
+    def everywhere(self, fn: Callable[[Part], Result], part: Part) -> list[Result]:
+        """The result of a task on as many workers as take one."""
+        return list(_results(self._context(), fn, [part] * (2 * self._context().defaultParallelism)))
 
     def write_table(
         self, name: str, choose_columns: Callable[[pa.Schema], Sequence[str]], folder: Path
@@ -75,76 +83,103 @@ class SparkCluster:
         from py4j.protocol import Py4JError
         from pyspark.errors import AnalysisException, PySparkException
 
-        with warnings.catch_warnings():  # from pandas, which is not used here
-            warnings.simplefilter("ignore", FutureWarning)
+        with _without_warnings():
             from pyspark.sql import SparkSession
 
         if not name.strip():
             raise InputError(
                 "the name of the table is empty; name a table of Spark's catalog, such as db.calls"
             )
-        no_session_yet = _current_session() is None
-        with self._context() as context:
-            building = SparkSession.builder
-            if (
-                no_session_yet and context.getConf().get(_WAREHOUSE) is None
-            ):  # else one is left where the command runs
-                building = building.config(_WAREHOUSE, f"file://{folder}.warehouse")
-            session = building.getOrCreate()
-            before = session.conf.get(_TIMES)
-            session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not state UTC
+        context = self._context()
+        building = SparkSession.builder
+        if (
+            self._started and context.getConf().get(_WAREHOUSE) is None
+        ):  # else one is left where the command runs
+            building = building.config(_WAREHOUSE, f"file://{folder}.warehouse")
+        session = building.getOrCreate()
+        before = session.conf.get(_TIMES)
+        session.conf.set(_TIMES, "TIMESTAMP_MICROS")  # the other form does not state UTC
 
-            def write() -> None:
-                rows = session.table(name)
-                types = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
-                schema = pa.schema(
-                    [(column, pa.binary() if kind == "binary" else pa.null()) for column, kind in types]
-                )
-                names = [f"`{column.replace('`', '``')}`" for column in choose_columns(schema)]
-                context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
-                rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
+        def write() -> None:
+            rows = session.table(name)
+            types = [(field.name, field.dataType.typeName()) for field in rows.schema.fields]
+            schema = pa.schema(
+                [(column, pa.binary() if kind == "binary" else pa.null()) for column, kind in types]
+            )
+            names = [f"`{column.replace('`', '``')}`" for column in choose_columns(schema)]
+            context.setJobGroup(_TABLE_GROUP, "shoal: a table is written", interruptOnCancel=True)
+            rows.select(names).write.parquet(f"file://{folder}", compression="snappy")
 
-            writing = _ThreadedCall(write)
-            try:
-                writing.wait()
-            except AnalysisException as error:  # of names and types, not of rows
-                raise InputError(f"Spark cannot read the table {name} ({_first_line(error)})") from error
-            except (Py4JError, PySparkException) as error:
-                raise EngineError(
-                    f"Spark could not write the table {name} to {folder.parent} ({_innermost(error)}); every "
-                    "machine must be able to write there; run the same command again"
-                ) from error
-            finally:
-                with suppress(Py4JError):  # Spark may have ended
-                    context.cancelJobGroup(_TABLE_GROUP)
-                    writing.join(_ANSWERS_WITHIN_S)
-                    session.conf.set(_TIMES, before)
+        writing = _ThreadedCall(write)
+        try:
+            writing.wait()
+        except AnalysisException as error:  # of names and types, not of rows
+            raise InputError(f"Spark cannot read the table {name} ({_first_line(error)})") from error
+        except (Py4JError, PySparkException) as error:
+            raise EngineError(
+                f"Spark could not write the table {name} to {folder.parent} ({_innermost(error)}); every "
+                "machine must be able to write there; run the same command again"
+            ) from error
+        finally:
+            with suppress(Py4JError):  # Spark may have ended
+                context.cancelJobGroup(_TABLE_GROUP)
+                writing.join(_ANSWERS_WITHIN_S)
+                session.conf.set(_TIMES, before)
 
-    @contextmanager
-    def _context(self) -> "Iterator[SparkContext]":
+    def _context(self) -> "SparkContext":
         context = _current_session()
         if context is None:
-            context = start(self._master)
-            try:
-                yield context
-            finally:
-                context.stop()
-        elif self._master in {None, context.master}:
-            yield context
-        else:
+            begun = monotonic()
+            context, self._started = start(self._master), True
+            finalize(self, _stop, context)
+            _require_executor(context, max(_EXECUTOR_WITHIN_S, 2 * (monotonic() - begun)))
+        elif not self._started and self._master not in {None, context.master}:
             raise MisuseError(
                 f"this process already has a Spark session on {context.master}; stop it, or name no "
                 "other master"
             )
+        return context
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():  # about pandas, which is not used here
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _stop(context: "SparkContext") -> None:
+    with suppress(Exception):  # Spark may have ended
+        context.stop()
+
+
+def _require_executor(context: "SparkContext", within_s: float) -> None:
+    """Raise EngineError when a standalone master gives no worker; Spark itself waits without end."""
+    if not context.master.startswith("spark://"):  # others start executors for the first task
+        return
+    end = monotonic() + within_s
+    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:  # one of them is this process
+        if monotonic() > end:
+            context.stop()
+            raise EngineError(
+                f"the Spark master {context.master} gave no executor within {within_s:.0f} s: it has "
+                "no workers, they are busy or have less than spark.executor.memory, or runs another Spark"
+            )
+        sleep(_LOOKS_EVERY_S)
 
 
 def start(master: str | None = None) -> "SparkContext":
     """A session on a master, or here."""
     from py4j.protocol import Py4JError
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
+
+    with _without_warnings():
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
+        from pyspark.java_gateway import launch_gateway
 
     conf = SparkConf().setAppName("shoal").set("spark.ui.showConsoleProgress", "false")
+    logs = None if conf.contains("spark.log.level") else DEVNULL  # lost workers are handled here
+    conf.setIfMissing("spark.log.level", "OFF")
     if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
         return SparkContext(conf=conf)  # spark-submit has set everything else
     named = master or f"local[{available_cores()}]"
@@ -155,7 +190,6 @@ def start(master: str | None = None) -> "SparkContext":
                 ("spark.driver.host", "127.0.0.1"),  # no other machine can reach it
                 ("spark.driver.bindAddress", "127.0.0.1"),
                 ("spark.ui.enabled", "false"),
-                ("spark.log.level", "OFF"),  # lost workers are handled here
                 ("spark.executorEnv.PYTHONPATH", os.pathsep.join(entry for entry in sys.path if entry)),
             ]
         )
@@ -165,7 +199,8 @@ def start(master: str | None = None) -> "SparkContext":
                 "SPARK_LOCAL_IP", "127.0.0.1"
             )  # its Java part reads this from the environment only
         with _uninterrupted():
-            SparkContext._ensure_initialized(conf=conf)
+            gateway = launch_gateway(conf, {"stderr": logs})
+            SparkContext._ensure_initialized(gateway=gateway)
         context = SparkContext(master=_with_retries(named), conf=conf)
     except (Py4JError, PySparkException, OSError) as error:
         raise EngineError(
@@ -357,6 +392,11 @@ def _require_master(master: str) -> None:
                 f"no Spark master answers at {master}; start one, or check the address, such as "
                 "spark://HOST:7077"
             )
+    elif master.startswith("sc://"):
+        raise MisuseError(
+            f"'{master}' is Spark Connect, which has no RDDs, as shoal needs; name the master of "
+            f"the cluster: {_FORMS}"
+        )
     elif not _ON_THIS_MACHINE.fullmatch(master):
         raise MisuseError(f"'{master}' is no Spark master; it is one of {_FORMS}")
 

@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, Signals, signal
 from threading import Lock, Thread
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from weakref import finalize
 
 from shoal.errors import EngineError, MisuseError
@@ -52,6 +53,37 @@ def workers_here(text: str) -> int | None:
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Cluster(Engine, Protocol):
+    """Workers that may stand on other machines."""
+
+    def everywhere(self, fn: Callable[[Part], Result], part: Part) -> list[Result]:
+        """The result of a task on every worker, or on as many as take one."""
+
+
+def require_shared(engine: Engine | None, folder: Path) -> None:
+    """Raise EngineError unless all workers of a cluster can write into a folder of this machine."""
+    if not isinstance(engine, Cluster):
+        return
+    mark = folder / f".seen-{os.urandom(8).hex()}"
+    mark.touch()
+    try:
+        answers = engine.everywhere(is_writable_beside, str(mark))
+    finally:
+        mark.unlink(missing_ok=True)
+    if not all(answers):
+        raise EngineError(
+            f"{answers.count(False)} of {len(answers)} workers cannot write into {folder}; the output must "
+            "be on storage that all machines reach under the same path"
+        )
+
+
+def is_writable_beside(mark: str) -> bool:
+    """Whether this process sees a file, and may write beside it."""
+    return Path(mark).exists() and os.access(Path(mark).parent, os.W_OK)
+
 
 _MOST_TRIES: Final = 3
 
