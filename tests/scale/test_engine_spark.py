@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -90,6 +91,56 @@ def test_masters_that_answer_or_need_no_answer_are_taken(monkeypatch: pytest.Mon
         engine_spark._require_master("yarn")
     monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
     engine_spark._require_master("yarn")
+
+
+def test_spark_connect_is_refused_in_words() -> None:
+    with pytest.raises(MisuseError, match=r"'sc://HOST:15002' is Spark Connect, which has no RDDs"):
+        engine_spark._require_master("sc://HOST:15002")
+
+
+class Session:
+    """As much of a session as an engine looks at."""
+
+    defaultParallelism = 1  # noqa: N815  (its name in Spark)
+
+    def __init__(self, master: str, executors: int) -> None:
+        self.master, self.stopped = master, 0
+        sizes = SimpleNamespace(size=lambda: executors + 1)
+        inner = SimpleNamespace(getExecutorMemoryStatus=lambda: sizes)
+        self._jsc = SimpleNamespace(sc=lambda: inner)
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+def test_a_command_has_one_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    sessions: list[Session] = []
+
+    def start(master: str | None) -> Session:
+        sessions.append(Session(master or "local[2]", 0))
+        return sessions[-1]
+
+    monkeypatch.setattr(engine_spark, "start", start)
+    monkeypatch.setattr(engine_spark, "_current_session", lambda: sessions[-1] if sessions else None)
+    monkeypatch.setattr(engine_spark, "_require_java", lambda: None)
+    monkeypatch.setattr(engine_spark, "_results", lambda _, fn, parts: map(fn, parts))
+    engine = engine_of("spark:local[2,3]")
+    for _ in range(3):
+        assert list(engine.map(abs, [-1, 2])) == [1, 2]
+    assert [session.stopped for session in sessions] == [0]
+    del engine
+    assert [session.stopped for session in sessions] == [1]
+
+
+def test_a_standalone_master_without_workers_is_named() -> None:
+    empty = Session("spark://HOST:7077", 0)
+    with pytest.raises(EngineError, match=r"master spark://HOST:7077 gave no executor within 0 s: it has no"):
+        engine_spark._require_executor(empty, 0.1)
+    assert empty.stopped == 1
+    for served in (Session("spark://HOST:7077", 1), Session("yarn", 0)):
+        engine_spark._require_executor(served, 0.1)
+        assert served.stopped == 0
 
 
 @pytest.mark.parametrize(

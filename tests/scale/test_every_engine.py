@@ -378,6 +378,52 @@ def test_a_missing_cluster_is_an_error_before_any_work(monkeypatch: pytest.Monke
                 engine_of(f"dask:{address}")
 
 
+def test_a_scheduler_without_workers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    from shoal.scale import engine_dask
+
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, scheduler_kwargs=ANY_PORT) as empty:
+        address = empty.scheduler_address
+        monkeypatch.setattr(engine_dask, "_ANSWERS_WITHIN_S", 2)
+        with pytest.raises(EngineError, match=f"scheduler at {address} has no workers; start some with"):
+            engine_of(f"dask:{address}")
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ("__import__('shoal_is_not_here')", r"tcp://\S+ has no shoal \(ModuleNotFoundError\)"),
+        ("'shoal 9 in Python 3.99'", r"tcp://\S+ has shoal 9 in Python 3\.99"),
+    ],
+)
+def test_dask_workers_without_shoal_or_with_another_are_named(
+    dask_address: str, monkeypatch: pytest.MonkeyPatch, there: str, told: str
+) -> None:
+    from shoal.scale import engine_dask
+
+    here = f"'shoal 1' if __import__('os').getpid() == {os.getpid()} else {there}"
+    monkeypatch.setattr(engine_dask, "_VERSIONS", here)
+    with pytest.raises(EngineError, match=f"2 of 3 dask processes .* which has shoal 1: {told}; install"):
+        engine_of(f"dask:{dask_address}")
+
+
+def test_workers_that_do_not_see_the_folder_are_counted(engine: Engine, tmp_path: Path) -> None:
+    engines.require_shared(engine, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    if isinstance(engine, engines.Cluster):
+        assert not any(engine.everywhere(engines.is_writable_beside, str(tmp_path / "elsewhere")))
+
+    class Apart:
+        map = Run().map
+
+        def everywhere(self, fn: Callable[[str], bool], part: str) -> list[bool]:
+            return [fn(part), fn(f"{part} on another disk")]
+
+    with pytest.raises(EngineError, match=r"1 of 2 workers cannot write into .*; the output must be"):
+        engines.require_shared(Apart(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_worker_is_ended_while_it_starts() -> None:
     """Ctrl-C comes to another thread than the one that starts the process: it must not be met half-made."""
     begun, released = threading.Event(), threading.Event()

@@ -201,7 +201,8 @@ def start(master: str | None = None) -> "SparkContext":
         with _uninterrupted():
             gateway = launch_gateway(conf, {"stderr": logs})
             SparkContext._ensure_initialized(gateway=gateway)
-        context = SparkContext(master=_with_retries(named), conf=conf)
+        with _without_warnings():
+            context = SparkContext(master=_with_retries(named), conf=conf)
     except (Py4JError, PySparkException, OSError) as error:
         raise EngineError(
             f"Spark did not start on {named} ({_first_line(error)}); Spark 4 needs Java 17 or later "
