@@ -1,18 +1,22 @@
 """The command line, also as ``python -m shoal``."""
 
+import signal
 import sys
 
 INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command; Ctrl-C while it loads is no traceback."""
+    """Run the command; Ctrl-C while it loads or ends is no traceback, and the exit code stays what it was."""
     try:
         from shoal.cli.main import main as run
-    except KeyboardInterrupt:
+
+        run()
+    except KeyboardInterrupt:  # as it loads, or a second one while the first is reported
         sys.stderr.write("shoal: interrupted; nothing half-written is left\n")
         raise SystemExit(INTERRUPTED) from None
-    run()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # else one while Python ends would end it with -2
 
 
 if __name__ == "__main__":

@@ -561,3 +561,15 @@ def test_an_interrupt_while_commands_load_is_no_traceback(tmp_path: Path) -> Non
         check=False,
     )
     assert (found.returncode, found.stderr) == (130, "shoal: interrupted; nothing half-written is left\n")
+
+
+def test_an_interrupt_while_python_ends_changes_neither_exit_code_nor_output() -> None:
+    """Ctrl-C when the command is done, but threads and Java still stop: it was -2 once, or a traceback."""
+    code = (
+        "import atexit, os, signal, sys, shoal.__main__ as start\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.argv[1:] = ['--version']\n"
+        "start.main()\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")

@@ -456,11 +456,11 @@ def test_finished_blocks_are_not_made_again(
     made: list[int] = []
     make = scale_blocks.anonymize_block
 
-    def counted(task: scale_blocks.BlockTask) -> object:
+    def counted(task: scale_blocks.BlockTask, run: Run) -> object:
         if len(made) == 3:
             raise KeyboardInterrupt
         made.append(task.block)
-        return make(task)
+        return make(task, run)
 
     class OneByOne:
         def map(self, fn, parts):  # type: ignore[no-untyped-def]
@@ -538,14 +538,30 @@ def test_files_that_may_not_grow_lose_nothing_that_is_finished(city: Path, tmp_p
     assert (tmp_path / "release.linkage").read_bytes() == (tmp_path / "again.linkage").read_bytes()
 
 
+def test_a_long_block_says_how_far_it_is(city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int, int]] = []
+    make = scale_blocks.anonymize_block
+
+    def slow(task: scale_blocks.BlockTask, run: Run) -> object:
+        run.progress("merging", 3, 7)
+        time.sleep(0.1)
+        return make(task, run)
+
+    monkeypatch.setattr(scale_blocks, "anonymize_block", slow)
+    monkeypatch.setattr(publishing, "_LOOKS_EVERY_S", 0.01)
+    run = Run(threads=1, progress=lambda *report: told.append(report))
+    in_blocks(city, tmp_path / "release", 20, run=run)
+    assert ("in a block: merging", 3, 7) in told
+
+
 def blocks_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the blocks that are made from now on, as they are."""
     made: list[int] = []
     make = scale_blocks.anonymize_block
 
-    def counted(task: scale_blocks.BlockTask) -> object:
+    def counted(task: scale_blocks.BlockTask, run: Run) -> object:
         made.append(task.block)
-        return make(task)
+        return make(task, run)
 
     monkeypatch.setattr(scale_blocks, "anonymize_block", counted)
     return made
@@ -557,11 +573,11 @@ def stopped_after_reading(
     """A publication that was stopped when its people were read and two of its blocks were finished."""
     make, made = scale_blocks.anonymize_block, []
 
-    def stopping(task: scale_blocks.BlockTask) -> object:
+    def stopping(task: scale_blocks.BlockTask, run: Run) -> object:
         made.append(task)
         if len(made) > 2:
             raise KeyboardInterrupt
-        return make(task)
+        return make(task, run)
 
     with monkeypatch.context() as patched:
         patched.setattr(scale_blocks, "anonymize_block", stopping)

@@ -2,10 +2,11 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Any, Final
 
 import numpy as np
@@ -34,12 +35,14 @@ from shoal.report.pages.record import page_of_facts
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
+from shoal.runtime.progress import read_progress
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Engine, Run, run_tasks
+from shoal.runtime.run import Engine, Progress, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
 from shoal.scale.blocks import (
     BLOCKS,
     PEOPLE,
+    PROGRESS,
     BlockTask,
     keep_crowds_whole,
     middles_of,
@@ -53,6 +56,7 @@ from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
 from shoal.verification.files.streamed import identifiers_in_tasks, verify_streamed_folder
 
+_LOOKS_EVERY_S = 1.0  # at the progress of a block
 _NEEDS_EVERYONE: Final = (
     "work in blocks needs shoal.Glove, no private report and no exact figures; read the data with shoal.read "
     "to work on everyone at once"
@@ -108,6 +112,7 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
         require_shared(original.engine, folder)
         for left_over in (
             *folder.glob(".*.partial-*"),
+            *folder.glob(f"*{PROGRESS}"),
             *find_partials(job.output),
         ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
@@ -338,10 +343,36 @@ def _anonymize_unfinished(tasks: list[BlockTask], folder: Path, engine: Engine, 
         for _ in run_tasks(store_block, finished, engine, run, "looking at finished blocks"):
             pass
     run.progress(label, len(tasks) - len(waiting), len(tasks))
-    for done, _ in enumerate(
-        engine.map(store_block, waiting) if waiting else (), start=len(tasks) - len(waiting) + 1
-    ):
-        run.progress(label, done, len(tasks))
+    with _progress_within(folder, run) as report:
+        for done, _ in enumerate(
+            engine.map(store_block, waiting) if waiting else (), start=len(tasks) - len(waiting) + 1
+        ):
+            report(label, done, len(tasks))
+
+
+@contextmanager
+def _progress_within(folder: Path, run: Run) -> Iterator[Progress]:
+    """Report how far the first unfinished block is, beside what the block reports."""
+    reporting, over = Lock(), Event()
+
+    def report(label: str, done: int, total: int) -> None:
+        with reporting:
+            run.progress(label, done, total)
+
+    def look() -> None:
+        while not over.wait(_LOOKS_EVERY_S):
+            for path in sorted(folder.glob(f"*{PROGRESS}"))[:1]:
+                with suppress(OSError, ValueError, TypeError):  # the block is finished meanwhile
+                    if (progress := read_progress(path)) is not None:
+                        report(f"in a block: {progress.label}", progress.done, progress.total)
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield report
+    finally:
+        over.set()
+        looking.join()
 
 
 def _emptied(folder: Path) -> Path:

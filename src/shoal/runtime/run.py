@@ -22,7 +22,7 @@ class Progress(Protocol):
     """Receives how far a named piece of work is."""
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Called from one thread, with ``done`` rising to ``total``."""
+        """Called by one thread at a time, with ``done`` rising to ``total``."""
 
 
 def silent(label: str, done: int, total: int) -> None:

@@ -25,6 +25,7 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories, require_people
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.checkpoint import Arrays, Checkpoint
+from shoal.runtime.progress import ProgressFile
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility.accuracy import Extents, measure_accuracy
@@ -101,6 +102,7 @@ def keep_crowds_whole(
 
 PEOPLE: Final = "people"
 BLOCKS: Final = "blocks"
+PROGRESS: Final = ".progress"  # the ending of the file that says how far a block is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +122,18 @@ def name_of(block: int) -> str:
 
 
 def store_block(task: BlockTask) -> None:
-    """Write a finished block, unless it is there and undamaged."""
-    Checkpoint(Path(task.folder)).load_or_make(
-        name_of(task.block), lambda: anonymize_block(task), apart="boxes"
-    )
+    """Write a finished block, unless it is there and undamaged; and how far it is, meanwhile."""
+    progress = Path(task.folder) / f"{name_of(task.block)}{PROGRESS}"
+    run = Run(threads=1, progress=ProgressFile(progress))
+    try:
+        Checkpoint(Path(task.folder)).load_or_make(
+            name_of(task.block), lambda: anonymize_block(task, run), apart="boxes"
+        )
+    finally:
+        progress.unlink(missing_ok=True)
 
 
-def anonymize_block(task: BlockTask) -> Arrays:
+def anonymize_block(task: BlockTask, run: Run) -> Arrays:
     """A block's crowds as arrays.
 
     subjects: [r] positions in the population, crowd by crowd; sizes: [c]; lengths: [c] boxes of a record;
@@ -138,7 +145,7 @@ def anonymize_block(task: BlockTask) -> Arrays:
     stored = Checkpoint(folder).load(BLOCKS)
     part = slice(*stored["offsets"][task.block : task.block + 2])
     subjects = stored["subjects"][part]
-    original, run = people.load(subjects), Run(threads=1)
+    original = people.load(subjects)
     if task.spare is None:
         classes = task.method.classes(original, run)
     else:
