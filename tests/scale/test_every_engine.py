@@ -85,7 +85,10 @@ def named(request: pytest.FixtureRequest) -> Engine:
     if request.param == "dask":
         return engine_of(f"dask:{request.getfixturevalue('dask_address')}")
     if request.param == "spark":
-        request.getfixturevalue("spark")
+        return engine_of(f"spark:{request.getfixturevalue('spark')}")
+    if request.param == "its own dask":
+        pytest.importorskip("distributed")
+        return engine_of("dask")
     return engine_of(request.param)
 
 
@@ -229,6 +232,7 @@ def test_a_release_holds(city: Path, in_threads: Path) -> None:
     assert verdict.holds, verdict.findings
 
 
+@pytest.mark.parametrize("with_processes", [*OTHER_PROCESSES, "its own dask"], indirect=True)
 def test_the_release_is_the_same(
     with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,13 +18,11 @@ from shoal.runtime.json_values import null_for_nan
 @click.option(
     "--output",
     type=PATH,
-    default=Path("shoal-demo"),
-    show_default=True,
     metavar="DIR",
-    help="A new folder for all results.",
+    help="A new folder for all results; without it shoal-demo, or shoal-demo-2 where that exists.",
 )
 @output_options
-def demo(output: Path, as_json: bool, quiet: bool) -> int:
+def demo(output: Path | None, as_json: bool, quiet: bool) -> int:
     """Anonymize, verify and attack a synthetic city of 1,000 phones over 7 days, at k = 5.
 
     Compares precision and risk with k = 2, and takes less than a minute.
@@ -35,6 +33,9 @@ def demo(output: Path, as_json: bool, quiet: bool) -> int:
     from shoal.report.facts.release import accuracy_rows
     from shoal.runtime.run import Run
 
+    if output is None:
+        names = ("shoal-demo", *(f"shoal-demo-{number}" for number in range(2, 1000)))
+        output = next((path for path in map(Path, names) if not path.exists()), Path("shoal-demo"))
     with Bars(quiet=quiet) as bars, compile_ahead(Glove.about.name):
         demonstration = demonstrate(output, Run(progress=bars))
     files = {
