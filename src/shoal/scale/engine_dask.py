@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 _LOCAL_WORKERS: Final = 2
-_PATIENCE_S: Final = 30  # for a scheduler that listens to answer
+_PATIENCE_S: Final = 30  # for a scheduler or a worker that listens to answer
 _ANSWERS_WITHIN_S: Final = 4
 _VERSIONS: Final = (
     "'shoal ' + __import__('shoal.version', fromlist=['x']).__version__ + "
@@ -52,7 +52,8 @@ class DaskCluster:
 
     def everywhere(self, fn: Callable[[Part], Result], part: Part) -> list[Result]:
         """The result of a task on every worker."""
-        answers = _within(_ANSWERS_WITHIN_S, lambda: self._connected().run(fn, part))
+        client = self._connected()
+        answers = _within(_PATIENCE_S, lambda: client.run(fn, part))
         if answers is None:
             raise EngineError(f"the dask workers at {self._address} do not answer; start them again")
         return list(answers.values())
@@ -120,7 +121,7 @@ def _require_workers(client: "Client", address: str) -> None:
         ) from error
     # sent as text, since a worker without shoal cannot take a function of shoal
     answers = _within(
-        _ANSWERS_WITHIN_S,
+        _PATIENCE_S,
         lambda: {
             **client.run(eval, _VERSIONS, on_error="return"),
             "the scheduler": _or_error(lambda: client.run_on_scheduler(eval, _VERSIONS)),
