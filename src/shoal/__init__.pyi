@@ -69,6 +69,7 @@ from shoal.model.verdicts import Verdict as Verdict
 from shoal.publishing.checking import Checked as Checked
 from shoal.publishing.checking import check as check
 from shoal.publishing.in_blocks import InBlocks as InBlocks
+from shoal.publishing.in_series import SeriesOptions as SeriesOptions
 from shoal.publishing.promised import verify_folder as verify_folder
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess

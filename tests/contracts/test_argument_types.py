@@ -33,6 +33,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: shoal.AttackScope(targets="raw"), r"targets is a list; write targets=\['raw'\]"),  # type: ignore[arg-type]
     (lambda: shoal.AttackScope(targets=["row"]), "is not a list, each one of raw, release, control"),  # type: ignore[list-item]
     (lambda: shoal.PublishOptions(resume=1), "resume = 1 is not True or False"),  # type: ignore[arg-type]
+    (lambda: shoal.SeriesOptions(state=5), "state = 5 is not a path"),  # type: ignore[arg-type]
     (lambda: shoal.Run(threads="two"), "threads = 'two' is not a whole number"),  # type: ignore[arg-type]
     (lambda: shoal.KAnonymity(k=2, truthful="yes"), "truthful = 'yes' is not True or False"),  # type: ignore[arg-type]
     (lambda: shoal.Statement(publisher=5), "publisher: Input should be a valid string"),

@@ -18,6 +18,7 @@ from shoal.model.omission import TOO_FEW_PRESENT
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage, Release, SeriesPlace
 from shoal.model.trajectories import Population, Trajectories
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
@@ -43,9 +44,10 @@ _FORMS: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class SeriesOptions:
-    """How a release belongs to a series.
+    """How a release belongs to a series, in which people stay in their crowds.
 
     Parameters
     ----------
@@ -57,6 +59,23 @@ class SeriesOptions:
         People whom a crowd may lose before the others wait, where crowds are chosen.
     accept_newcomers
         Go on although few of these people were in the series before.
+
+    Examples
+    --------
+    >>> import shoal, tempfile
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     series = shoal.SeriesOptions(state=f"{folder}/state", renew=True)
+    ...     published = shoal.publish(
+    ...         calls,
+    ...         shoal.Glove(k=2),
+    ...         f"{folder}/release",
+    ...         rng=shoal.Randomness.from_system(),
+    ...         tries=0,
+    ...         options=shoal.PublishOptions(series=series),
+    ...     )
+    >>> published.manifest.series.number
+    1
     """
 
     state: Path
