@@ -181,6 +181,12 @@ def _zone_along(at: float, edges: Floats) -> int:
 
 
 @compiled
+def _point_in(low: int, high: int, number: float) -> float:
+    # the fraction of the number: its remainder by 1, many times faster
+    return low + (number - np.floor(number)) * (high - low)
+
+
+@compiled
 def _local_hour(moment_s: float, clock: ClockChanges) -> int:
     ahead_s = clock.utc_offsets_s[np.searchsorted(clock.moments_s, moment_s, side="right") - 1]
     return int(np.floor((moment_s + ahead_s) / HOUR_S))
@@ -207,20 +213,26 @@ def count_people_by_hour(
     counts: Floats,
 ) -> None:
     """Add to counts [24, zones] the records in each zone in each local hour, as shares of points of a box."""
-    columns, rows = len(raster.x_m) - 1, len(raster.y_m) - 1
+    columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
     for record in range(len(offsets) - 1):
         pairs, n_pairs = np.full((_FEWEST_PAIRS, 3), -1), 0  # hour, zone, points: a hash table
         for i in range(offsets[record], offsets[record + 1]):
             x_min, y_min, t_start = boxes.x_min[i], boxes.y_min[i], boxes.t_start[i]
+            x_max, y_max, t_end = boxes.x_max[i], boxes.y_max[i], boxes.t_end[i]
             # of the box alone, so that the order of records does not matter
             number = (t_start * 73_856_093 ^ x_min * 19_349_663 ^ y_min * 83_492_791) & 0xFFFF
             number = 0 if points == 1 else number * points
+            column, row = _zone_along(x_min * cell_m, raster.x_m), _zone_along(y_min * cell_m, raster.y_m)
+            across = _zone_along(x_max * cell_m, raster.x_m) > column
+            along = _zone_along(y_max * cell_m, raster.y_m) > row
             for point in range(number, number + points):
-                x = x_min + (0.5 + _SPREAD_X * point) % 1.0 * (boxes.x_max[i] - x_min)
-                y = y_min + (0.5 + _SPREAD_Y * point) % 1.0 * (boxes.y_max[i] - y_min)
-                t = t_start + (0.5 + _SPREAD_T * point) % 1.0 * (boxes.t_end[i] - t_start)
-                column = _zone_along(x * raster.cell_m, raster.x_m)
-                row = _zone_along(y * raster.cell_m, raster.y_m)
+                if across:
+                    x = _point_in(x_min, x_max, 0.5 + _SPREAD_X * point)
+                    column = _zone_along(x * cell_m, raster.x_m)
+                if along:
+                    y = _point_in(y_min, y_max, 0.5 + _SPREAD_Y * point)
+                    row = _zone_along(y * cell_m, raster.y_m)
+                t = _point_in(t_start, t_end, 0.5 + _SPREAD_T * point)
                 if not (0 <= column < columns and 0 <= row < rows):
                     continue
                 hour, zone = _local_hour(t * slot_s, clock), row * columns + column

@@ -24,6 +24,7 @@ from shoal.utility.points import PointUtility, space_distortion
 Flags = npt.NDArray[np.bool_]
 
 KS: Final = (2, 5)
+_AT_ONCE: Final = 1 << 18  # samples
 _ZONES_ACROSS: Final = 16
 _TUKEY: Final = 1.5  # interquartile ranges
 
@@ -149,15 +150,20 @@ class Facts:
 
         A guess without any release would say this; it is the baseline of usefulness.
         """
-        grid, zones = self.original.snapped_grid(), self.zones
-        places = np.stack([self.original.x, self.original.y]) * float(grid.cell_m)
-        inside = np.ones(places.shape[1], dtype=np.bool_)
-        for axis, edges in zip(places, (zones.x_m, zones.y_m), strict=True):
-            inside &= (axis >= edges[0]) & (axis < edges[-1])
-        middle = [(edges[1:] + edges[:-1]) / 2 for edges in (zones.x_m, zones.y_m)]
-        columns, rows = np.meshgrid(*middle)
-        spread = np.cov(places[:, inside]) + np.eye(2) * grid.cell_m**2
-        away = np.stack([columns.ravel(), rows.ravel()]) - places[:, inside].mean(axis=1, keepdims=True)
+        cell_m, zones = float(self.original.snapped_grid().cell_m), self.zones
+        edges = zones.x_m, zones.y_m
+        origin = np.array([[axis[0]] for axis in edges])
+        n, total, squares = 0, np.zeros((2, 1)), np.zeros((2, 2))
+        for begin in range(0, self.original.n_samples, _AT_ONCE):  # a copy of all would be the peak of memory
+            part = slice(begin, begin + _AT_ONCE)
+            places = np.stack([self.original.x[part], self.original.y[part]]) * cell_m - origin
+            inside = ((places >= 0) & (places < [[axis[-1] - axis[0]] for axis in edges])).all(axis=0)
+            places = places[:, inside]
+            n, total = n + places.shape[1], total + places.sum(axis=1, keepdims=True)
+            squares += places @ places.T
+        spread = (squares - total @ total.T / n) / max(n - 1, 1) + np.eye(2) * cell_m**2
+        columns, rows = np.meshgrid(*((axis[1:] + axis[:-1]) / 2 for axis in edges))
+        away = np.stack([columns.ravel(), rows.ravel()]) - origin - total / n
         density = np.exp(-0.5 * (away * np.linalg.solve(spread, away)).sum(axis=0))
         return np.asarray(density / density.sum(), dtype=np.float64)
 
