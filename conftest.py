@@ -31,6 +31,7 @@ settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else
 os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/shoal-account-{os.getpid()}"
 
 os.environ["SHOAL_COMPILE_AHEAD"] = "0"  # other tests use the other cores
+os.environ["SHOAL_PLAIN_KERNELS"] = "0"  # the data of tests are few, and compiled kernels are what they test
 
 _NUMBERS = itertools.count()
 SHARED_DATA = Path(__file__).parents[1] / "shared" / "data"

@@ -83,6 +83,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
 def compile_for(level: str, kept: Path) -> None:
     """Run all of them in processes that compile for this level of processors, and keep that in a folder."""
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    surroundings["SHOAL_PLAIN_KERNELS"] = "0"  # compile all
     surroundings |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(kept)}
     with tempfile.TemporaryDirectory() as folder:
         for words in commands(Path(folder)):

@@ -194,7 +194,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     chosen = AnonymizeOptions.take(options)
     timings = Timings() if chosen.timed else None
     from shoal.attacks.questions import TRIES
-    from shoal.publishing.ahead import compile_ahead
+    from shoal.publishing.ahead import FEWEST_SAMPLES, compile_ahead
     from shoal.publishing.in_blocks import InBlocks
     from shoal.publishing.publish import publish
     from shoal.publishing.writing import PublishOptions
@@ -243,7 +243,8 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                     on_read=lambda stored: report_reading(stored, bars),
                 )
             # compiling in other processes would need memory, too
-            ahead = size is None and chosen.memory is None
+            at_once = chosen.memory is None and not isinstance(people, InBlocks)
+            ahead = at_once and people.n_samples >= FEWEST_SAMPLES
             with compile_ahead(method) if ahead else nullcontext():
                 published = publish(
                     people,

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 
 class Points(NamedTuple):
@@ -44,7 +44,7 @@ def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
     )
 
 
-@compiled
+@compiled_for_many
 def count_covered(points: Points, boxes: BoxColumns) -> int:
     """Count one subject's samples in at least one box of a record."""
     count = 0
@@ -62,7 +62,7 @@ def count_covered(points: Points, boxes: BoxColumns) -> int:
     return count
 
 
-@compiled
+@compiled_for_many
 def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
     """Count boxes without a sample of their subject."""
     count = 0
@@ -81,7 +81,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
     return count
 
 
-@compiled
+@compiled_for_many
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
@@ -121,7 +121,7 @@ class Areas(NamedTuple):
     y_last: Integers
 
 
-@compiled
+@compiled_for_many
 def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, lengths: Floats) -> None:
     """Meters between the middles of consecutive areas of each record."""
     move = 0
@@ -133,7 +133,7 @@ def distances_between_middles(areas: Areas, offsets: Integers, cell_m: float, le
             move += 1
 
 
-@compiled
+@compiled_for_many
 def distance_bounds(areas: Areas, offsets: Integers, cell_m: float, least: Floats, longest: Floats) -> None:
     """Meters between the nearest and between the farthest cells of these pairs."""
     move = 0
@@ -179,7 +179,7 @@ def _pixel_share_steps(
     by[0], by[1], by[2], by[3] = share_first, middle - share_first, share_last - middle, -share_last
 
 
-@compiled
+@compiled_for_many
 def add_density_changes(
     x_min: Integers,
     y_min: Integers,

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import hull_density
 from shoal.runtime.arrays import Flags, Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 _ALIKE: Final = 1 - 1e-9  # of the maximum: equal except for rounding
 
@@ -104,14 +104,14 @@ def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> f
     return 1.0 / cells if right else 0.0
 
 
-@compiled
+@compiled_for_many
 def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
     """Whether records have weighted areas, and the first of their likeliest cells."""
     for record in range(len(present)):
         present[record], x[record], y[record] = _first_likeliest(spread, record)
 
 
-@compiled
+@compiled_for_many
 def check_homes(
     raw: WeightedAreas,
     published: WeightedAreas,
@@ -179,7 +179,7 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
     return _chance_of(steady, xs, ys, x, y), _chance_of(expected, xs, ys, x, y)
 
 
-@compiled
+@compiled_for_many
 def fill_place_chances(
     spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
 ) -> None:

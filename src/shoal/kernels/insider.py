@@ -8,7 +8,7 @@ import numpy as np
 from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.weighed_runs import Tracks
 from shoal.runtime.arrays import Flags, Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 N_SHARES: Final = 6
 
@@ -189,7 +189,7 @@ def score_guesses(
     shares[4:] /= len(samples)
 
 
-@compiled
+@compiled_for_many
 def score_in_records(readings: Readings, guesses: Integers, shares: Floats, errors: Floats) -> None:
     """Score guesses [b, 3]; shares [r, 6] and errors [s, 2] as ``score_guesses`` fills them."""
     for reading in range(len(readings.box_offsets) - 1):
@@ -205,7 +205,7 @@ def score_in_records(readings: Readings, guesses: Integers, shares: Floats, erro
         )
 
 
-@compiled
+@compiled_for_many
 def find_sharers(
     tracks: Tracks, people: Integers, boxes: Integers, begin: int, end: int, shares: Flags
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.runtime.arrays import Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 NONE: Final = -1
 IMPOSSIBLE: Final = 1 << 60
@@ -120,7 +120,7 @@ def least_costs(stamps: Stamps, room: Integers) -> Integers:
     return costs
 
 
-@compiled
+@compiled_for_many
 def best_partition(
     t: Integers, x: Integers, y: Integers, owner: Integers, k: int
 ) -> tuple[Integers, Integers, int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, best_partition, make_stamps
 from shoal.runtime.arrays import Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 # Rows of the room. The first are those of the stamps.
 STARTS, T, X_LOW, X_HIGH, Y_LOW, Y_HIGH, LATEST = range(7)
@@ -260,7 +260,7 @@ def weighed_partition(
     return begins[:runs][::-1].copy(), least
 
 
-@compiled
+@compiled_for_many
 def boxes_of_crowds(tracks: Tracks, members: Integers, begins: Integers) -> tuple[Integers, Integers]:
     """[6, b]: boxes of crowds, members begins[c] to begins[c + 1], and their offsets."""
     n_crowds, most_samples, most_boxes = len(begins) - 1, 0, 0

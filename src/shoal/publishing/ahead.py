@@ -15,10 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from shoal.runtime import compiled
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.run import available_cores
 
 SWITCH: Final = "SHOAL_COMPILE_AHEAD"
+FEWEST_SAMPLES: Final = 1 << 16  # of fewer, a publication compiles too little to need help
 _FEW_KERNELS: Final = 3  # so few are compiled before another process has begun
 _PEOPLE: Final = 12
 _DAYS: Final = 2
@@ -57,7 +59,11 @@ def compile_ahead(method: str) -> Iterator[None]:
 def _start_process(method: str, steps: list[str]) -> subprocess.Popen[bytes]:
     silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(  # noqa: S603  (this file; a session of its own, since Ctrl-C is for the publication)
-        _ahead_command(method, *steps), stdin=subprocess.PIPE, start_new_session=True, **silent
+        _ahead_command(method, *steps),
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, compiled.SWITCH: "0"},
+        **silent,
     )
 
 

@@ -1,26 +1,35 @@
 """The jit decorator.
 
 Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing one imports no
-compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python.
+compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. So do those of ``compiled_for_many`` as long as
+all their calls together get few numbers: of small data, compiling would take nearly all the time.
 """
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 FLAGS: Final = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C program calls one
+SWITCH: Final = "SHOAL_PLAIN_KERNELS"  # 0: none runs as plain Python
+_FEW: Final = 0 if os.environ.get(SWITCH) == "0" else 1 << 18  # numbers in arrays
+_SAFE_TYPES: Final = frozenset("ld?")  # int64, float64, bool; only compiled code widens narrower ones
+_PLAIN: Final = threading.local()  # runs: this thread runs a kernel as plain Python
 _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
 
 class CompiledKernel:
     """Compiled on its first call with each combination of types."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], numbers_before: float = 0) -> None:
         update_wrapper(self, function)
         self.py_func = function
+        self._numbers_left = numbers_before  # that plain Python may still get
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -49,6 +58,12 @@ class CompiledKernel:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Compile if needed, and call."""
+        if getattr(_PLAIN, "runs", False):
+            return self.py_func(*arguments, **named)
+        if self._numbers_left > 0:
+            self._numbers_left -= _count_numbers((*arguments, *named.values()))
+            if self._numbers_left >= 0:
+                return self._call_plainly(*arguments, **named)
         try:
             return self.dispatcher(*arguments, **named)
         except BaseException:
@@ -56,6 +71,25 @@ class CompiledKernel:
 
             abandon()
             raise
+
+    def _call_plainly(self, *arguments: Any, **named: Any) -> Any:
+        _PLAIN.runs = True
+        try:
+            with np.errstate(all="ignore"):
+                return self.py_func(*arguments, **named)
+        finally:
+            _PLAIN.runs = False
+
+
+def _count_numbers(values: tuple[Any, ...]) -> float:
+    """In arrays; infinitely many if plain Python might compute otherwise."""
+    count = 0.0
+    for value in values:
+        if isinstance(value, np.ndarray):
+            count += value.size if value.dtype.char in _SAFE_TYPES else np.inf
+        elif isinstance(value, tuple):
+            count += _count_numbers(value)
+    return count
 
 
 def _without_literals(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -70,4 +104,12 @@ def compiled(function: Kernel) -> Kernel:
     if _SWITCHED_OFF:
         return function
     wrapped: Any = CompiledKernel(function)
+    return wrapped  # type: ignore[no-any-return]  # it is called as the function is
+
+
+def compiled_for_many(function: Kernel) -> Kernel:
+    """As ``compiled``, after a first few numbers; for kernels whose time is a small multiple of their input."""
+    if _SWITCHED_OFF:
+        return function
+    wrapped: Any = CompiledKernel(function, _FEW)
     return wrapped  # type: ignore[no-any-return]  # it is called as the function is

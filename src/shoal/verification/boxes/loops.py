@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.runtime.arrays import Flags, Integers, Numbers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 
 class Samples(NamedTuple):
@@ -36,7 +36,7 @@ def samples_by_time(samples: Samples) -> SamplesByTime:
     return SamplesByTime(position, samples.t[position], subject_of)
 
 
-@compiled
+@compiled_for_many
 def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
     """Whether each record's rows ascend; repeats are allowed."""
     for record in range(len(offsets) - 1):
@@ -49,7 +49,7 @@ def is_canonical(boxes: Numbers, offsets: Integers) -> bool:
     return True
 
 
-@compiled
+@compiled_for_many
 def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> None:
     """Set shares_moment [m] for boxes that begin before an earlier one of the record has ended."""
     for record in range(len(offsets) - 1):
@@ -60,7 +60,7 @@ def mark_overlaps(boxes: Integers, offsets: Integers, shares_moment: Flags) -> N
                 reached = max(reached, boxes[b, 1])
 
 
-@compiled
+@compiled_for_many
 def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags) -> None:
     """Set loose [m] for boxes unlike their hull in time, or by more than ``slack`` in space."""
     for b in range(len(boxes)):
@@ -72,7 +72,7 @@ def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags
         loose[b] = bad
 
 
-@compiled
+@compiled_for_many
 def match_records(
     samples: Samples,
     boxes: Integers,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 BROKEN: Final = -1
 BITS_BEHIND: Final = 1
@@ -109,7 +109,7 @@ def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers,
     return True
 
 
-@compiled
+@compiled_for_many
 def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> bool:
     """Round to multiples of a step, into cells [n]; False when one reaches the bound."""
     for i in range(len(values)):
@@ -120,7 +120,7 @@ def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> boo
     return True
 
 
-@compiled
+@compiled_for_many
 def are_multiples(values: Floats, cells: Integers, step: float) -> bool:
     """Whether values are exactly these multiples, including the sign of a zero."""
     for i in range(len(values)):
