@@ -1,14 +1,15 @@
 """Kernels that run as plain Python while they get few numbers."""
 
 import threading
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from shoal.runtime import compiled
+from shoal.runtime import compiled, kernel_cache
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.compiled import CompiledKernel, compiled_for_many
+from shoal.runtime.compiled import CompiledKernel
 
 
 class Columns(NamedTuple):
@@ -22,7 +23,7 @@ def _add(columns: Columns, sums: Floats) -> None:
     sums[:] = columns.a + columns.b
 
 
-def _kernel(few: int, calls: list[str]) -> CompiledKernel:
+def _kernel(calls: list[str], *, only_many: bool = True) -> CompiledKernel:
     def plain(*arguments: Any) -> None:
         calls.append("plain")
         _add(*arguments)
@@ -31,30 +32,40 @@ def _kernel(few: int, calls: list[str]) -> CompiledKernel:
         calls.append("compiled")
         _add(*arguments)
 
-    kernel = CompiledKernel(plain, few)
+    kernel = CompiledKernel(plain, only_many=only_many)
     kernel.__dict__["dispatcher"] = dispatcher
     return kernel
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(compiled.SWITCH)
+    monkeypatch.setattr(compiled, "_FEW", 20)
+    monkeypatch.setattr(kernel_cache, "is_stored", lambda name: False)
+
+
+@pytest.mark.usefixtures("few")
 def test_a_kernel_is_compiled_once_all_its_calls_got_many_numbers() -> None:
     calls: list[str] = []
-    kernel, sums = _kernel(20, calls), np.zeros(3)
+    kernel, sums = _kernel(calls), np.zeros(3)
     for _ in range(4):
         kernel(Columns(np.arange(3), np.arange(3)), sums)
     assert calls == ["plain", "plain", "compiled", "compiled"]
     assert sums.tolist() == [0, 2, 4]
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("narrow", [np.int32, np.uint8, np.uint64, np.float32])
 def test_types_that_numpy_does_not_widen_are_left_to_the_compiler(narrow: Any) -> None:
     calls: list[str] = []
-    _kernel(1000, calls)(Columns(np.arange(3), np.ones(3, dtype=narrow)), np.zeros(3))
+    _kernel(calls)(Columns(np.arange(3), np.ones(3, dtype=narrow)), np.zeros(3))
     assert calls == ["compiled"]
 
 
+@pytest.mark.usefixtures("few")
 def test_kernels_inside_a_plain_one_are_plain_in_its_thread_only() -> None:
     calls: list[str] = []
-    inner = _kernel(0, calls)
+    inner = _kernel(calls, only_many=False)
     arguments = Columns(np.arange(3), np.arange(3)), np.zeros(3)
 
     def outer(numbers: Integers) -> None:
@@ -63,16 +74,29 @@ def test_kernels_inside_a_plain_one_are_plain_in_its_thread_only() -> None:
         other.start()
         other.join()
 
-    CompiledKernel(outer, 10)(np.arange(3))
+    CompiledKernel(outer, only_many=True)(np.arange(3))
     assert calls == ["plain", "compiled"]
-    with pytest.raises(ZeroDivisionError):
-        CompiledKernel(lambda numbers: numbers.size / 0, 10)(np.arange(3))
+    with pytest.raises(IndexError):
+        CompiledKernel(lambda numbers: numbers[5], only_many=True)(np.arange(3))
     inner(*arguments)
     assert calls == ["plain", "compiled", "compiled"]
 
 
-def test_tests_compile_all() -> None:
-    assert compiled._FEW == 0
-    if not compiled._SWITCHED_OFF:
-        kernel: Any = compiled_for_many(_add)
-        assert kernel._numbers_left == 0
+@pytest.mark.usefixtures("few")
+def test_stored_kernels_and_all_of_these_tests_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    arguments = Columns(np.arange(3), np.arange(3)), np.zeros(3)
+    with monkeypatch.context() as stored:
+        stored.setattr(kernel_cache, "is_stored", lambda name: name == "plain")
+        _kernel(calls)(*arguments)
+    assert calls == ["compiled"]
+    monkeypatch.setenv(compiled.SWITCH, "0")
+    _kernel(calls)(*arguments)
+    assert calls == ["compiled", "compiled"]
+
+
+def test_kernels_are_stored_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    (tmp_path / "add-0123.kernel").touch()
+    assert kernel_cache.is_stored("add")
+    assert not kernel_cache.is_stored("ad")

@@ -202,7 +202,16 @@ def _slot_of(hour: int, zone: int, pairs: Integers) -> int:
     return place
 
 
-@compiled_for_many
+@compiled
+def _with_room(full: Integers) -> Integers:
+    pairs = np.full((4 * len(full), 3), -1)
+    for row in range(len(full)):
+        if full[row, 1] >= 0:
+            pairs[_slot_of(full[row, 0], full[row, 1], pairs)] = full[row]
+    return pairs
+
+
+@compiled
 def count_people_by_hour(
     boxes: BoxColumns,
     offsets: Integers,
@@ -242,10 +251,7 @@ def count_people_by_hour(
                     n_pairs += 1
                 pairs[place, 2] += 1
                 if 2 * n_pairs > len(pairs):
-                    full, pairs = pairs, np.full((4 * len(pairs), 3), -1)
-                    for old in range(len(full)):
-                        if full[old, 1] >= 0:
-                            pairs[_slot_of(full[old, 0], full[old, 1], pairs)] = full[old]
+                    pairs = _with_room(pairs)
         for place in range(len(pairs)):
             if pairs[place, 1] >= 0:
                 counts[pairs[place, 0] % _HOURS, pairs[place, 1]] += min(1.0, pairs[place, 2] / points)

@@ -1,8 +1,9 @@
 """The jit decorator.
 
 Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing one imports no
-compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. So do those of ``compiled_for_many`` as long as
-all their calls together get few numbers: of small data, compiling would take nearly all the time.
+compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. So do those of ``compiled_for_many`` that are
+not stored, as long as all their calls together get few numbers: with small data, compiling would take nearly
+all the time.
 """
 
 import os
@@ -17,7 +18,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 FLAGS: Final = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C program calls one
 SWITCH: Final = "SHOAL_PLAIN_KERNELS"  # 0: none runs as plain Python
-_FEW: Final = 0 if os.environ.get(SWITCH) == "0" else 1 << 18  # numbers in arrays
+_FEW: Final = 1 << 18  # numbers in arrays
 _SAFE_TYPES: Final = frozenset("ld?")  # int64, float64, bool; only compiled code widens narrower ones
 _PLAIN: Final = threading.local()  # runs: this thread runs a kernel as plain Python
 _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
@@ -26,10 +27,10 @@ _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in (
 class CompiledKernel:
     """Compiled on its first call with each combination of types."""
 
-    def __init__(self, function: Callable[..., Any], numbers_before: float = 0) -> None:
+    def __init__(self, function: Callable[..., Any], *, only_many: bool = False) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self._numbers_left = numbers_before  # that plain Python may still get
+        self._only_many = only_many
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -60,10 +61,11 @@ class CompiledKernel:
         """Compile if needed, and call."""
         if getattr(_PLAIN, "runs", False):
             return self.py_func(*arguments, **named)
-        if self._numbers_left > 0:
+        if self._only_many:
             self._numbers_left -= _count_numbers((*arguments, *named.values()))
             if self._numbers_left >= 0:
                 return self._call_plainly(*arguments, **named)
+            self._only_many = False
         try:
             return self.dispatcher(*arguments, **named)
         except BaseException:
@@ -71,6 +73,12 @@ class CompiledKernel:
 
             abandon()
             raise
+
+    @cached_property
+    def _numbers_left(self) -> float:
+        from shoal.runtime.kernel_cache import is_stored
+
+        return 0.0 if os.environ.get(SWITCH) == "0" or is_stored(self.py_func.__name__) else float(_FEW)
 
     def _call_plainly(self, *arguments: Any, **named: Any) -> Any:
         _PLAIN.runs = True
@@ -108,8 +116,8 @@ def compiled(function: Kernel) -> Kernel:
 
 
 def compiled_for_many(function: Kernel) -> Kernel:
-    """As ``compiled``, after a first few numbers; for kernels whose time is a small multiple of their input."""
+    """As ``compiled``, after a first few numbers; for kernels that take a small multiple of their input."""
     if _SWITCHED_OFF:
         return function
-    wrapped: Any = CompiledKernel(function, _FEW)
+    wrapped: Any = CompiledKernel(function, only_many=True)
     return wrapped  # type: ignore[no-any-return]  # it is called as the function is

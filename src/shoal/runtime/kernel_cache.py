@@ -162,6 +162,11 @@ def folder() -> Path:
     return path if usable else Path(tempfile.mkdtemp(prefix="shoal-kernels-"))
 
 
+def is_stored(name: str) -> bool:
+    """Whether a form of a kernel of this name is stored, perhaps of another version."""
+    return any(any(place.glob(f"{name}-*.kernel")) for place in (folder(), SHIPPED))
+
+
 @cache
 def digest_of(function: Callable[..., Any]) -> bytes:
     """A digest of what machine code depends on, except argument types."""
