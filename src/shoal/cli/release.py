@@ -243,8 +243,11 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                     on_read=lambda stored: report_reading(stored, bars),
                 )
             # compiling in other processes would need memory, too
-            at_once = chosen.memory is None and not isinstance(people, InBlocks)
-            ahead = at_once and people.n_samples >= FEWEST_SAMPLES
+            ahead = (
+                chosen.memory is None
+                and not isinstance(people, InBlocks)
+                and people.n_samples >= FEWEST_SAMPLES
+            )
             with compile_ahead(method) if ahead else nullcontext():
                 published = publish(
                     people,

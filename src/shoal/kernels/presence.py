@@ -183,7 +183,7 @@ def _zone_along(at: float, edges: Floats) -> int:
 @compiled
 def _point_in(low: int, high: int, number: float) -> float:
     # the fraction of the number: its remainder by 1, many times faster
-    return low + (number - np.floor(number)) * (high - low)
+    return low + (number - math.floor(number)) * (high - low)
 
 
 @compiled
