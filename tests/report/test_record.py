@@ -428,6 +428,7 @@ def test_a_report_without_a_statement_or_attacks_says_so(tmp_path: Path) -> None
     unstated = page.text.partition("not stated: ")[2].partition("This section")[0]
     assert len(unstated.split("; ")) == 11
     assert "no attack was played" in page.text
+    assert "checked together with no earlier release of the same people" in page.text
     assert page.unmarked == []
 
 
