@@ -22,8 +22,8 @@ pytestmark = pytest.mark.kernels
 
 
 def listed(cells: list[tuple[int, int]]) -> PlaceList:
-    x, y = np.array(sorted(cells), dtype=np.int64).T
-    return PlaceList(x.copy(), y.copy(), np.ones(len(x)), True)
+    xy = np.array(sorted(cells), dtype=np.int64)
+    return PlaceList(xy[:, 0].copy(), xy[:, 1].copy(), np.hstack([xy, xy + 1]), np.ones(len(xy)), public=True)
 
 
 def expected_at(boxes: Integers, places: PlaceList) -> list[list[float]]:

@@ -14,8 +14,8 @@ from example_counts import examples
 from leaf_data import Cell, boxes_are_hulls_of_leaves, moved_within, with_places
 from naive_release import small_city
 from shoal.errors import InputError, MisuseError, NothingLeftError
+from shoal.measures.leaves import part_places
 from shoal.methods.glove.crowds_of_series import NEWCOMER, WAITING, classes_in_series
-from shoal.methods.leaves import part_places
 from shoal.model.claims.hull import HullRule, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Release

@@ -227,8 +227,9 @@ def _places_known(original: Trajectories, scope: AttackScope) -> PublicPlaces | 
     """The list that the adversaries have, on the plane of the data."""
     if scope.places is not None:
         return scope.places.on_plane(original.crs)
-    reading = original.intake.reading
-    if original.grid is None or (reading.cells is None and reading.places is None):
+    if original.places is not None:
+        return original.places
+    if original.grid is None or original.intake.reading.cells is None:
         return None
     cells = np.unique(np.column_stack([original.x, original.y]), axis=0)
     x, y = (cells.T + 0.5) * original.grid.cell_m

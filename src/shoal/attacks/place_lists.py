@@ -8,7 +8,10 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.joint_reading import PlaceList, add_visits
+from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import TIGHT, parse_hull
+from shoal.model.places import PublicPlaces
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
@@ -23,7 +26,7 @@ def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
     """How many cells at a side can hold the sample that it is drawn around."""
     claim = evaluation.context.claim
     rule = parse_hull(getattr(claim, "hull", TIGHT))
-    if rule.leaf_places or not getattr(claim, "truthful", True):
+    if not getattr(claim, "truthful", True):
         return _ANYWHERE
     if rule.grid_m is not None:
         return max(round(rule.grid_m / evaluation.target.grid.cell_m), 1)
@@ -31,13 +34,11 @@ def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
 
 
 def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
-    """The public list and how often the raw data uses its places; without one, corners that repeat."""
+    """The public list, as busy as it says or the raw data is; without one, corners that repeat."""
     context, cell_m = evaluation.context, evaluation.target.grid.cell_m
     if context.places is not None and context.inside is not None:
-        places_m = np.column_stack([context.places.x, context.places.y])
         return _public_list(
-            np.floor(places_m / cell_m).astype(np.int64),
-            np.column_stack([context.inside.people.x, context.inside.people.y]),
+            context.places, context.inside.people, getattr(context.claim, "hull", TIGHT), cell_m
         )
     if reach_of(evaluation) > 1:
         return _as_list(np.empty((0, 2), dtype=np.int64), np.empty(0), public=False)
@@ -48,15 +49,22 @@ def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 
 def _as_list(cells: Integers, busyness: Floats, *, public: bool) -> PlaceList:
     x, y = (np.ascontiguousarray(column) for column in cells.T)
-    return PlaceList(x, y, busyness, public)
+    return PlaceList(x, y, np.hstack([cells, cells + 1]), busyness, public)
 
 
-def _public_list(listed: Integers, samples: Integers) -> PlaceList:
-    cells, number = np.unique(np.concatenate([listed, samples]), axis=0, return_inverse=True)
-    on_list = np.zeros(len(cells), dtype=np.bool_)
-    on_list[number.ravel()[: len(listed)]] = True
-    counts = np.bincount(number.ravel()[len(listed) :], minlength=len(cells))
-    return _as_list(cells[on_list], 1.0 + counts[on_list].astype(np.float64), public=True)
+def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: float) -> PlaceList:
+    x, y, use = listed.cells(cell_m)
+    if use is None or not use.any():
+        cells = np.concatenate([np.column_stack([x, y]), np.column_stack([people.x, people.y])])
+        _, number = np.unique(cells, axis=0, return_inverse=True)
+        counts = np.bincount(number.ravel()[len(x) :], minlength=int(number.max()) + 1)
+        use = counts[number.ravel()[: len(x)]].astype(np.float64)
+    places = _as_list(np.column_stack([x, y]), use + _UNUSED, public=True)
+    rule = parse_hull(hull)
+    if not rule.leaf_places:
+        return places
+    leaves = part_places(listed, cell_m, rule)
+    return places._replace(bounds=leaves.bounds[leaves.leaf_of])
 
 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:

@@ -29,6 +29,7 @@ class PlaceList(NamedTuple):
 
     x: Integers  # int64 [p], ascending
     y: Integers  # int64 [p]
+    bounds: Integers  # int64 [p, 4]; west, south, east, north of the cell, or of the leaf that stands for it
     busyness: Floats  # float64 [p], above 0
     public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
 
@@ -42,12 +43,17 @@ class Contents(NamedTuple):
 
 
 @compiled
-def _sides_at(boxes: Integers, b: int, x: int, y: int, reach: int) -> int:
+def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
+    # the set of sides that these bounds lie at, -1 = they reach out of the box
+    if bounds[0] < boxes[b, 2] or bounds[1] < boxes[b, 3]:
+        return -1
+    if bounds[2] > boxes[b, 4] or bounds[3] > boxes[b, 5]:
+        return -1
     return int(
-        (x < boxes[b, 2] + reach)
-        + 2 * (y < boxes[b, 3] + reach)
-        + 4 * (x >= boxes[b, 4] - reach)
-        + 8 * (y >= boxes[b, 5] - reach)
+        (bounds[0] < boxes[b, 2] + reach)
+        + 2 * (bounds[1] < boxes[b, 3] + reach)
+        + 4 * (bounds[2] > boxes[b, 4] - reach)
+        + 8 * (bounds[3] > boxes[b, 5] - reach)
     )
 
 
@@ -63,10 +69,10 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
         for b in range(len(boxes)):
             place = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
             while place < len(places.x) and places.x[place] < boxes[b, 4]:
-                if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
+                at = _sides_at(boxes, b, places.bounds[place], reach)
+                if at >= 0:
                     if turn:
-                        inside[n] = place
-                        sides[n] = _sides_at(boxes, b, places.x[place], places.y[place], reach)
+                        inside[n], sides[n] = place, at
                     n += 1
                 place += 1
             offsets[b + 1] = n
@@ -183,7 +189,9 @@ def add_visits(
 
 
 @compiled
-def _find_known(boxes: Integers, known: Integers, reach: int, touched: Integers, own: Integers) -> None:
+def _find_known(
+    boxes: Integers, known: Integers, places: PlaceList, reach: int, touched: Integers, own: Integers
+) -> None:
     # the sides that known samples [s, 3], ascending in time, touch; the one in each box whose place is most
     # common, -1 = none
     touched[:], own[:] = 0, -1
@@ -197,7 +205,14 @@ def _find_known(boxes: Integers, known: Integers, reach: int, touched: Integers,
         s = first_not_below(times, 0, len(times), boxes[b, 0])
         while s < len(times) and times[s] < boxes[b, 1]:
             if holds(boxes, b, known[s, 1], known[s, 2]):
-                touched[b] |= _sides_at(boxes, b, known[s, 1], known[s, 2], reach)
+                x, y = known[s, 1], known[s, 2]
+                bounds = np.array([x, y, x + 1, y + 1])
+                place = first_not_below(places.x, 0, len(places.x), x)
+                while place < len(places.x) and places.x[place] == x:
+                    if places.y[place] == y:
+                        bounds = places.bounds[place]
+                    place += 1
+                touched[b] |= max(_sides_at(boxes, b, bounds, reach), 0)
                 if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
                     own[b] = s
             s += 1
@@ -240,7 +255,7 @@ def guess_in_records(
         guess_samples(boxes, known, mine[0])
         contents = places_in_boxes(boxes, places, reach)
         touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
-        _find_known(boxes, known, reach, touched, own)
+        _find_known(boxes, known, places, reach, touched, own)
         expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
         read_record(contents, touched, people[reading], places.busyness, expected, named)
         _guess_blindly(boxes, contents, places, mine[3])

@@ -4,110 +4,18 @@ Within a leaf, nothing of a release in space depends on which of its places was 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.leaves import grow_to_leaves
+from shoal.measures.leaves import Leaves, part_places
 from shoal.methods.assembly import EquivalenceClass
-from shoal.model.claims.hull import HullRule, parse_hull
-from shoal.model.places import PublicPlaces
+from shoal.model.claims.hull import parse_hull
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, distinct_rows, rows_of
-from shoal.units import counted, show_share
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Leaves:
-    """L disjoint leaves of the c cells with places.
-
-    x, y: int64 [c], ascending. leaf_of: int64 [c]. bounds: int64 [L, 4], x_min, y_min, x_max, y_max, as of
-    boxes.
-    """
-
-    x: Integers
-    y: Integers
-    leaf_of: Integers
-    bounds: Integers
-
-    def at(self, x: Integers, y: Integers) -> Integers:
-        """The leaf of each of these cells; raises MisuseError for one without a place."""
-        row = np.minimum(np.searchsorted(self.x + 1j * self.y, x + 1j * y), len(self.x) - 1)
-        if not (np.array_equal(self.x[row], x) and np.array_equal(self.y[row], y)):
-            raise MisuseError("a sample is in a cell without a listed place; read the data with these places")
-        return self.leaf_of[row]
-
-    @property
-    def middles(self) -> Integers:
-        """The cell in the middle of each leaf, int64 [L, 2]."""
-        return (self.bounds[:, :2] + self.bounds[:, 2:] - 1) // 2
-
-
-def part_places(places: PublicPlaces, cell_m: float, rule: HullRule) -> Leaves:
-    """Cut the cells with places at medians, the wider axis first, as long as both sides can be leaves.
-
-    Cells of the same coordinate are never separated, so leaves do not overlap. The cut nearest to the
-    middle is taken, the lower one of two; where the wider axis has none, the other is tried.
-    """
-    x, y, use = places.cells(cell_m)
-    if len(x) < rule.leaf_places:
-        raise MisuseError(
-            f"leaves of {rule.leaf_places} places need as many; {places.name} has "
-            f"{counted(len(x), 'cell with a place', 'cells with places')}"
-        )
-    weight = np.ones(len(x)) if rule.busiest_share == 1 else _require_use(places, use)
-    if weight.max() > rule.busiest_share * weight.sum():
-        raise MisuseError(
-            f"one place of {places.name} has more than {show_share(rule.busiest_share)} of all use, so that "
-            "its leaf cannot have less; choose a larger share"
-        )
-    xy = np.column_stack([x, y])
-    leaf_of = np.zeros(len(x), dtype=np.int64)
-    waiting, n_leaves = [np.arange(len(x))], 0
-    while waiting:
-        group = waiting.pop()
-        parts = _cut(xy[group], weight[group], rule)
-        if parts is None:
-            leaf_of[group] = n_leaves
-            n_leaves += 1
-        else:
-            waiting += [group[part] for part in parts]
-    order = np.argsort(leaf_of, kind="stable")
-    first = np.searchsorted(leaf_of[order], np.arange(n_leaves))
-    low, high = np.minimum.reduceat(xy[order], first), np.maximum.reduceat(xy[order], first) + 1
-    return Leaves(x=x, y=y, leaf_of=leaf_of, bounds=np.ascontiguousarray(np.hstack([low, high])))
-
-
-def _require_use(places: PublicPlaces, use: Floats | None) -> Floats:
-    if use is None or not use.sum():
-        raise MisuseError(
-            f"{places.name} does not say how busy its places are, so that no share of the busiest is known; "
-            "add a column busyness, or leave the share out"
-        )
-    return use
-
-
-def _cut(xy: Integers, weight: Floats, rule: HullRule) -> tuple[Integers, Integers] | None:
-    n = len(xy)
-    wide = np.ptp(xy, axis=0)
-    for axis in (0, 1) if wide[0] >= wide[1] else (1, 0):
-        order = np.lexsort((xy[:, 1 - axis], xy[:, axis]))
-        at = np.arange(1, n)  # cells before the cut
-        place, heavy = xy[order, axis], weight[order]
-        possible = (np.diff(place) > 0) & (np.minimum(at, n - at) >= rule.leaf_places)
-        if rule.busiest_share < 1:
-            below = np.cumsum(heavy)[:-1]
-            for busiest, all_use in (
-                (np.maximum.accumulate(heavy)[:-1], below),
-                (np.maximum.accumulate(heavy[::-1])[-2::-1], heavy.sum() - below),
-            ):
-                possible &= (busiest > 0) & (busiest <= rule.busiest_share * all_use)
-        if possible.any():
-            cut = at[possible][np.argmin(np.abs(2 * at[possible] - n))]
-            return order[:cut], order[cut:]
-    return None
+from shoal.runtime.arrays import Integers, distinct_rows, rows_of
 
 
 def leaves_for(original: Trajectories, hull: str) -> Leaves | None:
