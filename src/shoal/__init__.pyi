@@ -24,6 +24,7 @@ from shoal.errors import NothingLeftError as NothingLeftError
 from shoal.errors import OtherJobError as OtherJobError
 from shoal.errors import OutputError as OutputError
 from shoal.errors import ShoalError as ShoalError
+from shoal.io.columns.public_places import read_public_places as read_public_places
 from shoal.io.description import Description as Description
 from shoal.io.description import describe as describe
 from shoal.io.foreign import FileLayout as FileLayout
@@ -57,6 +58,7 @@ from shoal.model.claims import KDeltaAnonymity as KDeltaAnonymity
 from shoal.model.claims import KteAnonymity as KteAnonymity
 from shoal.model.claims import LocationPrivacy as LocationPrivacy
 from shoal.model.claims import TrajectoryPrivacy as TrajectoryPrivacy
+from shoal.model.places import PublicPlaces as PublicPlaces
 from shoal.model.release import Boxes as Boxes
 from shoal.model.release import Linkage as Linkage
 from shoal.model.release import Points as Points

@@ -39,8 +39,8 @@ class PublicPlaces:
     Examples
     --------
     >>> import numpy as np
-    >>> from shoal.model.places import PublicPlaces
-    >>> PublicPlaces(x=np.array([0.0, 500.0]), y=np.array([0.0, 0.0]))
+    >>> import shoal
+    >>> shoal.PublicPlaces(x=np.array([0.0, 500.0]), y=np.array([0.0, 0.0]))
     PublicPlaces(2 places)
     """
 

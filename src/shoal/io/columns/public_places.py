@@ -17,6 +17,7 @@ from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.places import PublicPlaces
 from shoal.model.projection import WGS84
+from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats
 from shoal.runtime.files import local_path
 
@@ -24,6 +25,7 @@ _BUSYNESS: Final = ("busyness", "visits", "weight")
 _KINDS: Final = ("kind", "type", "category")
 
 
+@typed
 def read_public_places(file: Path | str) -> PublicPlaces:
     """A public list of places from a file of any format that is read.
 
@@ -46,9 +48,10 @@ def read_public_places(file: Path | str) -> PublicPlaces:
 
     Examples
     --------
-    >>> from shoal.io.columns.public_places import read_public_places
-    >>> read_public_places("stations.csv")  # doctest: +SKIP
-    PublicPlaces(416 places)
+    >>> import pyarrow as pa, pyarrow.csv, shoal
+    >>> pyarrow.csv.write_csv(pa.table({"x": [0, 500], "y": [0, 0]}), "stations.csv")
+    >>> shoal.read_public_places("stations.csv")
+    PublicPlaces(2 places)
     """
     path = local_path(file, "a list of places")
     if not path.is_file():
