@@ -16,7 +16,9 @@ import pyarrow.csv as pa_csv
 
 import shoal
 from shoal.attacks import AttackScope
+from shoal.attacks.rate import TargetName
 
+RELEASE: tuple[TargetName] = ("release",)
 HULLS = ("tight", "grid:2km", "leaves:5", "leaves:10", "leaves:10:0.3")
 
 
@@ -54,7 +56,7 @@ def main() -> None:
                 knowledge=["downcoding", "insider"],
                 tries=people.n_subjects,
                 rng=shoal.Randomness.for_research(asked.seed),
-                scope=AttackScope(targets=("release",)),
+                scope=AttackScope(targets=RELEASE),
             )
             read = {rate.name: f"{rate.rate:.0%} ({rate.baseline:.0%})" for rate in result.rates}
             print(
