@@ -75,7 +75,6 @@ def test_from_file_to_verified_release(city: Path, released: tuple[Path, Path], 
     [
         ("synthesize", "{tmp}/made.parquet", "--subjects", "5"),
         ("assess", "{city}", "--k", "2", "--output", "{tmp}/page.html"),
-        ("anonymize", "{city}", "--k", "2", "--risk-tries", "0", "--output", "{tmp}/again"),
         ("verify", "{city}", "{tmp}/release", "--linkage", "{tmp}/linkage.parquet"),
     ],
 )
@@ -85,6 +84,17 @@ def test_quiet_prints_nothing_where_all_went_well(
     assert released[0].exists()
     outcome = shoal(*(word.format(city=city, tmp=tmp_path) for word in words), "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_quiet_prints_what_to_know_of_a_release_that_is_of_no_use(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    words = ("anonymize", city, "--k", 10, "--risk-tries", 0, "--output")
+    document = json.loads(shoal(*words, tmp_path / "one", "--json").out)
+    quiet = shoal(*words, tmp_path / "other", "--quiet")
+    assert (quiet.code, quiet.err) == (0, "")
+    assert quiet.out.splitlines() == document["cautions"]
+    assert quiet.out.startswith("OF NO USE")
 
 
 @pytest.mark.parametrize("engine", ["threads", "local:2"])

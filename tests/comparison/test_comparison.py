@@ -4,17 +4,21 @@ import json
 import math
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import shoal as shoal_api
 from browser import Browser
 from command_line import Shoal
 from figures import Figure, figures_of
 from shoal.attacks import attack
 from shoal.attacks.attacking import AttackScope
+from shoal.attacks.rate import Rate
+from shoal.attacks.table import ATTACKS
 from shoal.comparison import compare as comparison
 from shoal.comparison import one_release
 from shoal.comparison.study import read_study
@@ -29,7 +33,7 @@ from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from shoal.utility import facts, measure, measure_facts
+from shoal.utility import METRICS, Metric, Value, facts, measure, measure_facts
 from shoal.utility.accuracy import measure_accuracy
 from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
 
@@ -115,6 +119,64 @@ def test_methods_meet_at_equal_risk() -> None:
         (0.3, {"a": "twin", "b": "sharp"}),
     ]
     assert best_within(PLANTED, 0.001, "lower") is None
+
+
+@pytest.mark.parametrize("kind", ["metric", "attack", "method"])
+def test_nothing_is_taken_from_an_earlier_run_of_code_that_may_have_changed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Registered rows have any code, which nothing tells from the code of the run before."""
+    for table, name in ((METRICS, "toy"), (ATTACKS, "toy"), (METHODS, "toy")):
+        monkeypatch.delitem(table, name, raising=False)
+        monkeypatch.setattr(table, "_rows", dict(table._rows))
+    calls = shoal_api.read(shoal_api.synthesize(n_subjects=20, days=1, seed=1))
+
+    def register(value: float) -> None:
+        if kind == "metric":
+            row = Metric(
+                name="toy", question="a toy", unit="1", better="lower", function=lambda _: Value(value=value)
+            )
+            shoal_api.register_metric(row, replace=True)
+        elif kind == "attack":
+
+            def evaluate(evaluation: Any, **_: Any) -> list[Rate]:
+                words = {"name": "toy", "knowledge": "nothing", "attacker": "A toy.", "baseline": 0.0}
+                wins = np.full(len(evaluation.victims), value)
+                return [
+                    Rate.of(wins, target=evaluation.label, clusters=evaluation.clusters, **words)  # type: ignore[arg-type]
+                ]
+
+            shoal_api.register_attack(
+                shoal_api.Adversary(
+                    name="toy", sentence="A toy.", answers={"toy": "link"}, evaluate=evaluate
+                ),
+                replace=True,
+            )
+        else:
+
+            class Toy(Glove):
+                about = replace(Glove.about, name="toy")
+
+                def classes(self, *words: Any) -> Any:
+                    return Glove(k=2 if value < 0.5 else 10).classes(*words)
+
+            shoal_api.register_method(Toy, replace=True)
+
+    def compared() -> str:
+        attack = ("toy", "toy") if kind == "attack" else ("points:1", "linkage")
+        (tmp_path / "study.toml").write_text(
+            f'tries = 10\nseed = 1\nhold_out = 0\nknowledge = ["{attack[0]}"]\n'
+            f'[budget]\nknowledge = "{attack[0]}"\nattack = "{attack[1]}"\n'
+            f'[[runs]]\nmethod = "{"toy" if kind == "method" else "glove"}"\nk = 2\n'
+        )
+        study = read_study(tmp_path / "study.toml")
+        found = comparison.compare(calls, study, tmp_path / "study")
+        return json.dumps(found.to_json()["releases"], sort_keys=True)
+
+    register(0.25)
+    first = compared()
+    register(0.75)
+    assert compared() != first
 
 
 @pytest.fixture(scope="module")

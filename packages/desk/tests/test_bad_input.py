@@ -306,3 +306,23 @@ def test_entries_of_a_form_are_shown_as_text_alone(newcomer: Visitor) -> None:
     assert page.status == 422
     assert "<script>alert" not in page.html
     assert "<b>" not in page.html
+
+
+def test_a_refused_file_keeps_the_uses(newcomer: Visitor) -> None:
+    page = newcomer.post("data", "start:data", source="/no/such/file.csv", uses=["flows"], lose_people="yes")
+    assert page.status == 422
+    assert 'value="flows" checked' in page.html
+    assert 'value="areas" checked' not in page.html
+
+
+def test_a_refused_form_keeps_its_checkboxes(visitor: Visitor) -> None:
+    page = visitor.post("trade", "start:study", methods=["nwa"], ks="none", sample="40", tries="20")
+    assert page.status == 422
+    assert 'value="nwa" checked' in page.html
+    assert 'value="glove" checked' not in page.html
+    knows = {"knows__public": ["top:2"], "more__public": "nonsense"}
+    page = visitor.post("whom", "next", purpose="", recipient="public", **knows)
+    assert page.status == 422
+    assert 'name="recipient" value="public" checked' in page.html
+    assert 'name="knows-public" value="top:2" checked' in page.html
+    assert 'name="recipient" value="research" checked' not in page.html

@@ -368,7 +368,7 @@ output_options = _adding(
         is_flag=True,
         is_eager=True,
         callback=_remember_quiet,
-        help="Print only failures, and the document of --json.",
+        help="Print only failures and cautions, and the document of --json.",
     ),
     _running(
         "--log",

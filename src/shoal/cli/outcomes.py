@@ -176,4 +176,4 @@ def print_publication(
         ),
         *(format_costs(costs) if costs else ()),
     ]
-    print_result(as_json, facts, lines)
+    print_result(as_json, facts, lines, cautions=published.cautions)

@@ -161,14 +161,23 @@ def report_reading(original: Any, bars: Bars) -> None:
         bars.say(f"note: {note}")
 
 
-def print_result(as_json: bool, facts: Mapping[str, Any], lines: Sequence[str], *, well: bool = True) -> None:
-    """Print one JSON document, or lines, which --quiet omits on success."""
+def print_result(
+    as_json: bool,
+    facts: Mapping[str, Any],
+    lines: Sequence[str],
+    *,
+    well: bool = True,
+    cautions: Sequence[str] = (),
+) -> None:
+    """Print one JSON document, or lines, of which --quiet leaves the cautions on success."""
     context = click.get_current_context(silent=True)
     if as_json:
         write_requested_messages(facts)
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     elif not (well and context is not None and context.meta.get(QUIET)):
         click.echo("\n".join(steady(part) for line in lines for part in line.split("\n")))
+    elif cautions:
+        click.echo("\n".join(map(steady, cautions)))
 
 
 def listed(rows: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import TARGETS, AttackScope, attack
-from shoal.attacks.knowledge import also_on_points, of_its_claim
+from shoal.attacks.knowledge import also_on_points, of_its_claim, parse_knowledge
 from shoal.attacks.rate import AttackResult, Rate, TargetName
+from shoal.attacks.table import ATTACKS
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MisuseError, OutputError
+from shoal.methods import METHODS
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
 from shoal.model.trajectories import Trajectories
@@ -23,7 +26,7 @@ from shoal.report.facts.omission import omission_frontier
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors, staged_file
-from shoal.utility import Facts, measure_facts
+from shoal.utility import METRICS, Facts, measure_facts
 from shoal.utility.usefulness import usefulness_of
 from shoal.version import __version__
 
@@ -69,7 +72,10 @@ def result_of(
     folder: Path,
     run: Run,
 ) -> dict[str, Any]:
-    """Attacks and measurements, stored or computed on its input and ``published`` samples."""
+    """Attacks and measurements, stored or computed on its input and ``published`` samples.
+
+    Of a registered method, metric or attack nothing is taken from an earlier run: its code may have changed.
+    """
     knowledge_by_text = {
         text: [text, *also_on_points(text)] if setting.method.about.publishes == "points" else [text]
         for text in study.knowledge
@@ -86,7 +92,11 @@ def result_of(
     )
     place = place_of(setting, source, folder)
     result_file = place / f"result-{asked}.json"
-    if result_file.exists():
+    if not METHODS.is_shoals(setting.name):
+        shutil.rmtree(place, ignore_errors=True)
+    adversaries = (parse_knowledge(text).adversary.name for text in study.knowledge)
+    is_fixed = all(map(METRICS.is_shoals, METRICS)) and all(map(ATTACKS.is_shoals, adversaries))
+    if is_fixed and result_file.exists():
         return {
             **json.loads(result_file.read_text(encoding="utf-8")),
             "label": setting.label,

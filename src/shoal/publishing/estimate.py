@@ -151,7 +151,11 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         medians = np.array(
             [_medians(original.keep(np.sort(rng.choice(n, size, replace=False))), k, run) for size in sizes]
         )
-        space, time = (_extrapolate(np.array(sizes), medians[:, column], n) for column in range(2))
+        largest_extents = _largest_extents(original)
+        space, time = (
+            tuple(min(figure, most) for figure in _extrapolate(np.array(sizes), medians[:, column], n))
+            for column, most in enumerate(largest_extents)
+        )
     return ReleaseEstimate(
         k=k,
         space_m=space[0],
@@ -163,6 +167,13 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         sampled=largest,
         people=n,
     )
+
+
+def _largest_extents(original: Trajectories) -> tuple[float, float]:
+    """No box is larger: dx + dy of all samples, in meters, and their time, in seconds."""
+    grid = original.snapped_grid()
+    cells = np.ptp(original.x) + np.ptp(original.y) + 2
+    return float(cells) * grid.cell_m, float(np.ptp(original.t) + 1) * grid.slot_s
 
 
 def _medians(people: Trajectories, k: int, run: Run) -> tuple[float, float]:

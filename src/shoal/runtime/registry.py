@@ -54,6 +54,10 @@ class Registry(MutableMapping[str, Row]):
             )
         self._rows[name] = row
 
+    def is_shoals(self, name: str) -> bool:
+        """Whether a row is one of shoal's, whose code changes with the version alone."""
+        return name in self._shoals
+
     def _load_entry_points(self) -> None:
         if self._is_loaded:
             return

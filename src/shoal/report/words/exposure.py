@@ -113,8 +113,8 @@ def cost_in_words(gap: GapFacts) -> str:
     return (
         f"Each sample of a typical person is about {meters(gap.cost_space_m)} and "
         f"{seconds(gap.cost_time_s)} away from the {_others(gap.k - 1)} (median {gap.k}-gap "
-        f"{number(gap.median)}{_between(gap.ranges.get('median'))}): at least that much hiding among {gap.k} "
-        "takes, and more in crowds; distances above 20 km and 8 h count as these."
+        f"{number(gap.median)}{_between(gap.ranges.get('median'))}). Hiding among {gap.k} takes at least "
+        "this in all, of place or of time, and more in crowds; distances above 20 km and 8 h count as these."
     )
 
 
