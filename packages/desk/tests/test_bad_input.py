@@ -320,7 +320,7 @@ def test_a_refused_form_keeps_its_checkboxes(visitor: Visitor) -> None:
     assert page.status == 422
     assert 'value="nwa" checked' in page.html
     assert 'value="glove" checked' not in page.html
-    knows = {"knows__public": ["top:2"], "more__public": "nonsense"}
+    knows: dict[str, Any] = {"knows__public": ["top:2"], "more__public": "nonsense"}
     page = visitor.post("whom", "next", purpose="", recipient="public", **knows)
     assert page.status == 422
     assert 'name="recipient" value="public" checked' in page.html

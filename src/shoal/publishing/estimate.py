@@ -151,10 +151,9 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         medians = np.array(
             [_medians(original.keep(np.sort(rng.choice(n, size, replace=False))), k, run) for size in sizes]
         )
-        largest_extents = _largest_extents(original)
         space, time = (
-            tuple(min(figure, most) for figure in _extrapolate(np.array(sizes), medians[:, column], n))
-            for column, most in enumerate(largest_extents)
+            np.minimum(_extrapolate(np.array(sizes), medians[:, column], n), most).tolist()
+            for column, most in enumerate(_largest_extents(original))
         )
     return ReleaseEstimate(
         k=k,
