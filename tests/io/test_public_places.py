@@ -78,13 +78,6 @@ def test_a_missing_list_is_asked_for(tmp_path: Path) -> None:
         read_public_places(tmp_path / "a.csv")
 
 
-def test_a_list_far_from_the_data_is_refused() -> None:
-    places = PublicPlaces(x=np.array([0.0, 10.0]), y=np.zeros(2))
-    places.require_among(5, -1, 20, 1)
-    with pytest.raises(InputError, match="no place of the list of places lies where the data is"):
-        places.require_among(11, -1, 20, 1)
-
-
 def test_degrees_need_a_plane_of_the_data() -> None:
     places = PublicPlaces(x=np.array([2.1]), y=np.array([48.1]), crs="EPSG:4326")
     with pytest.raises(InputError, match="say the data's system with crs"):

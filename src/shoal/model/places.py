@@ -93,15 +93,6 @@ class PublicPlaces:
             use = np.bincount(cell_of.ravel(), weights=self.busyness).astype(np.float64)
         return x, y, use
 
-    def require_among(self, west: float, south: float, east: float, north: float) -> None:
-        """Raise InputError unless a place lies within these bounds in meters, which are the data's."""
-        inside = (self.x >= west) & (self.x <= east) & (self.y >= south) & (self.y <= north)
-        if not inside.any():
-            raise InputError(
-                f"no place of {self.name} lies where the data is; give the list of the data's own region, "
-                "or check that latitude and longitude are not exchanged"
-            )
-
     def _refuse(self, bad: Flags, what: str) -> None:
         if bad.any():
             raise InputError(
