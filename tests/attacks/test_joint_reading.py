@@ -64,6 +64,17 @@ def test_a_place_that_other_boxes_show_explains_a_side_that_two_places_can() -> 
     assert one > 2 * other
 
 
+def test_a_place_of_a_leaf_lies_at_the_sides_of_its_leaf_and_not_in_boxes_that_cut_it() -> None:
+    places = listed([(1, 1), (3, 3), (6, 2)])
+    leaves = np.array([[1, 1, 4, 4], [1, 1, 4, 4], [6, 2, 7, 3]])
+    contents = places_in_boxes(
+        np.array([[0, 9, 1, 1, 7, 4], [0, 9, 2, 1, 7, 4]]), places._replace(bounds=leaves), 1
+    )
+    assert contents.offsets.tolist() == [0, 3, 4]
+    west_south_north, east = 1 + 2 + 8, 4
+    assert contents.sides.tolist() == [west_south_north, west_south_north, east, east]
+
+
 def test_a_box_without_a_listed_place_is_not_named() -> None:
     contents = places_in_boxes(np.array([[0, 9, 0, 0, 5, 5]]), listed([(7, 7)]), 1)
     named = np.empty((2, 1), dtype=np.int64)
