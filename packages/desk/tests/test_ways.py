@@ -9,6 +9,8 @@ import pytest
 import shoal
 from desk_visits import Visitor
 from shoal.comparison import advice
+from shoal.utility.usefulness import ways_out
+from shoal_desk import risk
 from shoal_desk.words import LANGUAGES
 
 
@@ -73,3 +75,25 @@ def test_settings_are_proposed_for_what_the_data_is_for(
     choices = visitor.desk.case.choices()
     assert (choices.method, choices.k, choices.output) == ("glove", trial.k, "")
     assert choices.settings["refine"] == "on"
+
+
+def test_a_release_above_the_threshold_of_a_recipient_says_so_wherever_it_may_be_given_away(
+    released: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = tuple((0.0, band) for _, band in risk.BANDS[:-1])
+    monkeypatch.setattr(risk, "BANDS", (*none, risk.BANDS[-1]))
+    for step in ("release", "record"):
+        assert "Do not give it to them without a decision" in released.get(step).html
+    monkeypatch.setattr(risk, "BANDS", tuple((1.0, band) for _, band in risk.BANDS))
+    for step in ("release", "record"):
+        assert "Do not give it to them" not in released.get(step).html
+
+
+def test_what_a_release_has_already_is_no_way_out() -> None:
+    everything = [way.option for way in ways_out(for_use=True, for_risk=True)]
+    made_with = {"k": 10, "hull": "grid:500m", "refine": True, "per_day": False}
+    left = [way.option for way in ways_out(for_use=True, for_risk=True, made_with=made_with)]
+    assert set(everything) - set(left) == {"--k 10", "--hull grid:500m", "--refine"}
+    assert everything == [
+        way.option for way in ways_out(for_use=True, for_risk=True, made_with={"k": 5, "hull": "tight"})
+    ]

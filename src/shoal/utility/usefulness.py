@@ -224,9 +224,25 @@ WAYS_OUT: Final = (
 )
 
 
-def ways_out(*, for_use: bool = False, for_risk: bool = False) -> tuple[WayOut, ...]:
-    """What to publish instead of a release that is good for nothing, gives too much away, or both."""
-    return tuple(way for way in WAYS_OUT if (way.for_use and for_use) or (way.for_risk and for_risk))
+def ways_out(
+    *, for_use: bool = False, for_risk: bool = False, made_with: Mapping[str, Any] | None = None
+) -> tuple[WayOut, ...]:
+    """What to publish instead of a release that is good for nothing, gives too much away, or both.
+
+    made_with: the parameters of the method, and ``per_day``; what the release has already is no way out.
+    """
+    made_with = made_with or {}
+    already = {
+        "--per-day": made_with.get("per_day"),
+        "--refine": made_with.get("refine"),
+        "--k 10": made_with.get("k", 0) >= 10,
+        "--hull grid:500m": made_with.get("hull", "tight") != "tight",
+    }
+    return tuple(
+        way
+        for way in WAYS_OUT
+        if ((way.for_use and for_use) or (way.for_risk and for_risk)) and not already.get(way.option)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

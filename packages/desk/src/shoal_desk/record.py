@@ -255,7 +255,11 @@ def record_page(
         joined=strongest_first(attacks["together"]["attacks"], release.kind)[:1],
         notes=restore_messages(attacks["notes"], messages),
         risks=risks,
-        ways=ways_out(for_use=useless, for_risk=above),
+        ways=ways_out(
+            for_use=useless,
+            for_risk=above,
+            made_with={**manifest.parameters, "per_day": release.reading.per_day},
+        ),
         statement=options.statement,
         digests=digests,
         bands=BANDS,

@@ -67,10 +67,14 @@ class RecipientRisk:
     naming: AttackRate | None
 
     @property
+    def most(self) -> float:
+        """The threshold of the recipient for naming."""
+        return next(most for most, band in BANDS if band == RECIPIENTS[self.name].threshold)
+
+    @property
     def is_above(self) -> bool:
         """Whether records are named more often than the threshold of the recipient allows."""
-        most = next(most for most, band in BANDS if band == RECIPIENTS[self.name].threshold)
-        return self.naming is not None and self.naming["rate"] > most
+        return self.naming is not None and self.naming["rate"] > self.most
 
 
 def risks_of(

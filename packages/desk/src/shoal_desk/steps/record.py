@@ -6,9 +6,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from shoal.local_pages.forms import Form, RefusedError
+from shoal.methods import METHODS
 from shoal.release_folder.statement import Statement
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work
+from shoal_desk.risk import risks_of
 from shoal_desk.steps.step import Step
 from shoal_desk.words import Words
 
@@ -43,8 +45,11 @@ def free_name(folder: Path) -> Path:
 
 def _content(desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
     written = work.result(work.record)
+    attacked, choices = work.result(work.release, 2), work.choices
+    kind = METHODS[choices.method].about.publishes if choices.method else "boxes"
     return {
         "fields": FIELDS,
+        "risks": [] if attacked is None else risks_of(choices.recipients, attacked["attacks"], kind),
         "written": written,
         "page": None if written is None or not Path(written["record"]).exists() else written["record"],
         "signed": sorted(path.name for path in desk.folder.glob("record*.html")),

@@ -138,7 +138,9 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     written, risks = content["written"], content.get("risks", ())
     useless = written is not None and usefulness_is_none(written["usefulness"])
     content["useless"] = useless
-    content["ways"] = ways_out(for_use=useless, for_risk=any(one.is_above for one in risks))
+    made_with = {**choices.settings, "k": choices.k, "per_day": choices.per_day}
+    above = any(one.is_above for one in risks)
+    content["ways"] = ways_out(for_use=useless, for_risk=above, made_with=made_with)
     advised = work.result(work.advice)
     content["advised"], content["trials"] = advised, [] if advised is None else trial_rows(advised, words)
     of_class = work.result(work.shown_class)

@@ -69,6 +69,7 @@ def _row(trial: Mapping[str, Any], best: list[str], words: Words) -> dict[str, A
 
     return {
         "name": name,
+        "pairs": settings.k == 2,
         "words": ", ".join(parts),
         "half": ", ".join(words.number(text) for text in half),
         "left_out": words.number(percent(trial["left_out"])),
