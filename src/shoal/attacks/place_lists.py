@@ -16,7 +16,7 @@ from shoal.runtime.arrays import Floats, Integers
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
-_MOST_RECORDS: Final = 1000  # that a list is learned from
+_MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
@@ -40,7 +40,7 @@ def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         return _public_list(
             context.places, context.inside.people, getattr(context.claim, "hull", TIGHT), cell_m
         )
-    if reach_of(evaluation) > 1:
+    if reach_of(evaluation) > 1 or evaluation.label == "raw":  # boxes of raw data are the places themselves
         return _as_list(np.empty((0, 2), dtype=np.int64), np.empty(0), public=False)
     if evaluation.target not in _LEARNED:
         _LEARNED[evaluation.target] = _learn_list(evaluation)
@@ -72,12 +72,17 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     records = evaluation.target.classes.records
     west, south, east, north = records.boxes[:, 2:].astype(np.int64).T
     owner = records.record_of_box
-    corners = [np.column_stack([x, y, owner]) for x in (west, east - 1) for y in (south, north - 1)]
-    by_record = np.unique(np.concatenate(corners), axis=0)
-    cells, counts = np.unique(by_record[:, :2], axis=0, return_counts=True)
-    places = _as_list(cells[counts > 1], counts[counts > 1].astype(np.float64) ** 2, public=False)
-    if evaluation.label == "raw":  # its boxes are places
-        return places
+    least = np.array([west.min(), south.min()])
+    shape = (int(east.max()) - int(least[0]), int(north.max()) - int(least[1]), records.n_records)
+    corners = [
+        np.ravel_multi_index((x - least[0], y - least[1], owner), shape)
+        for x in (west, east - 1)
+        for y in (south, north - 1)
+    ]
+    by_record = np.unique(np.concatenate(corners))
+    found, counts = np.unique(by_record // records.n_records, return_counts=True)
+    cells = np.column_stack(np.unravel_index(found[counts > 1], shape[:2])) + least
+    places = _as_list(cells, counts[counts > 1].astype(np.float64) ** 2, public=False)
     chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
     sizes = np.maximum(evaluation.target.classes.sizes, 2)
 

@@ -105,8 +105,8 @@ class KAnonymity:
             self.k,
             say(
                 "claim.k_anonymity.two",
-                "The boxes of a crowd of two are spanned by the samples of both. Whoever is in it takes away "
-                "the own samples and has the other's, many of them exact in place and minute.",
+                "The boxes of a crowd of two are spanned by the samples of both. Each of the two can take "
+                "their samples away and read much of the other's movement.",
             ),
         )
 
