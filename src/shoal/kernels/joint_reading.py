@@ -19,6 +19,9 @@ N_READING: Final = 3  # the ways that look at sides; blind ones follow
 _SETS: Final = 16  # of sides: 1 west, 2 south, 4 east, 8 north
 _ALL: Final = _SETS - 1
 _ROUNDS: Final = 12
+_ROUNDS_OF_LEARNING: Final = (
+    3  # a list is learned from many records, so that none must be explained to the end
+)
 _TRUST: Final = 50.0  # draws that busyness counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
 _MORE_DRAWS: Final = 4  # that are tried where fewer cannot touch all sides
@@ -137,7 +140,13 @@ def _explain_box(contents: Contents, b: int, habit: Floats, touched: int, least:
 
 @compiled
 def read_record(
-    contents: Contents, touched: Integers, people: int, busyness: Floats, expected: Floats, named: Integers
+    contents: Contents,
+    touched: Integers,
+    people: int,
+    busyness: Floats,
+    expected: Floats,
+    named: Integers,
+    rounds: int = _ROUNDS,
 ) -> None:
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
@@ -153,7 +162,7 @@ def read_record(
     chances = np.empty((least + _MORE_DRAWS + 1, _SETS))
     draws = Draws(np.zeros(len(contents.places)), np.empty(_SETS), chances)
     named[:], expected[:] = -1, 0.0
-    for turn in range(_ROUNDS + 1):
+    for turn in range(rounds + 1):
         counts = prior.copy()
         for b in range(len(touched)):
             count = _explain_box(contents, b, habit, touched[b], least, draws)
@@ -166,7 +175,7 @@ def read_record(
                 counts[contents.places[c]] += expected[c]
                 if expected[c] > expected[usual]:
                     usual = c
-            if turn == _ROUNDS:
+            if turn == rounds:
                 named[0, b] = contents.places[surest_place(contents, b, touched[b], count, draws)]
                 named[1, b] = contents.places[usual]
         habit = counts
@@ -182,7 +191,7 @@ def add_visits(
         contents = places_in_boxes(mine, places, 1)
         expected, named = np.empty(len(contents.places)), np.empty((2, len(mine)), dtype=np.int64)
         nothing = np.zeros(len(mine), dtype=np.int64)
-        read_record(contents, nothing, people[record], places.busyness, expected, named)
+        read_record(contents, nothing, people[record], places.busyness, expected, named, _ROUNDS_OF_LEARNING)
         for c in range(len(expected)):
             if contents.sides[c]:
                 visits[contents.places[c]] += expected[c]
