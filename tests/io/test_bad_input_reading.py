@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -480,8 +480,11 @@ def test_read_spells_out_every_setting_of_a_reading() -> None:
     assert options == {setting.name: setting.default for setting in fields(Reading)}
 
 
-@pytest.mark.parametrize("setting", [setting.name for setting in fields(Reading)])
-def test_every_setting_reaches_the_reading(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted: Any = object()
+@pytest.mark.parametrize("setting", fields(Reading), ids=lambda setting: setting.name)
+def test_every_setting_reaches_the_reading(setting: Field[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {bool: not setting.default, int: 1234, float: 1234.5}
+    hints = get_type_hints(Reading)[setting.name]
+    kind = next(kind for kind in (get_args(hints) or (hints,)) if kind is not type(None))
+    wanted: Any = kinds.get(kind, "wanted")
     monkeypatch.setattr("shoal.io.reading.read_with", lambda _source, reading, _run: reading)
-    assert getattr(read("calls.csv", **{setting: wanted}), setting) is wanted
+    assert getattr(read("calls.csv", **{setting.name: wanted}), setting.name) == wanted != setting.default

@@ -220,9 +220,10 @@ def test_the_claim_says_what_may_be_missing() -> None:
         ({"omit_at_most": 0.1, "extent_at_most": "5km,2h"}, "choose one of them"),
         ({"suppress_time_s": 60.0, "extent_at_most": "5km,2h"}, "choose one of them"),
         ({"extent_at_most": "2h", "generalize": "none"}, "choose k-merge"),
+        ({"extent_at_most": 5}, "is not text, such as LENGTH,DURATION"),
         *(
             ({"extent_at_most": text}, "for example 5km,2h, or one of them")
-            for text in ("", ",", "5", "2h,5km", "5km,2km", "5km,2h,1m", "0km,2h", "-5km", "nan,2h", 5)
+            for text in ("", ",", "5", "2h,5km", "5km,2km", "5km,2h,1m", "0km,2h", "-5km", "nan,2h")
         ),
     ],
 )

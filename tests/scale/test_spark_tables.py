@@ -28,14 +28,14 @@ FILES = ("release.parquet", "manifest.json", "report.html")
 IN_BLOCKS = ("--blocks", 30, "--k", 2, "--research-seed", 9, "--engine")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "city.parquet"
     write_synthetic(path, 90, 2, 5)
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def session(spark: str, city: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session with a table, partitioned as Hive does it and with a column nobody reads; a view of it."""
     from pyspark.sql import SparkSession
@@ -43,7 +43,7 @@ def session(spark: str, city: Path, tmp_path_factory: pytest.TempPathFactory) ->
     warehouse = tmp_path_factory.mktemp("warehouse")
     opened = SparkSession.builder.config("spark.sql.warehouse.dir", str(warehouse)).getOrCreate()
     rows = opened.read.parquet(f"file://{city}")
-    told = rows.selectExpr("*", "substr(cast(t as string), 1, 10) as day", "'secret' as remark")
+    told = rows.selectExpr("*", "cast(t div 86400 as string) as day", "'secret' as remark")
     told.coalesce(2).write.partitionBy("day").saveAsTable("calls")
     opened.sql("CREATE VIEW calls_seen AS SELECT *, make_interval(0, 0, 0, 1) AS spent FROM calls")
     rows.limit(0).write.saveAsTable("nothing")

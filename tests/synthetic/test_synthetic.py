@@ -410,7 +410,7 @@ def test_impossible_numbers_are_refused(
 @pytest.mark.parametrize("given_stations", [False, True])
 def test_an_unknown_layout_is_refused(given_stations: bool) -> None:
     stations = lay_out_stations("city", np.random.default_rng(0), 1) if given_stations else None
-    with pytest.raises(MisuseError, match="layout 'village' is not known; choose one of nation, city, abi"):
+    with pytest.raises(MisuseError, match="layout = 'village' is not known; choose one of nation, city, abi"):
         # the point of the test
         synthesize(10, 1, 1, layout="village", stations=stations)  # type: ignore[arg-type]
 

@@ -175,7 +175,9 @@ def test_figures_are_at_an_address_of_their_own(tmp_path: Path) -> None:
         app = application(database)
         with metrics_at(app, "127.0.0.1", 0) as address, running(app) as url:
             urllib.request.urlopen(f"{url}/v1/rounds").read()
-            text = urllib.request.urlopen(address).read().decode()
+            text, end = "", time.monotonic() + 10  # a request is counted once its reply is out
+            while "shoal_requests_total" not in text and time.monotonic() < end:
+                text = urllib.request.urlopen(address).read().decode()
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"{url}/metrics")
             with pytest.raises(urllib.error.HTTPError, match="404"):
