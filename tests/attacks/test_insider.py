@@ -265,6 +265,7 @@ def test_where_hiders_stay_the_one_other_has_the_person_as_in_a_class_of_two() -
     assert found.rule == "box by box"
 
 
+@pytest.mark.jit_only
 def test_boxes_of_a_coarse_grid_give_nothing_to_subtract() -> None:
     """Boxes that are no hulls: whoever reads their sides learns what guessing gives."""
     people = random_people(80, 12, seed=3, cells=40)

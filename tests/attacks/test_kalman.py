@@ -68,6 +68,7 @@ def crossing(seed: int, n: int, steps: int = 30) -> tuple[Floats, Floats, Floats
     return t, x, y, who
 
 
+@pytest.mark.jit_only
 @pytest.mark.kernels
 def test_the_filter_follows_bodies_where_last_steps_lose_them() -> None:
     better = worse = 0

@@ -58,6 +58,7 @@ def test_boxes_wider_than_any_that_are_told_apart() -> None:
     assert above.result.value >= 1 - 1e-9
 
 
+@pytest.mark.jit_only
 def test_of_some_people_the_interval_holds_what_all_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
     original = random_people(150, 6, seed=4)
     release = naive_release(original, k=2)

@@ -220,6 +220,7 @@ def test_lasting_hiders_are_found_exactly_where_some_intervals_have_too_few_reco
     } == with_lasting_hiders(original, release, linkage, 2 * epsilon + 1, epsilon)
 
 
+@pytest.mark.jit_only
 def test_a_release_whose_hiders_stay_is_refused_however_many_they_are() -> None:
     people = read(synthesize(60, 2, seed=3))
     claim = KteHide(k=2, tau_s=1800, epsilon_s=1800).claim()
