@@ -583,3 +583,19 @@ def test_an_interrupt_while_python_ends_changes_neither_exit_code_nor_output() -
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_an_interrupt_while_a_dataclass_is_made_ends_with_its_code(tmp_path: Path) -> None:
+    """A KeyboardInterrupt inside exec of a text counts as unhandled for good: ``-m`` then ends with -2."""
+    (tmp_path / "started.py").write_text(
+        "import sys, shoal.__main__ as start, shoal.cli.main as commands\n"
+        "def run():\n"
+        "    try:\n"
+        "        exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt:\n"
+        "        sys.exit(130)\n"
+        "commands.main = run\n"
+        "start.main()\n"
+    )
+    words = [sys.executable, "-m", "started"]
+    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 130
