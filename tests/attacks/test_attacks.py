@@ -391,6 +391,7 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
         )
 
 
+@pytest.mark.jit_only
 def test_every_adversary_states_itself() -> None:
     """But for series, which needs an earlier release and has tests of its own."""
     people = random_people(60, 8, seed=1)

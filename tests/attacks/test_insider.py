@@ -247,6 +247,7 @@ def of_hiders(people: Trajectories, method: KteHide) -> dict[tuple[str, str], Ra
     return {(one.name, one.knowledge): one for one in found.rates}
 
 
+@pytest.mark.jit_only
 def test_whoever_hides_a_person_takes_the_own_samples_away() -> None:
     """Boxes of three: on an axis the person's sample is the middle one of them in a third of all."""
     found = of_hiders(bursts(7), KteHide(k=2, tau_s=600, epsilon_s=600))

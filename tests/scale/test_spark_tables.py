@@ -157,25 +157,22 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    ("source", "options", "told"),
-    [
+def test_a_table_that_cannot_be_read_is_one_line(shoal: Shoal, session: Any, tmp_path: Path) -> None:
+    """One test, as each worker of the tests that has one starts Spark."""
+    del session
+    for source, options, told in (
         ("spark-table:nowhere", (), "TABLE_OR_VIEW_NOT_FOUND"),
         ("spark-table:", (), "name a table"),
         ("spark-table:a b c", (), "PARSE_SYNTAX_ERROR"),
         ("spark-table:calls", ("--id", "nobody"), "no column 'nobody' in calls"),
         ("spark-table:calls_seen", ("--time", "spent"), "INTERVAL"),
         ("spark-table:nothing", (), "holds no rows"),
-    ],
-)
-def test_a_table_that_cannot_be_read_is_one_line(
-    shoal: Shoal, session: Any, tmp_path: Path, source: str, options: tuple[str, ...], told: str
-) -> None:
-    done = shoal("anonymize", source, *options, *IN_BLOCKS, "spark", "--output", tmp_path / "release")
-    assert done.code == 2
-    assert told in done.err.splitlines()[-1]
-    assert not [line for line in done.err.splitlines() if "at org." in line]
-    assert not list(tmp_path.iterdir())
+    ):
+        done = shoal("anonymize", source, *options, *IN_BLOCKS, "spark", "--output", tmp_path / "release")
+        assert done.code == 2, source
+        assert told in done.err.splitlines()[-1]
+        assert not [line for line in done.err.splitlines() if "at org." in line]
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_executors_cannot_write_is_one_line(session: Any, tmp_path: Path) -> None:
@@ -225,13 +222,13 @@ def test_the_columns_that_are_left_out_change_nothing() -> None:
         drawn("uid", "t")
 
 
-@pytest.mark.parametrize(("form", "by_day"), [("parquet-by-day", True), ("parquet-parts", False)])
 def test_spark_reads_a_partitioned_release_back(
-    form: str, by_day: bool, shoal: Shoal, session: Any, by_path: Path, tmp_path: Path
+    shoal: Shoal, session: Any, by_path: Path, tmp_path: Path
 ) -> None:
-    done = shoal("publish", by_path, "--to", tmp_path / "out", "--format", form)
-    assert done.code == 0, done.err
-    rows = session.read.parquet(f"file://{tmp_path / 'out' / 'data'}")
-    assert rows.count() == pq.read_metadata(by_path / "release.parquet").num_rows
-    assert ("day" in rows.columns) == by_day
-    shutil.rmtree(tmp_path / "out")
+    for form, by_day in (("parquet-by-day", True), ("parquet-parts", False)):
+        done = shoal("publish", by_path, "--to", tmp_path / "out", "--format", form)
+        assert done.code == 0, done.err
+        rows = session.read.parquet(f"file://{tmp_path / 'out' / 'data'}")
+        assert rows.count() == pq.read_metadata(by_path / "release.parquet").num_rows
+        assert ("day" in rows.columns) == by_day
+        shutil.rmtree(tmp_path / "out")

@@ -87,6 +87,7 @@ def test_planted_crowds_have_the_intersections_that_were_planted() -> None:
     assert not list(reveal_together(issued(people, cases[0]), [issued(people, cases[0])]).findings())
 
 
+@pytest.mark.jit_only
 @given(st.data())
 def test_people_left_are_those_of_plain_sets(data: st.DataObject) -> None:
     people = twelve()
