@@ -21,6 +21,8 @@ from shoal.units import HOUR_S
 
 _PART: Final = 20
 _EVEN: Final = 3  # the rule of boxes that are filled evenly
+_PLACES: Final[tuple[Place, ...]] = ("home", "work")
+_NOWHERE: Final = np.iinfo(np.int64).min
 
 
 def attack_home_work(
@@ -37,15 +39,14 @@ def attack_home_work(
     clock = _LocalClock(clock_of(evaluation.people), utc_offset_s)
     rates = []
     undone = undone_cells(evaluation)
-    places: tuple[Place, ...] = ("home", "work")
-    for place in places:
+    for place, named in zip(_PLACES, _read_together(evaluation, clock), strict=True):
         has_cell, x, y = _true_cells(evaluation, place, clock)
         tried = np.flatnonzero(has_cell)
         if not len(tried):
             continue
         chances = [_chances(evaluation, place, clock, tried, x[tried], y[tried])]
-        together, blind = _read_together(evaluation, place, clock, tried, x[tried], y[tried])
-        chances.insert(0, together)
+        together, blind = (named[:, tried] == np.column_stack([x, y])[tried]).all(axis=2)
+        chances.insert(0, together[:, None])
         if undone is not None:
             moved = replace(evaluation, target=undone)
             chances.append(_chances(moved, place, clock, tried, x[tried], y[tried])[:, :1])
@@ -111,38 +112,33 @@ def _true_cells(
     return has_cell, x, y
 
 
-def _read_together(
-    evaluation: Evaluation[BoxTarget],
-    place: Place,
-    clock: _LocalClock,
-    tried: Integers,
-    x: Integers,
-    y: Integers,
-) -> tuple[Floats, Floats]:
-    """[v, 1] and [v]: whether the cell is named by the sides of all boxes, and by how busy its places are."""
+def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Integers:
+    """int64 [places, 2, v, 2]: the cell that the sides of all boxes name, and the busiest one."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
-    classes = target.class_of[evaluation.records[tried]]
-    right = np.zeros((2, len(tried)))
+    classes = target.class_of[evaluation.records]
+    cells = np.column_stack([places.x, places.y])
+    cell_named = np.full((len(_PLACES), 2, len(classes), 2), _NOWHERE)
 
     def part(mine: slice) -> None:
         for row in range(mine.start, mine.stop):
             boxes = target.classes.records.record(int(classes[row]))
             contents = places_in_boxes(boxes, places, reach)
-            expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
+            expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
             people = max(int(target.classes.sizes[classes[row]]), 2)
             nothing = np.zeros(len(boxes), dtype=np.int64)
             read_record(contents, nothing, people, places.busyness, expected, named)
             box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
             busy = places.busyness[contents.places]
             busy /= np.bincount(box, weights=busy, minlength=len(boxes))[box]
-            shares = clock.shares(boxes, target.grid.slot_s, place)[box]
-            for way, visits in enumerate((expected, busy * places.public)):
-                total = np.bincount(contents.places, weights=visits * shares, minlength=1)
-                best = int(total.argmax())
-                right[way, row] = total[best] > 0 and (places.x[best], places.y[best]) == (x[row], y[row])
+            for number, place in enumerate(_PLACES):
+                shares = clock.shares(boxes, target.grid.slot_s, place)[box]
+                for way, visits in enumerate((expected, busy * places.public)):
+                    total = np.bincount(contents.places, weights=visits * shares, minlength=1)
+                    if total.max() > 0:
+                        cell_named[number, way, row] = cells[total.argmax()]
 
-    evaluation.run.each_part(part, len(tried), _PART)
-    return right[0][:, None], right[1]
+    evaluation.run.each_part(part, len(classes), _PART)
+    return cell_named
 
 
 def _chances(

@@ -12,7 +12,7 @@ from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, distinct
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
@@ -79,7 +79,7 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         for x in (west, east - 1)
         for y in (south, north - 1)
     ]
-    by_record = np.unique(np.concatenate(corners))
+    by_record = distinct(np.concatenate(corners))
     found, counts = np.unique(by_record // records.n_records, return_counts=True)
     cells = np.column_stack(np.unravel_index(found[counts > 1], shape[:2])) + least
     places = _as_list(cells, counts[counts > 1].astype(np.float64) ** 2, public=False)

@@ -151,7 +151,7 @@ def read_record(
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
     touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
-    draws of each place in a box.
+    draws of each place in a box. named [2, 0]: only these are filled.
     """
     prior, least = np.zeros(len(busyness)), _DRAWS_EACH * people
     for place in contents.places:
@@ -175,7 +175,7 @@ def read_record(
                 counts[contents.places[c]] += expected[c]
                 if expected[c] > expected[usual]:
                     usual = c
-            if turn == rounds:
+            if turn == rounds and named.shape[1]:
                 named[0, b] = contents.places[surest_place(contents, b, touched[b], count, draws)]
                 named[1, b] = contents.places[usual]
         habit = counts
@@ -189,7 +189,7 @@ def add_visits(
     for record in range(len(people)):
         mine = boxes[offsets[record] : offsets[record + 1]]
         contents = places_in_boxes(mine, places, 1)
-        expected, named = np.empty(len(contents.places)), np.empty((2, len(mine)), dtype=np.int64)
+        expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
         nothing = np.zeros(len(mine), dtype=np.int64)
         read_record(contents, nothing, people[record], places.busyness, expected, named, _ROUNDS_OF_LEARNING)
         for c in range(len(expected)):
