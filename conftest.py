@@ -42,6 +42,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests that need Spark run in one process (`./dev test`): it takes long to start."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) or "[spark" in item.name:
+            item.add_marker("spark")
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes do not name a test: packed ones hold the time, and each worker would name another test."""
     return argname if isinstance(val, bytes) else None
