@@ -158,8 +158,7 @@ def interrupted(*_: object) -> None:
 
 
 def test_a_table_that_cannot_be_read_is_one_line(shoal: Shoal, session: Any, tmp_path: Path) -> None:
-    """One test, as each worker of the tests that has one starts Spark."""
-    del session
+    del session  # its tables are here
     for source, options, told in (
         ("spark-table:nowhere", (), "TABLE_OR_VIEW_NOT_FOUND"),
         ("spark-table:", (), "name a table"),
