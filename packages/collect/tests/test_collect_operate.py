@@ -176,7 +176,8 @@ def test_figures_are_at_an_address_of_their_own(tmp_path: Path) -> None:
         with metrics_at(app, "127.0.0.1", 0) as address, running(app) as url:
             urllib.request.urlopen(f"{url}/v1/rounds").read()
             text, end = "", time.monotonic() + 10  # a request is counted once its reply is out
-            while "shoal_requests_total" not in text and time.monotonic() < end:
+            counts = ("\nshoal_requests_total{", "\nshoal_request_seconds_bucket{")  # not their descriptions
+            while not all(count in text for count in counts) and time.monotonic() < end:
                 text = urllib.request.urlopen(address).read().decode()
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"{url}/metrics")
