@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -92,6 +93,12 @@ def write_requested_messages(document: Any) -> None:
         with suppress(OSError):  # without them, the document is shown in English
             partial.write_text(json.dumps([_to_json(message) for message in messages_in(document)]), "utf-8")
             partial.replace(path)
+
+
+def program() -> str:
+    """The command line's name, as typed in a shell: ``./dev shoal`` where that script started it."""
+    dev = os.environ.get("SHOAL_STARTED_BY")  # its reader has no shoal on the path
+    return "shoal" if dev is None else f"{shlex.quote(dev)} shoal"
 
 
 def read_messages(path: Path) -> list[Message]:

@@ -1,6 +1,7 @@
 """The command line: the main job from file to verified release, exit codes, JSON alone, one-line errors."""
 
 import errno
+import hashlib
 import json
 import os
 import signal
@@ -67,7 +68,12 @@ def test_from_file_to_verified_release(city: Path, released: tuple[Path, Path], 
     ]  # fmt: skip
     outcome = shoal("verify", city, folder, "--linkage", linkage, "--json")
     assert outcome.code == 0
-    assert json.loads(outcome.out)["holds"] is True
+    verdict = json.loads(outcome.out)
+    assert verdict["holds"] is True
+    assert verdict["verified"]["sha256"] == {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("release.parquet", "manifest.json")
+    }
 
 
 @pytest.mark.parametrize(

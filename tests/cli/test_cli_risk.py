@@ -9,6 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
+from shoal.attacks.questions import assess_release
+from shoal.io import read
+from shoal.release_folder.folder import read_linkage, read_release
 from shoal.synthetic import write_synthetic
 from shoal.utility import METRICS
 
@@ -58,6 +61,10 @@ def test_attack_prints_the_pinned_json(city: Path, released: tuple[Path, Path], 
     assert rates["linkage", "release"]["knowledge"] == "4 exact points"
     assert rates["unicity", "raw"]["rate"] > 0.9
     assert shoal(*words).out == outcome.out
+    unseeded = json.loads(shoal(*words[:7], "--json").out)["attacks"]
+    reported = assess_release(read(city), read_release(folder), read_linkage(linkage)).strongest_first
+    linked = next(answer.release for answer in reported if answer.release.asked == "points:4")
+    assert linked.to_json() in unseeded
 
 
 def test_attack_in_words_with_a_control_group(

@@ -132,6 +132,9 @@ def test_too_few_people_or_too_small_k() -> None:
         shoal.k_gap(original, 1)
     with pytest.raises(MisuseError, match="needs at least 5 people, and the data has 2"):
         shoal.k_gap(original, 5)
+    for subjects, words in (("ann", "a list of positions"), ([0.5], "a list of positions"), ([2], "0 to 1")):
+        with pytest.raises(MisuseError, match=words):
+            k_gaps(original, [2], subjects=subjects)  # type: ignore[arg-type]  # the mistake
 
 
 @given(populations(least=4, most=9), st.data())

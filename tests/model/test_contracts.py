@@ -16,7 +16,6 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Grid, Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Run
 
 
 @pytest.mark.parametrize(
@@ -104,6 +103,8 @@ def test_contradicting_arrays_are_refused(arrays: tuple[Any, ...], message: str)
     built(("a", "b"), [0, 1, 2], [1, 1], [1, 1], [1, 1])
     with pytest.raises(MisuseError, match=message):
         built(*arrays)
+    with pytest.raises(MisuseError, match="ids, t, x, y differ in length: 2, 1, 1, 1"):
+        Trajectories.from_rows(["a", "b"], [1], [1], [1])
 
 
 def test_arrays_cannot_be_changed_afterwards() -> None:
@@ -221,17 +222,6 @@ def test_a_verdict_is_true_where_the_release_holds() -> None:
     assert Verdict.of([], checked=1)
     assert not Verdict.of([], checked=0)
     assert not Verdict.of([Finding("bad", "it is")], checked=9)
-
-
-def test_run_keeps_order_and_reports_progress() -> None:
-    seen: list[tuple[str, int, int]] = []
-    run = Run(progress=lambda *step: seen.append(step), threads=3)
-    assert list(run.map(lambda part: part * part, range(10), label="squares")) == [
-        part * part for part in range(10)
-    ]
-    assert seen[0] == ("squares", 0, 10)
-    assert seen[-1] == ("squares", 10, 10)
-    assert [step[1] for step in seen] == list(range(11))
 
 
 def test_a_verdict_is_true_where_it_holds_and_only_there() -> None:

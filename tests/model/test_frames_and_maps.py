@@ -24,6 +24,7 @@ from shoal.io.description import describe
 from shoal.measures.k_gap import k_gap, k_gaps
 from shoal.methods.glove.glove import Glove
 from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.frames import data_frame
 from shoal.model.intake import Intake, Reading
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Linkage, Release
@@ -254,7 +255,9 @@ def test_points_become_points_of_geopandas() -> None:
     assert np.array_equal(there.geometry.y, data.to_dataframe()["y"])
 
 
-def test_a_map_to_explore_says_what_it_leaves_out_and_asks_no_server_about_raw_data() -> None:
+def test_a_map_to_explore_says_what_it_leaves_out_and_asks_no_server_about_raw_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("folium")
     release, data = of_boxes(), random_people(4, 5, crs=PLANE)
     page = release.explore(at_most=20).get_root().render()
@@ -262,6 +265,12 @@ def test_a_map_to_explore_says_what_it_leaves_out_and_asks_no_server_about_raw_d
     drawn = page.count('"Polygon"')
     assert 0 < drawn <= 20 < release.n_samples
     assert f"of 12 records with {drawn} of {release.n_samples} boxes" in page
+    rows: list[Any] = []
+    monkeypatch.setattr(
+        "shoal.model.release.data_frame", lambda columns: rows.append(columns) or data_frame(columns)
+    )
+    release.explore(at_most=20)
+    assert {len(column) for column in rows[0].values()} == {drawn}
     raw = data.explore().get_root().render()
     assert "tileLayer" not in raw
     assert raw.count('"Point"') == data.n_samples

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.errors import MisuseError
 from shoal.runtime.run import Run, split_evenly
 
 
@@ -17,6 +18,12 @@ def test_results_come_in_the_order_of_the_parts_with_progress(threads: int, n: i
     run = Run(threads=threads, progress=lambda label, done, total: seen.append((label, done, total)))
     assert list(run.map(lambda part: part * part, range(n), label="squares")) == [m * m for m in range(n)]
     assert seen == [("squares", done, n) for done in range(n + 1)]
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_thread_does_no_work(threads: int) -> None:
+    with pytest.raises(MisuseError, match=f"threads = {threads} does no work"):
+        Run(threads=threads)
 
 
 def test_one_part_alone_needs_no_other_thread() -> None:

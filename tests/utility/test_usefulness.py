@@ -71,6 +71,8 @@ def test_one_box_for_everyone_is_good_for_nothing(city: Trajectories) -> None:
     assert len(useful.cautions) == 1
     assert useful.cautions[0].startswith("OF NO USE")
     assert [way.option for way in useful.ways_out] == ["--per-day", "--refine", "shoal tabulate"]
+    refined = replace(useful, made_with={"refine": True, "per_day": False})
+    assert [way.option for way in refined.ways_out] == ["--per-day", "shoal tabulate"]
     assert "  each day of a person by itself: --per-day" in useful.lines()
 
 

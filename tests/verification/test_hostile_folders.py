@@ -5,7 +5,9 @@ One clear line and exit code, never a figure or a wait without end.
 
 import hashlib
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,15 +131,19 @@ def test_a_further_table_that_would_fill_the_memory_is_not_read(
 
 
 def test_raw_data_that_a_killed_check_left_is_told_of(
-    city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal
+    city: Path, sound: tuple[Path, Path], tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = damaged(sound, tmp_path / "r", lambda _: None)
     words = ("verify", city, folder, "--linkage", sound[1], "--streamed")
     assert "rm -r" not in shoal(*words).err
-    remaining = tmp_path / ".r.check-ab12"
-    remaining.mkdir()
-    outcome = shoal(*words)
-    assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
+    (tmp_path / "temporary").mkdir()
+    for place in (tmp_path, tmp_path / "temporary"):
+        remaining = place / ".r.check-ab12"
+        remaining.mkdir()
+        outcome = shoal(*words)
+        assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+        monkeypatch.setattr(os, "access", lambda *_: False)  # a place that is only read
 
 
 @pytest.mark.parametrize(

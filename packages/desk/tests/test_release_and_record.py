@@ -174,6 +174,7 @@ def test_the_record_names_data_and_release(released: Visitor, work: Work, desk_c
         "Opinion 05/2014",
         "ISO/IEC 20889:2018",
         "attacked together with no earlier release",
+        "A person: each person has one id",
     ):
         assert text in html
     first_screen = html[: html.index('id="what"')]

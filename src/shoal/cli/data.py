@@ -20,6 +20,7 @@ from shoal.cli.options import (
 from shoal.cli.planned import assessment_tasks, count_input, plan_option, print_plan
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_and_report
+from shoal.messages import program
 from shoal.model.intake import Reading
 from shoal.units import counted
 
@@ -62,7 +63,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
         return 0
     with Bars(quiet=quiet) as bars:
         description = describe(read(source, run=Run(progress=bars), **reading))
-    following = f"shoal assess {as_typed(source, reading)} --output exposure.html"
+    following = f"{program()} assess {as_typed(source, reading)} --output exposure.html"
     print_result(
         as_json, {**description.to_json(), "next": following}, [*description.lines(), f"next: {following}"]
     )
@@ -211,7 +212,8 @@ def assess(
     from shoal.runtime.run import Run
     from shoal.runtime.staging import require_absent
 
-    reading = Reading(**take_reading(options))
+    typed_reading = take_reading(options)
+    reading = Reading(**typed_reading)
     if planned:
         counts = count_input(source, reading, quiet=quiet)
         work = assessment_tasks(ks, counts.people, reading, exact=exact_figures)
@@ -226,15 +228,18 @@ def assess(
             estimates = estimate_releases(original, sizes, run)
         remarks = [estimate.in_words() for estimate in estimates]
         gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures, remarks=remarks)
+    following = f"{program()} advise {as_typed(source, typed_reading)}"
     lines = [
         *remarks,
         *gaps_in_words(original, gaps),
         *([] if output is None else [f"report: {output}"]),
+        f"next: {following}",
     ]
     document = {
         **gaps_in_numbers(original, gaps),
         "estimates": [estimate.to_json() for estimate in estimates],
         "report": None if output is None else str(output),
+        "next": following,
     }
     print_result(as_json, document, lines)
     return 0

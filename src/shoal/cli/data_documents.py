@@ -122,6 +122,7 @@ class AssessDocument(TypedDict):
     estimates: list[dict[str, Any]]
     gaps: list[dict[str, Any]]
     report: str | None
+    next: str
 
 
 @closed

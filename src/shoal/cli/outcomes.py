@@ -54,6 +54,7 @@ def verification_lines(result: "VerificationResult") -> list[str]:
         f"columns read: {columns or 'none'}",
         f"rows: {intake.rows_read:,} read; dropped: {listed(intake.dropped)}; repaired: "
         f"{listed(intake.repaired)}",
+        *(f"SHA-256 of {name}: {digest}" for name, digest in result.sha256.items()),
     ]
     return [f"  {line}" for line in lines]
 

@@ -216,6 +216,7 @@ class VerifiedDocument(TypedDict):
     rows_read: int
     rows_dropped: Counts
     rows_repaired: Counts
+    sha256: dict[str, str]
     expected: str | None
 
 

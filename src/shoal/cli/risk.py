@@ -23,7 +23,6 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
 _GRID: Final = ("cell_m", "slot_s", "snap")
-_SEED_BITS: Final = 53  # exact in every reader of JSON
 _ATTACK_NOTES: Final = (
     "every kind of knowledge counts the same here; noisy takes about half of the default selection; "
     "--earlier and --control are not included",
@@ -111,7 +110,8 @@ class AttackOptions:
     "--seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="Draw the same victims and samples again.",
+    help="Draw other victims, and other samples that are known of them. [default: those of the report; with "
+    "as many --tries, the figures are the same]",
 )
 @plan_option
 @place_options
@@ -125,12 +125,12 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     known of each, and candidates are intersected; --knowledge series joins two releases by their boxes alone.
     Name the raw data of a release that is not of RAW: FOLDER=LINKAGE=RAW.
     """
-    import secrets
     from dataclasses import replace
 
     from shoal.attacks import AttackScope
     from shoal.attacks import attack as evaluate
     from shoal.attacks.knowledge import default_knowledge, require_played
+    from shoal.attacks.questions import DRAW
     from shoal.io.columns.public_places import read_public_places
     from shoal.publishing.opening import open_release
     from shoal.publishing.series import EarlierRelease, attack_series_of
@@ -154,7 +154,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         original, links = _read_as_given(raw, folder, reading, bars), read_linkage(linkage)
         published = _read_release(folder, original)
         others = None if chosen.control is None else _read_as_given(chosen.control, folder, reading, bars)
-        seed = secrets.randbits(_SEED_BITS) if chosen.seed is None else chosen.seed
+        seed = DRAW if chosen.seed is None else chosen.seed
         rng = Randomness.for_research(seed)
         run = Run(progress=bars)
         last = [(read_release(one.folder), read_linkage(one.linkage)) for one in before[:1] if one.linkage]
@@ -178,7 +178,15 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
             played = knowledge or default_knowledge(published, series=True)
             newest = EarlierRelease(folder, linkage, None)
             together = attack_series_of(
-                raw, newest, before, played, rng=rng, tries=chosen.tries, run=run, **reading
+                raw,
+                newest,
+                before,
+                played,
+                rng=rng,
+                tries=chosen.tries,
+                run=run,
+                original=original,
+                **reading,
             )
             result = replace(
                 result,

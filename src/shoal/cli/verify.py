@@ -48,7 +48,8 @@ from shoal.cli.terminal import Bars, print_result
 @click.option(
     "--streamed",
     is_flag=True,
-    help="Check with little memory and secret scratch files next to RELEASE; needs --linkage.",
+    help="Check with little memory and secret scratch files next to RELEASE, or in the system's temporary "
+    "folder where RELEASE lies in a place that is only read; needs --linkage.",
 )
 @click.option(
     "--engine",

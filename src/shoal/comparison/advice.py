@@ -10,6 +10,7 @@ import numpy as np
 from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate, gain
 from shoal.errors import MisuseError, NothingLeftError
+from shoal.messages import program
 from shoal.methods.glove.glove import Glove
 from shoal.methods.parameter_text import parse_value
 from shoal.methods.parameters import declared_parameters
@@ -206,7 +207,7 @@ class Advice:
         answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
         return [
             f"for {words}: {answer} with",
-            f"  shoal anonymize {given} {self.trial.name} --output release --linkage linkage.parquet",
+            f"  {program()} anonymize {given} {self.trial.name} --output release --linkage linkage.parquet",
             *([_PAIRS] if self.trial.k < _LEAST_K else []),
             *instead,
         ]

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from shoal.messages import program
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.release import span_of
@@ -46,7 +47,7 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
         trips = " --trips stays" if often else " --trips zones --longest-gap 12h"
     name = Path(shlex.split(given)[0]).stem
     return (
-        f"shoal tabulate {given} --kind {kind}{trips} "
+        f"{program()} tabulate {given} --kind {kind}{trips} "
         f"--grid {show_m(float(f'{zone_m:.1g}')).replace(' ', '')} "
         f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {','.join(days)} "
         f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(name)} --budget 2 "

@@ -164,6 +164,8 @@ def k_gaps(
         require_people(n, k)
     if not ks:
         return []
+    if subjects is not None:
+        subjects = _require_subjects(subjects, n)
     run = run or Run()
     near = NearPairs(original, caps, run)
     neighbors = near.nearest_others(max(ks) - 1, _flags(near, subjects)).partner
@@ -228,6 +230,15 @@ def tail_weight_index(values: npt.ArrayLike) -> float:
     if upper == middle:
         return float("nan")
     return (top - middle) / (upper - middle) / ((_Z[0.99] - _Z[0.5]) / (_Z[0.75] - _Z[0.5]))
+
+
+def _require_subjects(subjects: Integers, n: int) -> Integers:
+    positions = np.asarray(subjects)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu":
+        raise MisuseError("subjects is a list of positions, whole numbers from 0; write for example [0, 3]")
+    if len(positions) == 0 or positions.min() < 0 or positions.max() >= n:
+        raise MisuseError(f"subjects must name some of the {n} people by position, from 0 to {n - 1}")
+    return np.unique(positions.astype(np.int64))
 
 
 def _flags(near: NearPairs, subjects: Integers | None) -> Flags:

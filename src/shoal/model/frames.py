@@ -55,6 +55,6 @@ def degrees(x_m: Numbers, y_m: Numbers, crs: str | None) -> dict[str, Numbers]:
     return {"lat": lat, "lon": lon}
 
 
-def repeat_names(names: Sequence[str], offsets: Numbers) -> Numbers:
-    """The name that each row belongs to."""
-    return np.repeat(np.array(names, dtype=object), np.diff(offsets))
+def names_of(rows: Numbers, names: Sequence[str], offsets: Numbers) -> Numbers:
+    """The name that each of these rows belongs to."""
+    return np.array(names, dtype=object)[np.searchsorted(offsets, rows, side="right") - 1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind, claim_to_json
-from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.frames import data_frame, degrees, moments, names_of
 from shoal.model.geo_frames import draw_map, frame_of_boxes, frame_of_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading
@@ -310,7 +310,13 @@ class Release:
         ['trajectory_id', 't_start', 't_end', 'x_min', 'y_min', 'x_max', 'y_max']
         """
         columns = self._box_columns() if self.payload.on_grid else self._point_columns()
-        return data_frame({"trajectory_id": repeat_names(self.trajectory_ids, self.offsets), **columns})
+        return self._frame(columns, np.arange(self.n_samples))
+
+    def _frame(self, columns: Mapping[str, Numbers], rows: Numbers) -> "DataFrame":
+        names = names_of(rows, self.trajectory_ids, self.offsets)
+        return data_frame(
+            {"trajectory_id": names, **{name: column[rows] for name, column in columns.items()}}
+        )
 
     def _box_columns(self) -> dict[str, Numbers]:
         boxes, grid = self.boxes, self.snapped_grid()
@@ -342,13 +348,15 @@ class Release:
         >>> list(release.to_geopandas().columns)
         ['trajectory_id', 't_start', 't_end', 'geometry']
         """
-        return self._geo_frame(self.to_dataframe())
+        return self._geo_frame(np.arange(self.n_samples))
 
-    def _geo_frame(self, frame: "DataFrame") -> "GeoDataFrame":
+    def _geo_frame(self, rows: Numbers) -> "GeoDataFrame":
         if self.payload.on_grid:
+            frame = self._frame(self._box_columns(), rows)
             return frame_of_boxes(frame[["trajectory_id", *BOX_COLUMNS[:2]]], frame, self.crs)
-        columns = frame[["trajectory_id", "t"]]
-        return frame_of_points(columns, frame["x"].to_numpy(), frame["y"].to_numpy(), self.crs)
+        points = self.points
+        columns = self._frame(moments({"t": points.t}, self.reading), rows)
+        return frame_of_points(columns, points.x[rows], points.y[rows], self.crs)
 
     @typed
     def explore(self, *, at_most: int = AT_MOST, tiles: str | None = "OpenStreetMap") -> "Map":
@@ -374,7 +382,7 @@ class Release:
             Without GeoPandas or Folium (the extra ``geo``).
         """
         rows, note = choose_rows(self.offsets, at_most, "records", self.kind)
-        return draw_map(self._geo_frame(self.to_dataframe().iloc[rows]), note, tiles)
+        return draw_map(self._geo_frame(rows), note, tiles)
 
     @typed
     def plot(self, *, at_most: int = AT_MOST) -> "Figure":

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.model.columns import COLUMNS
-from shoal.model.frames import data_frame, degrees, moments, repeat_names
+from shoal.model.frames import data_frame, degrees, moments, names_of
 from shoal.model.geo_frames import draw_map, frame_of_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
@@ -267,6 +267,12 @@ class Trajectories:
             np.ascontiguousarray(column, dtype=_column_type(name, grid))
             for name, column in zip("txy", (t, x, y), strict=True)
         ]
+        lengths = [len(ids), *(column.size for column in columns)]
+        if len(set(lengths)) > 1:
+            raise MisuseError(
+                f"ids, t, x, y differ in length: {', '.join(map(str, lengths))}; give one value of each for "
+                "every row"
+            )
         names, first_row, code = np.unique(
             np.asarray(ids, dtype=np.str_), return_index=True, return_inverse=True
         )
@@ -441,7 +447,7 @@ class Trajectories:
         exact = None if self.lat is None or self.lon is None else {"lat": self.lat, "lon": self.lon}
         return data_frame(
             {
-                "uid": repeat_names(self.ids, self.offsets),
+                "uid": names_of(np.arange(self.n_samples), self.ids, self.offsets),
                 **moments({"t": t_s}, self.intake.reading),
                 "x": x_m,
                 "y": y_m,
@@ -457,7 +463,13 @@ class Trajectories:
         MissingExtraError
             Without GeoPandas (the extra ``geo``).
         """
-        return _points_of_frame(self.to_dataframe(), self.crs)
+        return self._geo_frame(np.arange(self.n_samples))
+
+    def _geo_frame(self, rows: Integers) -> "GeoDataFrame":
+        t_s, x_m, y_m = self.seconds_and_meters()
+        times = {name: column[rows] for name, column in moments({"t": t_s}, self.intake.reading).items()}
+        columns = data_frame({"uid": names_of(rows, self.ids, self.offsets), **times})
+        return frame_of_points(columns, x_m[rows], y_m[rows], self.crs)
 
     @typed
     def explore(self, *, at_most: int = AT_MOST, tiles: str | None = None) -> "Map":
@@ -483,7 +495,7 @@ class Trajectories:
             Without GeoPandas or Folium (the extra ``geo``).
         """
         rows, note = choose_rows(self.offsets, at_most, "subjects", "samples")
-        return draw_map(_points_of_frame(self.to_dataframe().iloc[rows], self.crs), note, tiles)
+        return draw_map(self._geo_frame(rows), note, tiles)
 
     @typed
     def plot(self, *, at_most: int = AT_MOST) -> "Figure":
@@ -534,10 +546,6 @@ class Trajectories:
                 *counts_row("rows repaired", self.intake.repaired),
             ],
         )
-
-
-def _points_of_frame(frame: "DataFrame", crs: str | None) -> "GeoDataFrame":
-    return frame_of_points(frame[["uid", "t"]], frame["x"].to_numpy(), frame["y"].to_numpy(), crs)
 
 
 def require_snapped(grid: Grid | None) -> Grid:

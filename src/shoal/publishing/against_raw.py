@@ -1,9 +1,11 @@
 """Release folders against their raw input, read again as the manifest says."""
 
 import glob
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, Final
 
 from shoal.errors import MisuseError
@@ -18,7 +20,8 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.exported import as_release_folder, is_read_at_once
 from shoal.publishing.promised import add_claim_shortfalls, open_folder, verify_opened
 from shoal.release_folder.folder import raw_reading
-from shoal.release_folder.manifest import Manifest, read_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, Manifest, read_manifest
+from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Engine, Run
 from shoal.runtime.staging import explain_write_errors
 from shoal.scale.engines import require_shared
@@ -31,11 +34,15 @@ _CHECK: Final = ".check-"  # in the name of a scratch folder
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VerificationResult:
-    """A verdict, its manifest, and how the raw data was read."""
+    """A verdict, its manifest, how the raw data was read, and the SHA-256 of the files of the release.
+
+    sha256: by file; of an export, the manifest alone.
+    """
 
     verdict: Verdict
     manifest: Manifest
     intake: Intake
+    sha256: Mapping[str, str]
 
     @property
     def claim(self) -> Claim:
@@ -62,6 +69,7 @@ class VerificationResult:
             "rows_read": self.intake.rows_read,
             "rows_dropped": dict(self.intake.dropped),
             "rows_repaired": dict(self.intake.repaired),
+            "sha256": dict(self.sha256),
         }
 
 
@@ -78,7 +86,19 @@ def verify_against_raw(
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
-    return VerificationResult(verdict=verdict, manifest=read_manifest(folder), intake=original.intake)
+        table = opened.looked.rows().sha256 if (folder / RELEASE_FILE).is_file() else None
+    return VerificationResult(
+        verdict=verdict,
+        manifest=read_manifest(folder),
+        intake=original.intake,
+        sha256=_digests(folder, table),
+    )
+
+
+def _digests(folder: Path, table: str | None) -> dict[str, str]:
+    manifest = folder / MANIFEST_FILE
+    digests = {RELEASE_FILE: table, MANIFEST_FILE: sha256_of(manifest) if manifest.is_file() else None}
+    return {name: digest for name, digest in digests.items() if digest is not None}
 
 
 def stream_against_raw(
@@ -98,10 +118,10 @@ def stream_against_raw(
             "--streamed, or check the release that it was made from"
         )
     require_streamed(folder)
-    whole = folder.resolve()
+    beside, prefix = _scratch_place(folder), f".{folder.resolve().name}{_CHECK}"
     with (
-        explain_write_errors(folder),
-        TemporaryDirectory(dir=whole.parent, prefix=f".{whole.name}{_CHECK}") as scratch,
+        explain_write_errors(beside),
+        TemporaryDirectory(dir=beside, prefix=prefix) as scratch,
         as_release_folder(folder, Path(scratch)) as (checked, findings, notes),
     ):
         require_shared(engine, Path(scratch))
@@ -114,15 +134,25 @@ def stream_against_raw(
         verdict = with_notes(verdict.with_findings(findings), notes)
         manifest = read_manifest(folder)
         least = None if expected is None else ExpectedClaim.parse(expected)
+        table = folder / RELEASE_FILE
         return VerificationResult(
-            verdict=add_claim_shortfalls(verdict, manifest, least), manifest=manifest, intake=people.intake
+            verdict=add_claim_shortfalls(verdict, manifest, least),
+            manifest=manifest,
+            intake=people.intake,
+            sha256=_digests(folder, sha256_of(table) if table.is_file() else None),
         )
 
 
 def leftover_scratch_folders(folder: Path) -> list[Path]:
     """Scratch folders of streamed checks that were killed or are still running."""
-    whole = folder.resolve()
-    return sorted(whole.parent.glob(f".{glob.escape(whole.name)}{_CHECK}*"))
+    pattern = f".{glob.escape(folder.resolve().name)}{_CHECK}*"
+    return sorted(_scratch_place(folder).glob(pattern))
+
+
+def _scratch_place(folder: Path) -> Path:
+    """Next to the folder, or the system's temporary folder where nothing can be written there."""
+    parent = folder.resolve().parent
+    return parent if os.access(parent, os.W_OK) else Path(gettempdir())
 
 
 def read_raw_of(raw: Any, folder: Path, run: Run, **overrides: Any) -> Trajectories:

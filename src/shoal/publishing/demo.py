@@ -1,6 +1,5 @@
 """``shoal demo``: synthesize, read, anonymize, verify and attack the calls of a synthetic city."""
 
-import os
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.io import read
 from shoal.measures.k_gap import KGap
+from shoal.messages import program
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -49,8 +49,7 @@ def ending(folder: Path) -> list[str]:
     city, release, links = (
         shlex.quote(str(folder / name)) for name in ("city.parquet", "release", "linkage.parquet")
     )
-    dev = os.environ.get("SHOAL_STARTED_BY")  # the script whose reader has no shoal on the path
-    shoal = "shoal" if dev is None else f"{shlex.quote(dev)} shoal"
+    shoal = program()
     return [
         f"everything lies in {folder}; of your own data, what is marked secret would stay with you:",
         *(f"  {name:{width}}  {'secret ' if secret else 'public '} {what}" for name, secret, what in FILES),

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.sources import object_stores, server_tables
+from shoal.messages import program
 from shoal.model.claims import claim_to_json
 from shoal.model.claims.expected import numbers_in_words
 from shoal.model.release import Boxes, Release
@@ -44,7 +45,7 @@ class ReleaseFacts:
             "extent_north_km": round(self.north_m / 1000, 3),
             "crs": release.crs,
             "publishable": release.publishable,
-            "next": "shoal verify RAW RELEASE --linkage LINKAGE.parquet",
+            "next": f"{program()} verify RAW RELEASE --linkage LINKAGE.parquet",
         }
 
     def lines(self) -> list[str]:

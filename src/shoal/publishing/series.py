@@ -9,8 +9,10 @@ from shoal.attacks.lines import attack_lines
 from shoal.attacks.rate import Rate
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError, MisuseError
+from shoal.io import read_with
+from shoal.model.trajectories import Trajectories
 from shoal.publishing.against_raw import read_raw_of
-from shoal.release_folder.folder import read_linkage, read_release
+from shoal.release_folder.folder import raw_reading, read_linkage, read_release
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.report.words.numbers import percent
 from shoal.runtime.files import sha256_of
@@ -79,7 +81,7 @@ def examine_together(
         return Together(composition=reveal_together(issued[0], issued[1:]))
     for one in earlier:
         if one.raw is not None and one.linkage is not None:
-            require_claim_holds(_issued(one.raw, one, one.linkage, run, **overrides))
+            require_claim_holds(_issued(read_raw_of(one.raw, one.folder, run, **overrides), one, one.linkage))
     as_found = sum(one.raw is None for one in earlier)
     notes = (
         f"{counted(as_found, 'earlier release was', 'earlier releases were')} taken as published, not "
@@ -146,10 +148,14 @@ def attack_series_of(
     rng: Randomness,
     tries: int,
     run: Run,
+    original: Trajectories,
     **overrides: Any,
 ) -> AttackTogether:
-    """Attack several releases together; InputError for what does not belong or fails its own claim."""
-    issued = read_issued_releases(raw, newest, earlier, run, **overrides)
+    """Attack several releases together; InputError for what does not belong or fails its own claim.
+
+    original: the raw data of the newest release.
+    """
+    issued = read_issued_releases(raw, newest, earlier, run, original=original, **overrides)
     linked = [(one.original, one.release, one.linkage) for one in issued]
     in_crowds = all(one.release.claim.in_classes for one in issued)
     intersection: list[Rate] = []
@@ -175,21 +181,34 @@ def attack_series_of(
 
 
 def read_issued_releases(
-    raw: Any, newest: EarlierRelease, earlier: Sequence[EarlierRelease], run: Run, **overrides: Any
+    raw: Any,
+    newest: EarlierRelease,
+    earlier: Sequence[EarlierRelease],
+    run: Run,
+    *,
+    original: Trajectories | None = None,
+    **overrides: Any,
 ) -> list[IssuedRelease]:
-    """Releases with raw data and linkage, the newest first; InputError without a linkage."""
+    """Releases with raw data and linkage, the newest first; InputError without a linkage.
+
+    original: the raw data of the newest, if it was read before. What is read alike is read once.
+    """
+    data = {} if original is None else {(raw, raw_reading(newest.folder, **overrides)): original}
     issued = []
     for one in [newest, *earlier]:
         if one.linkage is None:
             raise InputError(f"{one.label} was given without its linkage; write FOLDER=LINKAGE.parquet")
-        issued.append(_issued(raw if one.raw is None else one.raw, one, one.linkage, run, **overrides))
+        source, reading = raw if one.raw is None else one.raw, raw_reading(one.folder, **overrides)
+        if (source, reading) not in data:
+            data[source, reading] = read_with(source, reading, run)
+        issued.append(_issued(data[source, reading], one, one.linkage))
     return issued
 
 
-def _issued(raw: Any, one: EarlierRelease, linkage: Path, run: Run, **overrides: Any) -> IssuedRelease:
+def _issued(original: Trajectories, one: EarlierRelease, linkage: Path) -> IssuedRelease:
     return IssuedRelease(
         label=one.label,
-        original=read_raw_of(raw, one.folder, run, **overrides),
+        original=original,
         release=read_release(one.folder),
         linkage=read_linkage(linkage),
     )

@@ -26,7 +26,7 @@ class EarlierRelease(BaseModel):
 class Statement(BaseModel):
     """All entries are optional.
 
-    earlier_releases: None = not stated, empty = none are known.
+    unit: what one id stands for. earlier_releases: None = not stated, empty = none are known.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,6 +38,7 @@ class Statement(BaseModel):
     recipients: Text | None = None
     conditions: Text | None = None
     data_source: Text | None = None
+    unit: Text | None = None
     adversary: Text | None = None
     earlier_releases: tuple[EarlierRelease, ...] | None = None
     reassess_on: date | None = None

@@ -9,6 +9,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from shoal.errors import MisuseError
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import Arrays, Checkpoint
 from shoal.runtime.progress import ProgressBars
@@ -54,6 +55,11 @@ class Run:
     timings : Timings or None
         Measures the cost of each stage.
 
+    Raises
+    ------
+    MisuseError
+        When ``threads`` is less than 1.
+
     Examples
     --------
     >>> import shoal
@@ -65,6 +71,10 @@ class Run:
     threads: int = field(default_factory=available_cores)
     checkpoint: Checkpoint | None = None
     timings: Timings | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise MisuseError(f"threads = {self.threads} does no work; choose at least 1")
 
     @classmethod
     def with_bars(cls) -> "Run":

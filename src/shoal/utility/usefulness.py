@@ -8,12 +8,12 @@ thresholds were set once, on known data: docs/decisions/0245-usefulness-is-judge
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from shoal.messages import Message, say
+from shoal.messages import Message, program, say
 from shoal.runtime.json_values import null_for_nan
 from shoal.units import measured_m, measured_s
 from shoal.utility.facts import Facts, Value
@@ -267,12 +267,15 @@ class Usefulness:
         Half of the covered raw samples are known to these extents or better; nan of none.
     zone_m
         The side of the zones, meters.
+    made_with
+        The parameters of the method, and ``per_day``.
     """
 
     verdicts: tuple[UseVerdict, ...]
     median_space_m: float
     median_time_s: float
     zone_m: float
+    made_with: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_good(self) -> bool:
@@ -292,7 +295,7 @@ class Usefulness:
     @property
     def ways_out(self) -> tuple[WayOut, ...]:
         """What to publish instead if the release is good for nothing."""
-        return ways_out(for_use=not self.is_useful)
+        return ways_out(for_use=not self.is_useful, made_with=self.made_with)
 
     @property
     def summary(self) -> str:
@@ -325,11 +328,7 @@ class Usefulness:
                 f"  {verdict.use.words:{width}}  {verdict.answer:8} {verdict.reason}"
                 for verdict in self.verdicts
             ),
-            *(
-                ["instead (shoal advise tries what helps on a sample, with figures):"]
-                if self.ways_out
-                else ()
-            ),
+            *([f"instead ({program()} advise INPUT gives figures of a sample):"] if self.ways_out else ()),
             *(f"  {way.words}: {way.option}" for way in self.ways_out),
         ]
 
@@ -385,6 +384,7 @@ def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
         median_space_m=extents.median_space_m,
         median_time_s=extents.median_time_s,
         zone_m=float(zones.x_m[1] - zones.x_m[0]),
+        made_with={**facts.release.parameters, "per_day": facts.release.reading.per_day},
     )
 
 

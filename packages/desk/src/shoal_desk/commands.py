@@ -12,6 +12,7 @@ from shoal_desk.case import Choices
 from shoal_desk.pdf import can_print
 from shoal_desk.recipients import for_studies, on_payload
 from shoal_desk.settings import fields_of, needs_streets, options_of
+from shoal_desk.words import Words
 
 Value = str | int | bool | Sequence[str]
 
@@ -168,8 +169,11 @@ def class_plan(choices: Choices) -> Plan:
 
 def record_plan(choices: Choices, folder: Path, results: Path, language: str) -> Plan:
     """Write the record to sign."""
-    file = folder / "record.toml"
-    statements = purpose_of(choices) | {name: text for name, text in choices.statement.items() if text}
+    file, words = folder / "record.toml", Words(language)
+    unit = choices.unit and f"{words(f'people.{choices.unit}')}: {words(f'people.{choices.unit}_means')}"
+    statements = purpose_of(choices) | {
+        name: text for name, text in {"unit": unit, **choices.statement}.items() if text
+    }
     return Plan(
         commands=(
             Command(

@@ -53,7 +53,7 @@ _ROWS: Final = (
     Recipient(
         name="inside",
         knowledge=("points:10", "period", "attribution:2", "track:4", *_OF_MEMBERS),
-        threshold="contract",
+        threshold="partner",
     ),
 )
 RECIPIENTS: Final[Mapping[str, Recipient]] = {row.name: row for row in _ROWS}

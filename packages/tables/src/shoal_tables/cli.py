@@ -281,8 +281,9 @@ class Choices:
     "--bound",
     type=float,
     metavar="B",
-    help="The longest contribution of a unit, in L2, in people or trips a day; never read off the data. "
-    "[default: from the table of bounds]",
+    help="The longest contribution of a unit, in people or trips a day: the root of the sum of the squares "
+    "of its counts (L2), so one trip in each of 9 cells is 3. Never read it off the data. [default: from the "
+    "table of bounds]",
 )
 @_promise("--ledger", type=PATH, metavar="FILE", help="Counts what all tables of these people cost (SQLite).")
 @_promise("--people", metavar="NAME", help="Names the people of the ledger, e.g. 'subscribers 2024'.")
@@ -333,7 +334,8 @@ def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
     bound = plans[0].sensitivity / plans[0].granularity
     lines = [
         f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
-        f"bound: {bound:g} in L2 for one unit; what it takes away is put back in all, not in each cell",
+        f"bound: {bound:g} in L2 for one unit, as of one count in each of {bound**2:.1f} cells; what it "
+        "takes away is put back in all, not in each cell",
         *map(error_in_words, errors),
     ]
     document = {

@@ -11,6 +11,7 @@ from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, Claim
 from shoal.model.claims.common import STRONGER, require_k
 from shoal.model.intake import Reading
+from shoal.model.omission import ANY_SHARE
 from shoal.units import duration_s, length_m, parse_share, show_m, show_s, show_share
 
 _BOUNDS: Final = {"more": "at least ", "less": "at most ", "same": ""}
@@ -95,6 +96,8 @@ def show_number(name: str, value: Any) -> str:
     """A number of a claim for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name.startswith("missing_") and value == ANY_SHARE:
+        return "any share"
     unit = _UNITS.get(name[-2:])
     if unit is None and isinstance(value, float):
         return show_share(value)
