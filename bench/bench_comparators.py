@@ -12,7 +12,7 @@ from collections.abc import Callable
 import shoal
 from shoal.errors import NothingLeftError
 from shoal.methods import Method
-from shoal.model.trajectories import Grid
+from shoal.model.grid import Grid
 
 METHODS: dict[str, Callable[[int], Method]] = {
     "static": lambda k: shoal.StaticGeneralization(k=k, grid_m=20_000, slot_s=8 * 3600),

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading
 from shoal.model.names import TextNames
 from shoal.model.release import Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table

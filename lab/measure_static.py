@@ -11,7 +11,8 @@ import numpy as np
 import shoal
 from shoal.measures.k_gap import k_gaps
 from shoal.methods.static import StaticGeneralization
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 
 STEPS = (
     (100, 60),

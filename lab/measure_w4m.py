@@ -23,9 +23,10 @@ from shoal.attacks import attack
 from shoal.attacks.attacking import AttackScope
 from shoal.methods.co_location.clusters import move_into_cylinder
 from shoal.methods.co_location.w4m import W4m
+from shoal.model.grid import Grid
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 
 KNOWLEDGE = "noisy:4:500m:15min"

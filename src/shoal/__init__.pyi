@@ -58,13 +58,13 @@ from shoal.model.claims import KDeltaAnonymity as KDeltaAnonymity
 from shoal.model.claims import KteAnonymity as KteAnonymity
 from shoal.model.claims import LocationPrivacy as LocationPrivacy
 from shoal.model.claims import TrajectoryPrivacy as TrajectoryPrivacy
+from shoal.model.grid import Grid as Grid
 from shoal.model.places import PublicPlaces as PublicPlaces
 from shoal.model.release import Boxes as Boxes
 from shoal.model.release import Linkage as Linkage
 from shoal.model.release import Points as Points
 from shoal.model.release import Release as Release
 from shoal.model.streets import StreetGraph as StreetGraph
-from shoal.model.trajectories import Grid as Grid
 from shoal.model.trajectories import Trajectories as Trajectories
 from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict

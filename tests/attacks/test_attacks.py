@@ -20,9 +20,10 @@ from shoal.errors import InputError, MisuseError
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from small_data import population, populations

@@ -23,8 +23,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.kernels import moved_inward
 from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, link_nearest_passing
 from shoal.methods.swapping.swap_locations import SwapLocations
+from shoal.model.grid import Grid
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd, small_crowds

@@ -8,9 +8,10 @@ import pytest
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.methods.glove.glove import Glove
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading
 from shoal.model.places import PublicPlaces
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 
 pytestmark = [pytest.mark.kernels, pytest.mark.jit_only]

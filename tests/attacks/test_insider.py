@@ -18,8 +18,9 @@ from shoal.errors import MisuseError
 from shoal.kernels.insider import N_SHARES, find_sharers, guess_samples, score_guesses
 from shoal.kernels.weighed_runs import Tracks
 from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.randomness import Randomness
 from small_data import populations

@@ -28,7 +28,8 @@ from shoal.errors import MisuseError
 from shoal.kernels.homes import WeightedAreas, chances_at_corners
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
 from shoal.kernels.place_likelihood import IndexedRecords, add_expected_visits
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from small_releases import random_people

@@ -10,7 +10,8 @@ from example_counts import examples
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.lines import LinkedRelease, attack_lines, join_releases
 from shoal.errors import MisuseError
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd

@@ -11,7 +11,8 @@ from shoal.attacks.membership import best_bound, says_rightly
 from shoal.attacks.target import index_over_time
 from shoal.errors import MisuseError
 from shoal.kernels.likelihood import strongest_evidence
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
 

@@ -16,8 +16,9 @@ from shoal.attacks.attacking import AttackScope
 from shoal.attacks.series import _named, _scores
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from small_releases import naive_release, random_people
 

@@ -15,9 +15,10 @@ from shoal.errors import InputError, ShoalError
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import TrajectoryPrivacy
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import IssuedRelease

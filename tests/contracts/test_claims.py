@@ -22,8 +22,9 @@ from shoal.model.claims import (
     claim_from_json,
     claim_to_json,
 )
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Losses, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import Candidates, IssuedRelease

@@ -9,9 +9,10 @@ import numpy as np
 
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.release_folder.box_table import corner_places
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness

@@ -3,8 +3,9 @@
 import numpy as np
 
 from shoal.measures.query import Estimates, Region, Zones, boxes_of
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 ROUNDING = 1e-9

@@ -6,7 +6,8 @@ Few values, so that ties, equal lengths and identical people come up often.
 import numpy as np
 from hypothesis import strategies as st
 
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 
 
 def population(

@@ -10,9 +10,10 @@ import numpy as np
 from shoal.measures.k_gap import KGap
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import Evidence

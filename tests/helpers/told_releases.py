@@ -6,10 +6,11 @@ import numpy as np
 
 from naive_release import Sample, boxes_from, samples_of
 from shoal.model.claims import Claim
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Linkage, Losses, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 
 Box = tuple[int, ...]
 

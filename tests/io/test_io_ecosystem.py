@@ -17,8 +17,9 @@ from shoal.io import read
 from shoal.io.formats.ecosystem import to_positionfixes, to_scikit_mobility
 from shoal.io.formats.point_files import PointFormat, write_points
 from shoal.methods.glove.glove import Glove
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
 from shoal.runtime.randomness import Randomness
 from small_releases import random_people

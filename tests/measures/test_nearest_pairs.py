@@ -42,8 +42,9 @@ from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
 from shoal.methods.glove.merged_crowds import MergedCrowds
 from shoal.methods.glove.merging import merge
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_data import population, populations
 

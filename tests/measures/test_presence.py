@@ -18,8 +18,8 @@ from shoal.measures.query import (
     people_in_zones,
     time_profile,
 )
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Grid
 from shoal.runtime.run import Run
 from small_releases import naive_release, random_people
 

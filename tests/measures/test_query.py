@@ -16,8 +16,9 @@ from shoal.measures.query import (
     people_in_zones,
 )
 from shoal.methods.glove.glove import Glove
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from small_releases import naive_release, random_people

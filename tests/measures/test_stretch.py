@@ -16,7 +16,8 @@ from effort_matrix import all_efforts
 from shoal.errors import MisuseError
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_data import population, populations
 

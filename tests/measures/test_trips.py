@@ -12,8 +12,9 @@ from shoal.measures import trips
 from shoal.measures.query import Zones
 from shoal.measures.trips import common_part, count_trips, people_by_hour
 from shoal.model.clocks import Clock
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from small_data import populations
 from small_releases import naive_release, random_people

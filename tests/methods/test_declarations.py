@@ -29,8 +29,9 @@ from shoal.methods.parameters import (
     require_declared,
 )
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.report.words.settings import method_name, settings_of, techniques_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

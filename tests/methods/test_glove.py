@@ -18,8 +18,9 @@ from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.greedy import Finish, Merging, merge_greedily
 from shoal.methods.glove.merging import merge, split_at_overlaps, unite_overlaps
 from shoal.methods.k_merge import merge_members
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

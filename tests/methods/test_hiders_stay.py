@@ -16,7 +16,8 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.kte_hide.hiding_sets import Window
 from shoal.methods.kte_hide.kte_hide import draw_owners
 from shoal.model.claims import KteAnonymity
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 
 pytestmark = pytest.mark.kernels

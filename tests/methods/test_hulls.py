@@ -18,8 +18,8 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.hulls import round_outward
 from shoal.model.claims import KAnonymity, KteAnonymity, claim_from_json, claim_to_json
 from shoal.model.claims.hull import parse_hull
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Grid
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 

@@ -26,8 +26,9 @@ from shoal.methods.kte_hide.epochs import cut_into_epochs
 from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
 from shoal.methods.kte_hide.kte_hide import KteHide, generalize
 from shoal.methods.kte_hide.spectral import cluster_size, spectral_states
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import read_only
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -24,7 +24,8 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
 from shoal.methods.glove.refine import halve_people, merge_by_weights, search_neighborhood, weights_of
 from shoal.methods.k_merge import merge_members
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness

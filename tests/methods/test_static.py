@@ -12,7 +12,8 @@ from command_line import Shoal
 from naive_release import boxes_from, hull, samples_of
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.static import StaticGeneralization
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from small_data import populations
 
 pytestmark = pytest.mark.kernels

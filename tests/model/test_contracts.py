@@ -12,8 +12,9 @@ from shoal import units
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import KAnonymity, claim_from_json, claim_to_json
 from shoal.model.columns import COLUMNS
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.randomness import Randomness
 

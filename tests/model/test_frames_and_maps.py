@@ -25,10 +25,11 @@ from shoal.measures.k_gap import k_gap, k_gaps
 from shoal.methods.glove.glove import Glove
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.frames import data_frame
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness

@@ -17,8 +17,9 @@ import shoal
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.report.facts.evidence import Evidence

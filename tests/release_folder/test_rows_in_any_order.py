@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS
-from shoal.model.trajectories import Grid
 from shoal.release_folder.tables import decode_records
 
 GRID = Grid(cell_m=1, slot_s=1)

@@ -30,8 +30,9 @@ from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import read_manifest
 from shoal.release_folder.statement import read_statement
 from shoal.report.facts.evidence import Evidence

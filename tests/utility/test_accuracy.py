@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from shoal.errors import MisuseError
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.utility.accuracy import Extents, measure_accuracy
 from small_releases import naive_release, random_people

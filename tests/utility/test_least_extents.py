@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from naive_release import naive_release
 from shoal.measures.least_extents import even_weights, lower_bound_of_costs
 from shoal.methods.glove.refine import merge_by_weights
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from shoal.utility import measure
 from shoal.utility.facts import Facts

@@ -13,8 +13,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.measures.query import Zones, time_profile
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.utility import METRICS, Facts, Metric, Value, measure, metrics_of_every_release
 from shoal.utility.mobility import gyration_of, rank_correlation, trip_lengths

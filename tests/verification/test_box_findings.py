@@ -11,8 +11,9 @@ from claim_check import verdict_on_claim
 from naive_release import boxes_from
 from shoal.errors import MisuseError
 from shoal.model.claims import Blurred, KAnonymity, KteAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.verification.boxes.records import (
     NOT_COMPARED,

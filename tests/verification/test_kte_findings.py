@@ -8,8 +8,9 @@ import pytest
 
 from claim_check import verdict_on_claim
 from shoal.model.claims import KteAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.verification.boxes import kte
 from shoal.verification.boxes.kte_loops import PATIENCE
 from told_releases import people, told

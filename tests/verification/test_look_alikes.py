@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.verification.leaks.look_alikes import look_alikes
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from naive_release import naive_release, small_city
+from shoal.model.grid import Grid
 from shoal.model.intake import DEGREES_IGNORED, Intake
 from shoal.model.release import Boxes, Linkage, Points
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run

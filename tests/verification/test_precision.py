@@ -11,9 +11,9 @@ import pytest
 
 from naive_release import boxes_from, rings_of
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Points
-from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.point_table import lon_lat
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written

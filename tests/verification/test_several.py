@@ -17,8 +17,9 @@ from shoal.attacks.together import attack_together
 from shoal.errors import InputError
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import reveal_together

@@ -24,9 +24,10 @@ from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import Composition, candidates_of, reveal_together

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.model.trajectories import Grid
 from shoal.release_folder import box_table
 from shoal.release_folder.box_table import write_boxes
 from shoal.verification.files import spreading, streamed

@@ -15,9 +15,10 @@ from damages import Box, rows_of, with_records
 from example_counts import examples
 from naive_release import Sample, hull, naive_release, samples_of
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.omission import OUTSIDE_ALL_BOXES, PERSON_LEFT_OUT
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify
 from shoal.verification.checks import CHECKS

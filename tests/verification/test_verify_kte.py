@@ -17,8 +17,9 @@ from shoal.io import read
 from shoal.methods.glove.glove import Glove
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KteAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import synthesize

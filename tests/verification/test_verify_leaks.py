@@ -17,9 +17,10 @@ from folder_damages import edit_manifest, edit_page, edit_table
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.box_table import write_boxes
 from shoal.release_folder.files import PUBLIC

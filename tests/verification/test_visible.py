@@ -16,8 +16,9 @@ from naive_release import small_city
 from shoal.methods import METHODS
 from shoal.methods.parameters import declared_parameters
 from shoal.model.claims import KAnonymity
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Payload, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.verification.files.visible import VISIBLE, count_beyond_parameters, parameter_findings
 from small_points import crowd
 from test_verify_streamed import streamed_verdict

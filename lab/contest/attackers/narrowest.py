@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shoal.model.grid import Grid
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid
 from shoal.release_folder.folder import read_release
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.model.trajectories import Grid
+from shoal.model.grid import Grid
 from shoal.release_folder.folder import read_release
 
 

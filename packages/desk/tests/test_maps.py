@@ -14,10 +14,10 @@ import pytest
 import shoal
 from desk_visits import Visitor
 from shoal.local_pages.drawing import Ground, town_names
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
-from shoal.model.trajectories import Grid
 from shoal.report.facts import towns
 from shoal.report.facts.density import Density, Window
 from shoal.report.facts.ground import MapGround, streets_in

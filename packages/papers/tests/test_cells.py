@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from shoal.model.grid import Grid
 from shoal.model.streets import StreetGraph
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal_papers import swap_network
 from shoal_papers.data import TINY, World
 from shoal_papers.table import experiments_of

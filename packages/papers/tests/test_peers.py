@@ -10,7 +10,8 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.methods.static import StaticGeneralization
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal_papers.data import as_points
 from small_points import crowd

@@ -14,8 +14,9 @@ import update_pages
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError
 from shoal.methods.swapping.reach_locations import place_points
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run
 from shoal_papers.data import TINY, World
 from shoal_papers.experiment import Cell, Experiment, Measured, collect_outcome

@@ -11,10 +11,11 @@ from shoal.attacks.rate import Rate, Rule, TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import Claim, KDeltaAnonymity
+from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run

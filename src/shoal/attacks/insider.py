@@ -27,7 +27,7 @@ from shoal.kernels.insider import find_sharers
 from shoal.kernels.joint_reading import WAYS
 from shoal.kernels.weighed_runs import Tracks
 from shoal.model.claims import KteAnonymity
-from shoal.model.trajectories import Grid
+from shoal.model.grid import Grid
 from shoal.runtime.arrays import Floats, Integers, read_only
 
 _DRAWS: Final = 8  # windows that are tried for one in which somebody hides the owner

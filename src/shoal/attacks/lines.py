@@ -18,10 +18,11 @@ from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim
+from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.projection import transform
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 

@@ -12,7 +12,7 @@ from shoal.attacks.target import BoxTarget
 from shoal.kernels.likelihood import share_that_holds
 from shoal.kernels.moved_inward import Errors
 from shoal.kernels.noisy_likelihood import Noise
-from shoal.model.trajectories import Grid
+from shoal.model.grid import Grid
 from shoal.runtime.arrays import Floats
 from shoal.units import show_m, show_s
 

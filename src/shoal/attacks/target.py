@@ -10,8 +10,9 @@ import numpy as np
 from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
 from shoal.kernels.likelihood import RecordClasses
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
+from shoal.model.grid import Grid, snap_points
 from shoal.model.release import BOX_COLUMNS, Points, Release
-from shoal.model.trajectories import Grid, Trajectories, snap_points
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only, rows_of
 
 _AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells

@@ -11,8 +11,9 @@ import numpy as np
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.clocks import clock_of
+from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
 from shoal.report.pages.granularity import granularity_page
 from shoal.runtime.arrays import Integers

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.io.columns.time_text import Micros
 from shoal.io.columns.values import Codes
 from shoal.messages import say
-from shoal.model.trajectories import Grid
+from shoal.model.grid import Grid
 from shoal.runtime.arrays import Flags, Floats
 
 EMPTY_ID: Final = say("row.empty_id", "empty id")

@@ -14,8 +14,9 @@ from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
 from shoal.model.clocks import Clock
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run

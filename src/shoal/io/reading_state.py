@@ -22,8 +22,8 @@ from shoal.io.formats.input_table import WRONG_FIELDS, Table
 from shoal.io.listed_places import ListedPlaces
 from shoal.io.snapping import Rows, add_counts
 from shoal.messages import Message, say, say_number
+from shoal.model.grid import Grid
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
-from shoal.model.trajectories import Grid
 from shoal.units import counted
 
 DEGREES_PER_HOUR: Final = 15.0

@@ -12,8 +12,8 @@ from shoal.io.cleaning import LARGEST_M, OFF_LIST, OUTSIDE, TOO_LARGE
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.values import Codes
 from shoal.io.listed_places import ListedPlaces
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
-from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.units import DAY_S

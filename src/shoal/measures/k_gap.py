@@ -14,7 +14,8 @@ from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.claims.common import require_k
 from shoal.model.frames import data_frame
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.population import require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run

@@ -12,7 +12,8 @@ import numpy as np
 from shoal.kernels.companions import Squares, least_companion_costs
 from shoal.kernels.people import distinct_within_subjects
 from shoal.kernels.weighed_runs import Tracks, Weights
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.population import require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 

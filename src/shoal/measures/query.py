@@ -15,8 +15,9 @@ from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns
 from shoal.kernels.presence import Raster, Windows, chances_in, count_visitors, hours_of_day
 from shoal.model.clocks import MICROSECONDS, UTC_CLOCK, Clock
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.run import Run
 

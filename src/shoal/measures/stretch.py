@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.stretch import Samples, Scale, box_effort
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Numbers
 

@@ -13,8 +13,9 @@ from shoal.kernels.box_measures import BoxColumns
 from shoal.kernels.presence import ClockChanges, Raster, count_people_by_hour
 from shoal.measures.query import Zones, batches_of_records, boxes_of
 from shoal.model.clocks import UTC_CLOCK, Clock
+from shoal.model.grid import Grid
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.run import Run
 from shoal.units import HOUR_S

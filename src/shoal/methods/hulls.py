@@ -9,8 +9,9 @@ from shoal.methods.leaves import cover_leaves, leaves_for
 from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.units import show_m
 

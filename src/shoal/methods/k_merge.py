@@ -10,8 +10,9 @@ import numpy.typing as npt
 from shoal.kernels.k_merge import best_partition
 from shoal.kernels.weighed_runs import Tracks, boxes_of_crowds
 from shoal.measures.stretch import trajectories_of_arrays
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run

@@ -8,8 +8,9 @@ from shoal.errors import MisuseError
 from shoal.messages import name_text
 from shoal.methods.parameters import Declares, is_declared, parameter_values, require_declared
 from shoal.model.claims import Claim, PayloadKind
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.registry import require_row_name
 from shoal.runtime.run import Run

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
 from shoal.model.names import TextNames
 from shoal.model.places import PublicPlaces
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import crc32_of
 

@@ -10,11 +10,11 @@ from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind, claim_to_json
 from shoal.model.frames import data_frame, degrees, moments, names_of
 from shoal.model.geo_frames import draw_map, frame_of_boxes, frame_of_points
+from shoal.model.grid import Grid, grid_in_words, snap_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading
 from shoal.model.plotting import AT_MOST, box_map, choose_rows, path_map
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Grid, grid_in_words, snap_points
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, read_only
 from shoal.units import counted

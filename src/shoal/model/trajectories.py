@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,13 @@ from shoal.errors import MisuseError
 from shoal.model.columns import COLUMNS
 from shoal.model.frames import data_frame, degrees, moments, names_of
 from shoal.model.geo_frames import draw_map, frame_of_points
+from shoal.model.grid import Grid, grid_in_words, require_snapped, snap_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Intake
 from shoal.model.places import PublicPlaces
 from shoal.model.plotting import AT_MOST, choose_rows, path_map
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats, Integers, Numbers, distinct_rows, rows_of
+from shoal.runtime.arrays import Floats, Integers, Numbers, rows_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
@@ -30,93 +31,6 @@ if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from pandas import DataFrame
     from plotly.graph_objects import Figure
-
-
-@typed
-@dataclass(frozen=True, kw_only=True)
-class Grid:
-    """The precision of snapped data: square cells and slots of time.
-
-    Parameters
-    ----------
-    cell_m : float
-        Side of a cell in meters.
-    slot_s : float
-        Length of a slot in seconds.
-
-    Raises
-    ------
-    MisuseError
-        When either is not finite or not greater than 0.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> shoal.Grid(cell_m=500)
-    Grid(cell_m=500, slot_s=60.0)
-    """
-
-    cell_m: float = 100.0
-    slot_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name, value, example in (("cell_m", self.cell_m, "100"), ("slot_s", self.slot_s, "60")):
-            if not (np.isfinite(value) and value > 0):
-                raise MisuseError(
-                    f"{name} = {value} must be finite and greater than 0, for example {example}"
-                )
-
-    def seconds(self, slots: Numbers) -> Numbers:
-        """The start of each slot in seconds, whole numbers where slots are."""
-        return slots * int(self.slot_s) if float(self.slot_s).is_integer() else slots * self.slot_s
-
-
-class Population(Protocol):
-    """Subjects without their samples, in memory or on disk."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """Distinct texts, ascending."""
-
-    @property
-    def n_subjects(self) -> int:
-        """Number of subjects."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-    @property
-    def lengths(self) -> Integers:
-        """[n] samples of each subject."""
-
-    @property
-    def input_rank(self) -> Integers | None:
-        """Each subject's place in the order of the input."""
-
-    @property
-    def crs(self) -> str | None:
-        """The plane of x and y, None = local meters."""
-
-    @property
-    def intake(self) -> Intake:
-        """The account of the reading."""
-
-    def snapped_grid(self) -> Grid:
-        """The grid; raises MisuseError for points as given."""
-
-
-def snap_points(
-    offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
-) -> tuple[Integers, Integers, Integers, Integers]:
-    """(offsets, slots, columns and rows of cells), int64, without repeats."""
-    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
-    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-    record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    rows = distinct_rows(record, t, x, y)
-    if (np.diff(rows) != 1).any() or len(rows) < len(record):
-        record, t, x, y = (column[rows] for column in (record, t, x, y))
-    return np.searchsorted(record, np.arange(len(offsets))).astype(np.int64), t, x, y
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -546,30 +460,6 @@ class Trajectories:
                 *counts_row("rows repaired", self.intake.repaired),
             ],
         )
-
-
-def require_snapped(grid: Grid | None) -> Grid:
-    """The grid; raises MisuseError without one."""
-    if grid is None:
-        raise MisuseError(
-            "these points are as given; read them with a cell and a slot (without --no-snap) for this"
-        )
-    return grid
-
-
-def require_people(n: int, k: int) -> None:
-    """Raise MisuseError when n people are fewer than k."""
-    if n < k:
-        raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
-        )
-
-
-def grid_in_words(grid: Grid | None) -> str:
-    """Such as ``cells of 100 m, slots of 1 min``."""
-    if grid is None:
-        return "points as given"
-    return f"cells of {show_m(grid.cell_m)}, slots of {show_s(grid.slot_s)}"
 
 
 def _utc_day(t_s: float) -> str:

@@ -13,11 +13,11 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.measures.k_gap import KGap
 from shoal.methods import Method
+from shoal.model.grid import Grid
 from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
-from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import Bounds, join_boxes, write_some_boxes
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around

@@ -13,9 +13,10 @@ from shoal.io import read
 from shoal.io.foreign import FileLayout, Foreign, read_foreign
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.expected import ExpectedClaim
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.coarseness import RawSamples, widen_ranges
 from shoal.publishing.foreign_links import (

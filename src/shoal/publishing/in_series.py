@@ -16,8 +16,9 @@ from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import publish_classes
 from shoal.model.omission import TOO_FEW_PRESENT
 from shoal.model.people_on_disk import StoredPeople
+from shoal.model.population import Population
 from shoal.model.release import Linkage, Release, SeriesPlace
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import parts_folder

@@ -14,8 +14,9 @@ from shoal.io.reading import read_rows
 from shoal.io.snapping import Rows
 from shoal.methods import Method
 from shoal.methods.method import NeedsWholeSteps
+from shoal.model.grid import Grid, require_snapped
 from shoal.model.intake import Reading
-from shoal.model.trajectories import Grid, require_people, require_snapped
+from shoal.model.population import require_people
 from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_for_k_gaps
 from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers

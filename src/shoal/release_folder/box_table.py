@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
-from shoal.model.trajectories import Grid
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter

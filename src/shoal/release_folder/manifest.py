@@ -22,9 +22,9 @@ from pydantic import (
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import PayloadKind, claim_to_json
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading, require_types
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.statement import NOTHING_STATED, Statement

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.claims import PayloadKind
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Payload, Release
-from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import decode_boxes, write_boxes
 from shoal.release_folder.point_table import decode_points, write_points
 from shoal.runtime.arrays import Integers, Numbers

@@ -21,8 +21,9 @@ from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.model.claims.hull import parse_hull
 from shoal.model.neighborhoods import bisect_rows
 from shoal.model.people_on_disk import StoredPeople
+from shoal.model.population import require_people
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.checkpoint import Arrays, Checkpoint
 from shoal.runtime.progress import ProgressFile

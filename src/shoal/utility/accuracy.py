@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
+from shoal.model.grid import Grid
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 

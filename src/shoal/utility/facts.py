@@ -13,9 +13,10 @@ from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
 from shoal.measures.trips import Trips, count_trips
 from shoal.model.claims import PayloadKind
+from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of

@@ -11,8 +11,8 @@ from shoal.measures.presence import clock_offsets_s, share_of_hours
 from shoal.measures.query import Estimates, batches_of_records, time_profile
 from shoal.measures.trips import common_part, people_by_hour
 from shoal.model.clocks import Clock, clock_of
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.utility.facts import Facts, Value
 

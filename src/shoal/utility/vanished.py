@@ -8,7 +8,8 @@ import numpy as np
 
 from shoal.measures.query import Zones, batches_of_records
 from shoal.model.clocks import Clock, clock_of
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.grid import Grid
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
 

@@ -19,8 +19,9 @@ from shoal.model.claims import (
     TrajectoryPrivacy,
 )
 from shoal.model.names import Pseudonyms
+from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.argument_types import typed
 from shoal.runtime.run import Run

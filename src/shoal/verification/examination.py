@@ -7,8 +7,8 @@ from typing import Final, Generic, TypeVar
 
 from shoal.errors import MisuseError
 from shoal.model.names import Pseudonyms
+from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.units import counted
 from shoal.verification.linking import Links, link_records

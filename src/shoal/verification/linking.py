@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from shoal.model.names import Pseudonyms, positions_among
+from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.local_pages.drawing import Ground, svg, town_names
+from shoal.model.grid import Grid
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Window, expected_density, window_around
 from shoal.report.facts.ground import NO_GROUND, MapGround, Tile, streets_in, tiles_in
 from shoal.report.facts.towns import CREDIT, towns_in

@@ -11,8 +11,9 @@ from shoal.io.description import describe
 from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.glove import Glove
 from shoal.methods.k_merge import merge_members
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic.stations import LAYOUTS, Layout

@@ -21,9 +21,9 @@ from shoal.io.reading_state import ReadingState, account_people, no_rows
 from shoal.io.screening import active_days, days_between, has_screening, screen
 from shoal.io.snapping import add_counts, place_rows, sorted_rows
 from shoal.kernels.people import median_samples
+from shoal.model.grid import Grid, require_snapped
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import PEOPLE_FILE, ROW_BYTES, SAMPLES_FILE, SUMS_FILE, StoredPeople
-from shoal.model.trajectories import Grid, require_snapped
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import crc32_of
 from shoal.runtime.run import Engine, Run, run_tasks

@@ -28,8 +28,9 @@ from shoal.methods.parameters import (
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
+from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

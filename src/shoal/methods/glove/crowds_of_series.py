@@ -11,8 +11,9 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
 from shoal.methods.k_merge import merge_crowds
 from shoal.methods.leaves import leaves_for, put_on_leaves
+from shoal.model.population import require_people
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
 

@@ -42,9 +42,11 @@ from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_k
 from shoal.model.claims.hull import parse_hull
 from shoal.model.extents import EXTENT_FORMS, parse_extents
+from shoal.model.grid import Grid
 from shoal.model.omission import ANY_SHARE
+from shoal.model.population import require_people
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -23,8 +23,10 @@ from shoal.methods.parameters import (
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
+from shoal.model.grid import Grid
+from shoal.model.population import require_people
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
-from shoal.model.trajectories import Grid, Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, components
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

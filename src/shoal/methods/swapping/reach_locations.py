@@ -23,9 +23,10 @@ from shoal.methods.swapping.exchange import Exchange, publish_exchange
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import LocationPrivacy
 from shoal.model.omission import OFF_STREETS
+from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
 from shoal.model.streets import StreetGraph
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

@@ -32,8 +32,9 @@ from shoal.methods.swapping.microaggregation import (
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.omission import APART, NO_DURATION
+from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories, require_people
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run

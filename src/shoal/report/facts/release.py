@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from shoal.model.claims import PayloadKind
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
-from shoal.model.trajectories import Grid
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.facts.gaps import GapFacts, gap_facts

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.grid import Grid
 from shoal.model.plotting import rectangles
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import publishable_shares
 from shoal.report.facts.ground import NO_TILES, Placed

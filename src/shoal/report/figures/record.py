@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.grid import Grid
 from shoal.model.plotting import rectangles, rounded_list
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid
 from shoal.report.facts.evidence import Example, publishable_shares
 from shoal.report.facts.ground import NO_GROUND, MapGround, streets_in, tiles_in
 from shoal.report.facts.omission import OmissionFrontier

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shoal.methods import method_named
+from shoal.model.grid import Grid
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Grid
 from shoal.report.facts.density import Density
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.towns import towns_in

@@ -11,8 +11,9 @@ import numpy as np
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.hull import parse_hull
 from shoal.model.omission import most_allowed
+from shoal.model.population import Population
 from shoal.model.release import Release
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run

@@ -9,9 +9,11 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims.hull import parse_hull
+from shoal.model.grid import Grid
 from shoal.model.omission import samples_by_reason
+from shoal.model.population import Population
 from shoal.model.release import Release
-from shoal.model.trajectories import Grid, Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.verification.boxes.loops import (

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.model.claims import claim_from_json
+from shoal.model.grid import Grid
 from shoal.model.names import Pseudonyms, TextNames, column
 from shoal.model.release import BOX_COLUMNS, Linkage
-from shoal.model.trajectories import Grid
 from shoal.release_folder.box_table import decode_boxes
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, manifest_reading, read_manifest

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
-from shoal.model.trajectories import Grid
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.point_table import decode_points

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from shoal.model.population import Population
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload, Release
-from shoal.model.trajectories import Population, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import build_release
 from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, read_manifest

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.model.grid import Grid
 from shoal.model.intake import DEGREES_IGNORED
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words
+from shoal.model.population import Population
 from shoal.model.release import Boxes, Points
-from shoal.model.trajectories import Grid, Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
 

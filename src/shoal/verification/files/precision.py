@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
-from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.box_table import corner_places
 from shoal.release_folder.manifest import RELEASE_FILE

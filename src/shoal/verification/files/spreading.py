@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.model.grid import Grid
 from shoal.model.names import Pseudonyms
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.model.trajectories import Grid
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.arrays import Integers

@@ -8,7 +8,7 @@ from typing import Any, Final
 from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import OUT_OF_ORDER, Reading
 from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
-from shoal.model.trajectories import Population
+from shoal.model.population import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, manifest_text

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.intake import Reading
-from shoal.model.trajectories import Population
+from shoal.model.population import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import distinct
 from shoal.units import counted

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from shoal.model.names import Pseudonyms
-from shoal.model.trajectories import Population
+from shoal.model.population import Population
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
 

@@ -9,7 +9,7 @@ from typing import Final, Self
 import numpy as np
 
 from shoal.model.names import Pseudonyms
-from shoal.model.trajectories import Population
+from shoal.model.population import Population
 from shoal.runtime.arrays import Integers, distinct
 from shoal.verification.leaks.digests import Digests, HashSearch, search_hashes
 from shoal.verification.leaks.forms import Characters, TextSpans, Words, is_among, split_identifiers

@@ -9,10 +9,11 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.claims import Blurred
+from shoal.model.grid import Grid
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, transform
 from shoal.model.release import Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Grid, Trajectories
+from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import require_places_on_earth, write_table

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from shoal.model.grid import Grid as CellGrid
 from shoal.model.release import Linkage
-from shoal.model.trajectories import Grid as CellGrid
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import check_linkage_path, staged_linkage
 from shoal.runtime.staging import staged_folder
