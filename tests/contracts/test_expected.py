@@ -93,7 +93,7 @@ def test_a_unit_is_one_column(text: str) -> None:
         (
             "k-anonymity:5,missing-at-most=5%,missing-of-one-at-most=0.2",
             KAnonymity(k=5, missing_of_one_at_most=0.2),
-            ["missing-at-most = 100 %, expected at most 5 %"],
+            ["missing-at-most = any share, expected at most 5 %"],
         ),
         ("k-anonymity:5,hull=tight", KAnonymity(k=5, hull="grid:2km"), ["hull = grid:2km, expected tight"]),
         ("k-anonymity:5,hull=grid:2km", KAnonymity(k=5, hull="grid:2km"), []),

@@ -143,7 +143,7 @@ def test_raw_data_that_a_killed_check_left_is_told_of(
         outcome = shoal(*words)
         assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-        monkeypatch.setattr(os, "access", lambda *_: False)  # a place that is only read
+        monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)  # a place that is only read
 
 
 @pytest.mark.parametrize(

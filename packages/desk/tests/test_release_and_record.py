@@ -288,6 +288,7 @@ def test_finding_oneself_counts_whole_crowds(released: Visitor, shoal: Shoal) ->
 
 def test_what_is_chosen_is_kept_as_settings(released: Visitor) -> None:
     stated = tomllib.loads((released.folder / "record.toml").read_text())
+    assert stated.pop("unit").startswith("A person: ")
     assert stated == {"data_set": "Calls <of> Northport", "version": "2027-1"}
 
 

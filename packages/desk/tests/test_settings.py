@@ -172,10 +172,10 @@ def test_settings_are_kept_and_shown_until_the_method_changes(visitor: Visitor) 
     }
     page = visitor.post("release", "keep", **out, set__k="3", set__suppress__space="15km", set__hull="tight")
     assert page.status == 200
-    assert "--k 3 --suppress-space 15km --output" in page.html
+    assert "--k 3 --suppress-space 15km --refine --output" in page.html
     assert 'value="15km"' in page.html.partition('id="more-settings"')[0]
     choices = visitor.desk.case.choices()
-    assert (choices.k, choices.settings) == (3, {"suppress-space": "15km"})
+    assert (choices.k, choices.settings) == (3, {"suppress-space": "15km", "refine": "on"})
     job = visitor.desk.work(choices).release
     assert job is not None
     assert "--suppress-space 15km" in job.plan.commands[0].shell_line()

@@ -50,11 +50,18 @@ def test_what_is_left_out_is_said_of_every_kind(method: str, samples_out: str) -
 def test_the_comparison_is_one_table_with_a_recommendation(visitor: Visitor) -> None:
     page = visitor.post("trade", "start:study", methods=["glove"], ks="2, 4", sample="40", tries="20").html
     assert 'id="recommended"' in page
+    assert 'value="glove k=4 refine=True hull=grid:500m"' in page
     rows = page.partition("<tbody>")[2].partition("</tbody>")[0]
     assert rows.count("<tr>") == rows.count('type="radio"') == 2
     for language in LANGUAGES:
         visitor.desk.case.change(visitor.desk.case.choices().version, language=language)
         assert 'id="recommended"' in visitor.get("trade").html
+    visitor.post("trade", "next", pick="glove k=4 refine=True hull=grid:500m")
+    choices = visitor.desk.case.choices()
+    assert (choices.k, choices.settings) == (4, {"refine": "on", "hull": "grid:500m"})
+    visitor.desk.case.change(choices.version, method="", reading={"cell": "300m"})
+    visitor.post("trade", "next", direct="yes", method="glove", k="4")
+    assert visitor.desk.case.choices().settings == {"refine": "on"}  # 300 m is no part of 500 m
 
 
 def test_the_desk_has_people_who_do_not_exist_to_try_it_with(newcomer: Visitor) -> None:

@@ -11,7 +11,7 @@ from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate, gain
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.messages import program
-from shoal.methods.glove.glove import Glove
+from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.methods.parameter_text import parse_value
 from shoal.methods.parameters import declared_parameters
 from shoal.model.trajectories import Trajectories
@@ -57,7 +57,7 @@ class TrialSettings:
         return Glove(k=self.k, refine=True, **further)
 
 
-_FURTHER: Final[tuple[dict[str, str], ...]] = ({}, {"omit_at_most": "5%"}, {"hull": "grid:500m"})
+_FURTHER: Final[tuple[dict[str, str], ...]] = ({}, {"omit_at_most": "5%"}, {"hull": RECOMMENDED["hull"]})
 TRIALS: Final = tuple(
     TrialSettings(per_day=per_day, k=k, further=further)
     for per_day in (False, True)

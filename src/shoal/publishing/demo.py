@@ -10,7 +10,7 @@ from shoal.attacks.attacking import AttackScope
 from shoal.io import read
 from shoal.measures.k_gap import KGap
 from shoal.messages import program
-from shoal.methods.glove.glove import Glove
+from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.publish import Publication, publish
@@ -117,7 +117,7 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
 
 def _method(k: int) -> Glove:
     """Better crowds, and boxes whose edges give no place away: of some use, and less risk."""
-    return Glove(k=k, refine=True, hull="grid:500m")
+    return Glove(k=k, refine=True, hull=RECOMMENDED["hull"])
 
 
 def _at_k(original: Trajectories, release: Release, linkage: Linkage, rng: Randomness, run: Run) -> AtK:

@@ -11,7 +11,7 @@ from shoal.methods import METHODS
 from shoal_desk.case import Choices
 from shoal_desk.pdf import can_print
 from shoal_desk.recipients import for_studies, on_payload
-from shoal_desk.settings import fields_of, needs_streets, options_of
+from shoal_desk.settings import fields_of, needs_streets, options_of, recommended_settings
 from shoal_desk.words import Words
 
 Value = str | int | bool | Sequence[str]
@@ -85,6 +85,12 @@ def study_plan(choices: Choices, folder: Path) -> Plan:
         "hold_out = 0",
         *(
             f"\n[[runs]]\nmethod = {_toml(name)}\nk = {json.dumps(list(choices.ks))}"
+            + "".join(
+                f"\n{option} = {_toml(value)}"
+                for option, value in options_of(
+                    name, recommended_settings(name, choices.reading.get("cell", ""))
+                ).items()
+            )
             for name in choices.methods
         ),
     ]

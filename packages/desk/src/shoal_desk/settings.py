@@ -12,8 +12,11 @@ from shoal.errors import ShoalError
 from shoal.local_pages.forms import Form, RefusedError
 from shoal.messages import name_text
 from shoal.methods import method_named
+from shoal.methods.glove.glove import RECOMMENDED
 from shoal.methods.parameter_text import OFF, ON, choices_of, default_text, parse_value, with_option_names
 from shoal.methods.parameters import Parameter, declared_parameters
+from shoal.model.claims.hull import parse_hull
+from shoal.units import length_m
 
 PREFIX: Final = "set-"
 K: Final = "k"
@@ -39,6 +42,17 @@ class Field:
     def name(self) -> str:
         """In forms."""
         return PREFIX + self.option
+
+
+def recommended_settings(method: str, cell: str) -> dict[str, str]:
+    """What to propose beyond the defaults. cell: the side of a cell as typed, empty for the usual one."""
+    if method != "glove":
+        return {}
+    settings = dict(RECOMMENDED)
+    grid_m = parse_hull(settings["hull"]).grid_m or 0.0
+    if cell and grid_m % length_m(cell):  # no grid of whole cells
+        del settings["hull"]
+    return settings
 
 
 def fields_of(method: str, chosen: Mapping[str, str]) -> list[Field]:

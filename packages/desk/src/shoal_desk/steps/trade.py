@@ -11,7 +11,7 @@ from shoal.utility import METRICS
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work
 from shoal_desk.figures import frontier
-from shoal_desk.settings import needs_streets
+from shoal_desk.settings import needs_streets, recommended_settings
 from shoal_desk.steps.step import Step
 from shoal_desk.steps.ways import choices_of_trial, trial_rows
 from shoal_desk.steps.whom import adversary_words
@@ -36,8 +36,8 @@ def methods_offered(choices: Choices) -> list[str]:
 
 def _take(choices: Choices, form: Form) -> dict[str, Any]:
     if "pick" in form:
-        method, _, k = form.one("pick").rpartition(" k=")
-        return _choose_method(choices, method, k)
+        method, _, settings = form.one("pick").partition(" k=")
+        return _choose_method(choices, method, settings.partition(" ")[0])
     if "ways" in form:
         return {}
     if "trial" in form:
@@ -64,8 +64,12 @@ def _choose_method(choices: Choices, method: str, k: str) -> dict[str, Any]:
         raise RefusedError("error.pick")
     size = whole_number(k, 2, _LARGEST_K)
     read_entry(lambda: method_named(method)(k=size))
-    current_settings = choices.settings if method == choices.method else {}
-    return {"method": method, "k": size, "settings": current_settings}
+    settings = recommended_settings(method, choices.reading.get("cell", ""))
+    return {
+        "method": method,
+        "k": size,
+        "settings": choices.settings if method == choices.method else settings,
+    }
 
 
 def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from shoal.comparison.advice import TRIALS
 from shoal.local_pages.forms import RefusedError
-from shoal.methods.parameter_text import ON
+from shoal.methods.glove.glove import RECOMMENDED
 from shoal.report.words.numbers import meters, percent, seconds
 from shoal_desk.case import Choices
 from shoal_desk.words import Words
@@ -26,7 +26,7 @@ def choices_of_trial(name: str, choices: Choices) -> dict[str, Any]:
         "k": settings.k,
         "per_day": choices.per_day or settings.per_day,
         "settings": {
-            "refine": ON,
+            "refine": RECOMMENDED["refine"],
             **{option.replace("_", "-"): text for option, text in settings.further.items()},
         },
         "shown_class": "",
