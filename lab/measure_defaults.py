@@ -1,4 +1,4 @@
-"""Which settings of GLOVE give the most for a given risk: the table of decision 0255.
+"""Which settings of GLOVE give the most for a given risk: the table of decision 0254.
 
     .venv/bin/python lab/measure_defaults.py NAME=FILE ... [--k 5] [--people 1500] [--places NAME]
 

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 from command_line import Shoal
 from shoal.errors import InputError
 from shoal.model.trace import Trace
+from shoal.publishing import against_raw
 from shoal.synthetic import write_synthetic
 
 KTE = {"type": "kte-anonymity", "k": 2, "tau_s": "long", "epsilon_s": 1800}
@@ -143,7 +145,8 @@ def test_raw_data_that_a_killed_check_left_is_told_of(
         outcome = shoal(*words)
         assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-        monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)  # a place that is only read
+        read_only = SimpleNamespace(access=lambda *_: False, W_OK=os.W_OK)
+        monkeypatch.setattr(against_raw, "os", read_only)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def shown_in(html: str) -> dict[str, str]:
 def test_a_method_has_its_own_parameters_on_the_page_and_no_other(method: str, visitor: Visitor) -> None:
     choices = visitor.desk.case.choices()
     visitor.desk.case.change(
-        choices.version, method=method, k=7, streets={"streets-nodes": "/streets.graphml"}
+        choices.version, method=method, k=7, settings={}, streets={"streets-nodes": "/streets.graphml"}
     )
     html = unescape(visitor.get("release").html)
     wanted = {
@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_stands_at_the_field_and_the_entry_stays(name: str, visitor: Visitor) -> None:
     method, entered, field, words = WRONG[name]
-    before = visitor.desk.case.change(visitor.desk.case.choices().version, method=method)
+    before = visitor.desk.case.change(visitor.desk.case.choices().version, method=method, settings={})
     out: dict[str, Any] = {
         "output": str(visitor.folder / "out"),
         "linkage": str(visitor.folder / "l.parquet"),

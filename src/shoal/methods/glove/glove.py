@@ -51,7 +51,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
-RECOMMENDED: Final = {"refine": "on", "hull": "grid:500m"}  # best for a given risk: decision 0255
+RECOMMENDED: Final = {"refine": "on", "hull": "grid:500m"}  # best for a given risk: decision 0254
 Start = Literal["greedy", "halves"]
 START: Final[tuple[str, ...]] = get_args(Start)
 Leftover = Literal["merge", "suppress"]
