@@ -10,6 +10,7 @@ import pytest
 
 from command_line import Shoal
 from shoal.attacks.questions import assess_release
+from shoal.attacks.rate import Rate
 from shoal.io import read
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.synthetic import write_synthetic
@@ -32,8 +33,9 @@ def released(city: Path, tmp_path: Path, shoal: Shoal) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("how", [(), ("--blocks", 20, "--engine", "threads")], ids=["at once", "in blocks"])
 def test_a_release_is_told_with_the_strongest_attack_of_its_report(
-    how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal
+    how: tuple[object, ...], city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Rate, "beats", lambda _, k: k == 4)
     told = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "out", *how).out
     (line,) = [line for line in told.splitlines() if line.startswith("strongest attack")]
     page = unescape(re.sub(r"<[^>]*>", "", (tmp_path / "out/report.html").read_text()))
@@ -46,6 +48,8 @@ def test_a_release_is_told_with_the_strongest_attack_of_its_report(
     )
     alone = shoal("anonymize", city, "--k", 4, "--output", tmp_path / "alone", "--risk-tries", 0, *how).out
     assert "strongest attack: none was measured" in alone
+    against = "it wins more often than 1 in 4, "
+    assert (against in told, "  larger crowds: --k 10\n" in told, against in alone) == (True, True, False)
 
 
 def test_attack_prints_the_pinned_json(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:

@@ -233,6 +233,10 @@ class Rate:
         """The advantage over guessing."""
         return gain(self.rate, self.baseline)
 
+    def beats(self, k: int) -> bool:
+        """Whether it wins more often than 1 in k, beyond chance."""
+        return gain(self.low, self.baseline) > 1 / k
+
     @property
     def low(self) -> float:
         """Lower end of the 95 % interval."""

@@ -81,6 +81,20 @@ def _strongest(rate: "Rate | None") -> str:
     )
 
 
+def _weaker(published: "Publication") -> list[str]:
+    """What to do where the strongest attack wins more often than a record may be named."""
+    from shoal.utility.usefulness import ways_out
+
+    claim, rate, useful = published.release.claim, published.strongest, published.usefulness
+    if rate is None or useful is None or not (claim.in_classes and rate.beats(claim.k)):
+        return []
+    ways = ways_out(for_risk=True, made_with=useful.made_with)
+    return [
+        f"it wins more often than 1 in {claim.k}, which k bounds for naming a record alone; against it:",
+        *(f"  {way.words}{f': {way.option}' if way.option else ''}" for way in ways),
+    ]
+
+
 def format_value(value: float | None, unit: str) -> str:
     """A value with its unit."""
     from shoal.report.words.numbers import meters, percent, seconds
@@ -149,6 +163,7 @@ def print_publication(
         *no_anonymity_lines(published.release.claim),
         *(["usefulness: not measured"] if useful is None else useful.lines()),
         _strongest(published.strongest),
+        *_weaker(published),
         *(
             []
             if place is None

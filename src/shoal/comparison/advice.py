@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.questions import assess_release
-from shoal.attacks.rate import Rate, gain
+from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.messages import program
 from shoal.methods.glove.glove import RECOMMENDED, Glove
@@ -98,12 +98,12 @@ class Trial:
         """The advantage of the strongest attack over guessing, from 0 to 1; nan if unknown."""
         if self.strongest is None:
             return math.nan
-        return max(0.0, gain(self.strongest.rate, self.strongest.baseline))
+        return max(0.0, self.strongest.gain)
 
     @property
     def beaten(self) -> bool:
         """Whether an attack wins more often than 1 in k, beyond chance."""
-        return self.strongest is not None and gain(self.strongest.low, self.strongest.baseline) > 1 / self.k
+        return self.strongest is not None and self.strongest.beats(self.k)
 
     def answer_for(self, purposes: Sequence[str]) -> int:
         """2 if it is good for all purposes, 1 if roughly, else 0."""
