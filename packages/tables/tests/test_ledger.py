@@ -19,7 +19,7 @@ from shoal_tables.making.promise import epsilon_of, epsilon_of_each, rho_of, sig
 PEOPLE = "subscribers 2024"
 
 
-def cost_of(epsilon: float, unit: Unit = "person", factor: int = 1) -> Cost:
+def cost_of(epsilon: float, unit: Unit = "person", factor: float = 1) -> Cost:
     sigma = sigma_for(epsilon, 1e-8, 1000)
     rho = rho_of(sigma, 1000)
     return Cost(
@@ -31,7 +31,7 @@ def cost_of(epsilon: float, unit: Unit = "person", factor: int = 1) -> Cost:
         sigma=sigma,
         sensitivity=1000,
         granularity=1000,
-        persons_factor=factor,
+        persons_rho=factor * rho,
     )
 
 

@@ -77,6 +77,13 @@ def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, 
         ("--releases 3 --budget 2 --epsilon 1", "--releases spends equal parts of --budget"),
         ("--releases 3 --budget 2", "--budget is the budget of a --ledger"),
         ("--epsilon 1 --ledger l.sqlite", "--ledger and --people belong together"),
+        (
+            "--epsilon 1 --trips stays --stay-radius 0.5m",
+            "--stay-radius 0.5 must be a whole number of meters",
+        ),
+        ("--epsilon 1 --trips stays --least-stay 1.5s", "--least-stay 1.5 must be a whole number of seconds"),
+        ("--epsilon 1 --stay-radius 100m", "--stay-radius decides nothing"),
+        ("--epsilon 1 --zone-name zone", "--zone-name decides nothing"),
         ("--epsilon 1 --per-day", "--unit person-day"),
         ("--epsilon 1 --min-active-days 2", "decide by the data who counts"),
         ("--epsilon 1 --time-zone Mars/Olympus", "is not known"),
@@ -91,6 +98,33 @@ def test_bad_input_is_refused_with_the_option(
     assert (refused.code, refused.out) == (2, "")
     assert why in refused.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.parquet"]
+
+
+def test_what_no_manifest_can_state_spends_nothing(shoal: Shoal, tmp_path: Path, calls: Path) -> None:
+    pytest.importorskip("opendp")
+    calendar, ledger = tmp_path / "c.csv", tmp_path / "l.sqlite"
+    calendar.write_text(f"date,kind\n2024-01-01,{'x' * 41}\n")
+    words = (
+        "tabulate",
+        calls,
+        "--kind",
+        "dwell",
+        "--grid",
+        "30km",
+        *FIRST[4:],
+        "--epsilon",
+        "9",
+        "--bound",
+        "9",
+    )
+    words += ("--days", "kinds", "--people", "city", "--budget", "10", "--output", tmp_path / "t")
+    for change, why in (
+        (("--calendar", calendar, "--ledger", ledger, "--secret", tmp_path / "s"), "cannot state its day_of"),
+        (("--ledger", tmp_path / "s", "--secret", tmp_path / "s"), "give each a file"),
+    ):
+        refused = shoal(*words, *change)
+        assert (refused.code, why in refused.err) == (2, True), refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.csv", "calls.parquet"]
 
 
 def test_zones_need_an_area_or_a_file(shoal: Shoal, tmp_path: Path, calls: Path) -> None:

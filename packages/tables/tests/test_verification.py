@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyproj
 import pytest
+import shapely
 from pyarrow import parquet
 
 import plain_table as plain
 from shoal.errors import InputError
 from shoal.runtime.files import sha256_of
+from shoal_tables.definition.manifest import STAND_IN
 from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
 
 ROWS = plain.people()
@@ -106,6 +109,22 @@ def _from_data(folder: Path) -> plain.Written:
     return plain.write(folder, PLAN, moved)
 
 
+def _shared_totals(folder: Path) -> plain.Written:
+    plan = replace(PLAN, most=240_000, totals_sigma=1_200_000)
+    totals = plain.totals_of(replace(plan, totals_sigma=0), ROWS) or {}
+    both = {"sigma": plan.totals_sigma, "before": totals["before"] + 5000, "after": totals["after"] + 5000}
+    return plain.write(folder, plan, ROWS, promise={"totals": {**totals, **both}})
+
+
+def _with_field_metadata(table: pa.Table) -> pa.Table:
+    return table.cast(table.schema.set(0, table.schema.field(0).with_metadata({"people": "p0001"})))
+
+
+GEO = json.dumps({
+    "version": "1.1.0", "primary_column": "geometry",
+    "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [0, 0, 1, 1],
+                             "crs": pyproj.CRS("EPSG:3035").to_json_dict()}},
+})  # fmt: skip
 TOTALS = plain.totals_of(PLAN, ROWS) or {}
 EXACT = plain.totals_of(replace(PLAN, totals_sigma=0), ROWS) or {}
 EXACT |= {"sigma": PLAN.totals_sigma}
@@ -213,6 +232,36 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
             written.folder / "table.parquet").replace_schema_metadata({"people": "p0001"})))),
     "a granularity finer than integers can count": (
         "granularity-differs", _with(promise={"granularity": 60 << 40})),
+    "noise that stands a second time, turned around": (
+        "noise-repeated", _with(noise=np.concatenate([NOISE[: N // 2], NOISE[: N // 2][::-1]]))),
+    "counts that differ by whole people": (
+        "noise-rounded", _with(noise=np.rint((COUNTS + NOISE) / 60).astype(np.int64) * 60 + 7 - COUNTS)),
+    "noise that says whether its count is odd": (
+        "noise-follows-counts", _with(noise=np.abs(NOISE) * (1 - 2 * (COUNTS & 1)))),
+    "totals that share their noise": ("totals-differ", _shared_totals),
+    "a share of tables that may tell everything": ("budget-differs", _with(promise={"delta": 0.4})),
+    "a table for publication with a research seed": (
+        "sampler-differs", _with(promise={"sampler": STAND_IN})),
+    "a table of no seed and no library": (
+        "sampler-differs", _with(promise={"sampler": "numpy"}, publishable=False)),
+    "a number in place of a hidden one": (
+        "shown-differs",
+        _columns(lambda table: {**table, "shown": table["shown"].fill_null(-1)})),
+    "numbers of another type": (
+        "columns-differ", _columns(lambda table: {**table, "shown": table["shown"].cast(pa.float64())})),
+    "a name in the metadata of a column": (
+        "further-metadata", _after(lambda written: _rewrite(written, "table.parquet", _with_field_metadata(
+            parquet.read_table(written.folder / "table.parquet"))))),
+    "zones with a further column": (
+        "columns-differ", _after(lambda written: _rewrite(written, "zones.parquet", parquet.read_table(
+            written.folder / "zones.parquet").append_column("people", pa.array(range(12)))))),
+    "zones on another plane": (
+        "further-metadata", _after(lambda written: _rewrite(written, "zones.parquet", parquet.read_table(
+            written.folder / "zones.parquet").replace_schema_metadata({"geo": GEO})))),
+    "squares drawn elsewhere": (
+        "zones-differ", _with(squares=[shapely.box(0, 0, 1, 1)] * 12)),
+    "a record without a digest": (
+        "changed-file", _after(lambda written: (written.folder / "report.html").touch())),
     "zones of another grid": (
         "zones-differ",
         _with(zones={**plain.manifest_of(PLAN)["zones"], "columns": 3, "rows": 4})),
@@ -244,13 +293,17 @@ def test_faults_of_the_bound_are_named_without_the_secret(tmp_path: Path) -> Non
 
 def _ledger(
     path: Path,
+    written: plain.Written,
     *,
     digest: str = "a" * 64,
     sigma: int = 40,
     budget: float = 20.0,
     entries: int = 1,
     share: float = 1.0,
+    draw: str = "",
+    unit: str = "person",
 ) -> Path:
+    draw = draw or json.loads((written.folder / "manifest.json").read_text())["counts_sha256"]
     with sqlite3.connect(path) as connection:
         connection.execute(
             "CREATE TABLE people (only INTEGER, digest TEXT, unit TEXT, budget REAL, delta REAL)"
@@ -258,12 +311,12 @@ def _ledger(
         connection.execute("INSERT INTO people VALUES (1, ?, 'person', ?, 1e-6)", (digest, budget))
         connection.execute(
             "CREATE TABLE tables (entry TEXT, spent_at TEXT, kind TEXT, unit TEXT, rho REAL, epsilon REAL, "
-            "delta REAL, sigma INTEGER, sensitivity INTEGER, granularity INTEGER)"
+            "delta REAL, sigma INTEGER, sensitivity INTEGER, granularity INTEGER, counts_sha256 TEXT)"
         )
         for entry in range(entries):
             connection.execute(
-                "INSERT INTO tables VALUES (?, '', 'presence', 'person', ?, 1, 1e-6, ?, 120, 60)",
-                (f"{entry:032x}", replace(PLAN, sigma=sigma).rho * share, sigma),
+                "INSERT INTO tables VALUES (?, '', 'presence', ?, ?, 1, 1e-6, ?, 120, 60, ?)",
+                (f"{entry:032x}", unit, replace(PLAN, sigma=sigma).rho * share, sigma, draw),
             )
     connection.close()
     return path
@@ -277,6 +330,8 @@ def _ledger(
         ("other-people", {"digest": "b" * 64}, 0),
         ("ledger-differs", {"sigma": 80}, 0),
         ("ledger-differs", {"share": 0.999}, 0),
+        # one entry pays for one draw
+        ("ledger-differs", {"draw": "0" * 64}, 0),
         # SmartNoise 621: the sum of what was spent passes the budget
         ("over-budget", {"entries": 2}, 0),
     ],
@@ -287,13 +342,28 @@ def test_a_table_needs_its_row_in_the_ledger(
     stated = {"people": "a" * 64, "entry": f"{entry:032x}"}
     written = plain.write(tmp_path, PLAN, ROWS, ledger=stated)
     assert _verify(written).verdict.word == "NOT CHECKED"
-    found = _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", **more))
+    found = _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", written, **more))
     assert found.verdict.kinds == ({kind} if kind else frozenset())
 
 
 def test_a_table_without_a_ledger_is_not_in_any(tmp_path: Path) -> None:
     written = plain.write(tmp_path, PLAN, ROWS)
-    assert _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite")).verdict.kinds == {"not-in-ledger"}
+    assert _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", written)).verdict.kinds == {
+        "not-in-ledger"
+    }
+
+
+def test_days_of_a_person_share_cells_and_totals(tmp_path: Path) -> None:
+    """Four dates, two of one day: a person changes counts and totals by four times as much as a day."""
+    plan = replace(PLAN, unit="person-day", sigma=400, totals_sigma=60_000)
+    stated = {"people": "a" * 64, "entry": f"{0:032x}"}
+    written = plain.write(tmp_path, plan, ROWS, ledger=stated)
+    for share, kinds in ((16.0, frozenset()), (15.99, {"ledger-differs"})):
+        path = _ledger(tmp_path / f"{share}.sqlite", written, sigma=400, share=share, unit="person-day")
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE tables SET rho = ?", (plan.rho * share,))
+        connection.close()
+        assert _verify(written, ledger=path).verdict.kinds == kinds
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "zones.parquet"])

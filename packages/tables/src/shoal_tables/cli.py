@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from shoal.cli.options import (
     DURATION,
@@ -179,17 +180,47 @@ class Choices:
             "kinds": partial(kinds_of_days, calendar=calendar),
             "each": each_day,
         }
-        stays = Trips(definition="stays", radius_m=int(self.stay_radius), least_s=int(self.least_stay))
+        stays = Trips(
+            definition="stays",
+            radius_m=_whole("--stay-radius", self.stay_radius, "meters"),
+            least_s=_whole("--least-stay", self.least_stay, "seconds"),
+        )
         return Rules(
             table=self.kind,
             zones=self.zone_set(cells),
             day_of=makers[self.days](*self.period),
             hours=hours,
             trips=stays if self.trips == "stays" else BY_ZONES,
-            longest_gap_s=int(self.longest_gap),
+            longest_gap_s=_whole("--longest-gap", self.longest_gap, "seconds"),
             unit=self.unit,
             time_zone=time_zone or "UTC",
         )
+
+
+def _whole(option: str, value: float, unit: str) -> int:
+    if value < 1 or value != int(value):
+        raise click.UsageError(f"{option} {value:g} must be a whole number of {unit}, at least 1")
+    return int(value)
+
+
+def _require_use(chosen: Choices) -> None:
+    """Raise UsageError for an option that decides nothing beside the others."""
+    context = click.get_current_context()
+    made_of = next((name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None), "cells")
+    stays = chosen.kind == "flows" and chosen.trips == "stays"
+    for name, decides in (
+        ("area", made_of in {"grid", "h3"}),
+        ("plane", made_of == "grid"),
+        ("zone_name", made_of == "zones"),
+        ("trips", chosen.kind == "flows"),
+        ("stay_radius", stays),
+        ("least_stay", stays),
+        ("slot", chosen.kind in {"presence", "flows"}),
+        ("hours", chosen.kind in {"presence", "flows"}),
+        ("days", chosen.kind != "homes"),
+    ):
+        if not decides and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} decides nothing in this table; leave it out")
 
 
 @click.command(
@@ -315,6 +346,7 @@ def tabulate(source: str, **options: Any) -> int:
     if chosen.releases is not None:
         chosen = chosen.with_equal_part(chosen.releases)
     output = OutputOptions.take(options)
+    _require_use(chosen)
     rules = chosen.rules(options.get("cells"), options.get("time_zone"))
     if chosen.planned:
         return _plan(rules, chosen, output)

@@ -373,7 +373,7 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
             "half_width": half,
             "least_shown": max(2 * half, ceil(plan.sigma * seldom + 0.5)),
             "mechanism": "discrete Gaussian",
-            "sampler": "a test",
+            "sampler": "opendp 0.16.0",
             "totals": None,
         },
         "ledger": None,
@@ -392,6 +392,7 @@ def write(
     noise: np.ndarray | None = None,
     counts: np.ndarray | None = None,
     change_table: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    squares: list[Any] | None = None,
     **changes: Any,
 ) -> Written:
     """Write a table; what differs from a true one is handed in."""
@@ -411,12 +412,14 @@ def write(
         "estimate": [one / g for one, _ in estimated],
         "low": [max(one - spread * half, 0) / g for one, spread in estimated],
         "high": [max(one + spread * half, 0) / g for one, spread in estimated],
-        "shown": [floor(one / g + 0.5) if one >= spread * least else None for one, spread in estimated],
+        "shown": pa.array(
+            [floor(one / g + 0.5) if one >= spread * least else None for one, spread in estimated], pa.int64()
+        ),
     }
     target = folder / "table"
     target.mkdir()
     parquet.write_table(pa.table(change_table(columns)), target / "table.parquet")
-    squares = [
+    squares = squares or [
         shapely.box(SIDE * column, SIDE * row, SIDE * column + SIDE, SIDE * row + SIDE)
         for row in range(GRID[1]) for column in range(GRID[0])
     ]  # fmt: skip

@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.io import read_with
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -16,6 +15,7 @@ from shoal_tables.definition.manifest import TableManifest, read_table_manifest
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import cells_of, published_integers
 from shoal_tables.verification.recount import unit_vectors
+from shoal_tables.verification.samples import people_on_disk
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
 
@@ -119,8 +119,8 @@ def attack_table(
     folder = Path(folder)
     manifest, published = _published(folder)
     names, geometries = read_zones(folder)
-    original = read_with(raw, reading_of(manifest, **reading), run or Run())
-    parts = list(unit_vectors(original, manifest, names, geometries))
+    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+        parts = list(unit_vectors(people, manifest, names, geometries))
     victims = _victims(parts, len(published), tries, rng or Randomness.from_system())
     games, told = play_all(published, victims, manifest, threshold)
     if earlier is not None:

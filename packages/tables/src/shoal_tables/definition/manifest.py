@@ -22,6 +22,9 @@ NUMBERS: Final = ("count", "estimate", "low", "high", "shown")
 """The columns of numbers."""
 COVERAGE: Final = 0.95
 """Of the intervals ``low`` to ``high``."""
+STAND_IN: Final = "seeded stand-in, not for publication"
+"""The sampler of tables with a research seed."""
+MOST_DELTA: Final = 1e-5
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")
 """Classes of the length of a visit in minutes, each with its lower end."""
 STAY_STARTS_S: Final = (0, 900, 3600, 14400)

@@ -154,8 +154,8 @@ class Calibration:
 
     def cost(self) -> Cost:
         """What the table costs in a ledger."""
-        days = len(self.rules.day_of)
-        disjoint = len(self.rules.days) == days  # each date has cells of its own
+        days, counts = len(self.rules.day_of), rho_of(self.sigma, self.sensitivity)
+        disjoint = len(self.rules.days) == days  # each date has cells of its own; all share the totals
         return Cost(
             kind=self.rules.table,
             unit=self.rules.unit,
@@ -165,5 +165,5 @@ class Calibration:
             sigma=self.sigma,
             sensitivity=self.sensitivity,
             granularity=self.granularity,
-            persons_factor=days if disjoint else days**2,
+            persons_rho=counts * (days if disjoint else days**2) + (self.rho - counts) * days**2,
         )

@@ -23,13 +23,13 @@ CREATE TABLE IF NOT EXISTS people (
 CREATE TABLE IF NOT EXISTS tables (
   entry TEXT PRIMARY KEY, spent_at TEXT NOT NULL, kind TEXT NOT NULL, unit TEXT NOT NULL,
   rho REAL NOT NULL CHECK (rho > 0), epsilon REAL NOT NULL, delta REAL NOT NULL, sigma INTEGER NOT NULL,
-  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL);
+  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL, counts_sha256 TEXT);
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a table costs; where the unit is a day, the person loses ``persons_factor`` times rho."""
+    """What a table costs its unit, and, where that is a day, a person with all their days."""
 
     kind: str
     unit: Unit
@@ -39,11 +39,11 @@ class Cost:
     sigma: int
     sensitivity: int
     granularity: int
-    persons_factor: int
+    persons_rho: float
 
     def rho_for(self, unit: str) -> float:
         """Rho for this unit: a table that protects persons protects each of their days as well."""
-        return self.rho * (self.persons_factor if (unit, self.unit) == ("person", "person-day") else 1)
+        return self.persons_rho if (unit, self.unit) == ("person", "person-day") else self.rho
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Ledger:
     >>> import tempfile
     >>> from shoal_tables.making.promise import rho_of
     >>> cost = Cost(kind="homes", unit="person", rho=rho_of(6000, 1000), epsilon=0.9, delta=1e-8, sigma=6000,
-    ...             sensitivity=1000, granularity=1000, persons_factor=1)
+    ...             sensitivity=1000, granularity=1000, persons_rho=rho_of(6000, 1000))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(Path(folder) / "ledger.sqlite", "subscribers 2024", 1.0)
     ...     entry = ledger.spend(cost)
@@ -118,12 +118,20 @@ class Ledger:
             self._require_room(connection, cost)
             moment = datetime.now(UTC).isoformat(timespec="seconds")
             connection.execute(
-                "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                 (entry, moment, cost.kind, cost.unit, self._rho(connection, cost), cost.epsilon, cost.delta,
                  cost.sigma, cost.sensitivity, cost.granularity),
             )  # fmt: skip
             connection.execute("COMMIT")
         return LedgerEntry(people=self.digest, entry=entry)
+
+    def bind(self, entry: LedgerEntry, counts_sha256: str) -> None:
+        """Write which noisy counts an entry paid for: it pays for no other draw."""
+        with self._open() as connection:
+            connection.execute(
+                "UPDATE tables SET counts_sha256 = ? WHERE entry = ? AND counts_sha256 IS NULL",
+                (counts_sha256, entry.entry),
+            )
 
     def balance(self) -> Balance:
         """What is spent and left."""
@@ -190,6 +198,8 @@ class Ledger:
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.split(";")[:-1]:
             connection.execute(statement)
+        if "counts_sha256" not in {row[1] for row in connection.execute("PRAGMA table_info(tables)")}:
+            connection.execute("ALTER TABLE tables ADD COLUMN counts_sha256 TEXT")
         if self.budget is not None:
             connection.execute(
                 "INSERT OR IGNORE INTO people VALUES (1, ?, ?, ?, ?)", (self.digest, unit, self.budget, DELTA)

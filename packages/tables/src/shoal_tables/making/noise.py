@@ -8,9 +8,9 @@ import numpy as np
 from shoal.errors import EngineError, MissingExtraError
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
+from shoal_tables.definition.manifest import STAND_IN
 from shoal_tables.making.promise import rho_of
 
-STAND_IN: Final = "seeded stand-in, not for publication"
 _AT_ONCE: Final = 50_000
 
 

@@ -5,10 +5,9 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal_tables.definition.manifest import COVERAGE
+from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA
 
 MOST_EPSILON: Final = 10.0
-MOST_DELTA: Final = 1e-5
 DELTA: Final = 1e-8
 LEAST_GRANULARITY: Final = 1000
 SPURIOUS: Final = 0.05

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from pydantic import ValidationError
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.disk.storing import store_people
@@ -25,7 +26,6 @@ from shoal_tables.definition.manifest import (
     REPORT_FILE,
     TABLE_FILE,
     ZONES_FILE,
-    LedgerEntry,
     Promise,
     TableManifest,
 )
@@ -156,10 +156,8 @@ def tabulate(
     sampler, calibration = sampler_name(rng), Calibration(rules=rules, privacy=privacy)
     promise, cost = calibration.promise(sampler), calibration.cost()
     if ledger is not None:
-        if not rng.publishable:
-            raise MisuseError(
-                "a table with a research seed is not for publication and spends nothing: leave out --ledger"
-            )
+        if ledger.path.resolve() == secret.resolve():
+            raise MisuseError(f"--ledger and --secret are both {secret}; give each a file")
         ledger.require(cost)
     exact = count(
         source, rules, calibration, scratch=partial_name(secret), reading=reading, run=run, engine=engine
@@ -175,12 +173,16 @@ def tabulate(
                 f"{words}. Nothing was spent; choose larger zones, fewer --hours or a larger --epsilon"
             )
         notes = (*notes, words)
+    manifest = manifest_of(rules, promise, exact.reading, publishable=rng.publishable)
     with (
         staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
+        digest = sha256(noisy.astype("<i8").tobytes()).hexdigest()
+        if entry is not None and ledger is not None:
+            ledger.bind(entry, digest)
         promise = with_totals(promise, exact.totals, rng)
         table = table_of(rules, noisy, promise)
         facts = RecordFacts(
@@ -190,7 +192,8 @@ def tabulate(
             balance=None if ledger is None else ledger.balance(),
             publishable=rng.publishable,
         )
-        manifest = _write(folder, facts, noisy, exact.reading, entry)
+        drawn = {"promise": promise, "ledger": entry, "counts_sha256": digest}
+        manifest = _write(folder, facts, manifest.model_copy(update=drawn))
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 
@@ -307,37 +310,40 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise(cuts) if end > first]
 
 
-def _write(
-    folder: Path,
-    facts: RecordFacts,
-    noisy: Integers,
-    reading: Reading,
-    entry: LedgerEntry | None,
-) -> TableManifest:
-    rules = facts.rules
+def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable: bool) -> TableManifest:
+    """What a table states, but for its draw; MisuseError for what no manifest can state."""
+    try:
+        return TableManifest(
+            kind="tables",
+            format_version=1,
+            shoal_version=__version__,
+            table=rules.table,
+            unit=rules.unit,
+            zones=rules.zones.statement,
+            plane=rules.zones.plane,
+            reading=asdict(reading),
+            first_day=rules.first_day,
+            last_day=rules.last_day,
+            day_of=rules.day_of if rules.has_days else {},
+            hours=rules.hours if rules.has_hours else (),
+            trips=rules.trips if rules.table == "flows" else None,
+            longest_gap_s=rules.longest_gap_s,
+            promise=promise,
+            ledger=None,
+            publishable=publishable,
+            counts_sha256="0" * 64,
+            files={},
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise MisuseError(f"a table cannot state its {where}: {first['msg']}") from error
+
+
+def _write(folder: Path, facts: RecordFacts, manifest: TableManifest) -> TableManifest:
     write_parquet(facts.table, folder / TABLE_FILE)
     (folder / REPORT_FILE).write_text(record_page(facts), encoding="utf-8")
-    write_zones(rules.zones, folder / ZONES_FILE)
-    stated: dict[str, Any] = {
-        "kind": "tables",
-        "format_version": 1,
-        "shoal_version": __version__,
-        "table": rules.table,
-        "unit": rules.unit,
-        "zones": rules.zones.statement,
-        "plane": rules.zones.plane,
-        "reading": asdict(reading),
-        "first_day": rules.first_day,
-        "last_day": rules.last_day,
-        "day_of": rules.day_of if rules.has_days else {},
-        "hours": rules.hours if rules.has_hours else (),
-        "trips": rules.trips if rules.table == "flows" else None,
-        "longest_gap_s": rules.longest_gap_s,
-        "promise": facts.promise,
-        "ledger": entry,
-        "publishable": facts.publishable,
-        "counts_sha256": sha256(noisy.astype("<i8").tobytes()).hexdigest(),
-    }
-    manifest = TableManifest(**stated, files=digests_of(folder))
+    write_zones(facts.rules.zones, folder / ZONES_FILE)
+    manifest = manifest.model_copy(update={"files": digests_of(folder)})
     write_manifest(manifest, folder)
     return manifest

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from shoal.io import read_with
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
@@ -17,6 +16,7 @@ from shoal_tables.verification.estimates import stated_scale
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import cells_of
 from shoal_tables.verification.recount import recount
+from shoal_tables.verification.samples import people_on_disk
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
 
@@ -68,8 +68,8 @@ def measure_table(
     table = read_table(folder / table_file(folder), manifest)
     if cells_of(manifest, names, table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
-    original = read_with(raw, reading_of(manifest, **reading), run or Run())
-    counted = recount(original, manifest, names, geometries)
+    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+        counted = recount(people, manifest, names, geometries)
     exact = counted.unbounded / manifest.promise.granularity
     bounded = counted.counts / manifest.promise.granularity
     return measurements(exact, bounded, table, manifest)

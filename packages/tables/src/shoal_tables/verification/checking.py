@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.io import read_with
 from shoal.model.intake import Intake
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
@@ -19,7 +18,9 @@ from shoal_tables.verification.files import (
     cells_of,
     column_findings,
     file_findings,
+    leak_findings,
     published_integers,
+    record_findings,
     wrong_rows,
     zone_findings,
 )
@@ -27,6 +28,7 @@ from shoal_tables.verification.ledger import ledger_findings
 from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
 from shoal_tables.verification.promise import guessing_share, standard_error
 from shoal_tables.verification.recount import Recount, recount
+from shoal_tables.verification.samples import people_on_disk
 from shoal_tables.verification.statements import reading_of, statement_findings
 from shoal_tables.verification.zones import grid_names, read_zones
 
@@ -115,11 +117,11 @@ def verify_table(
     InputError
         When a file cannot be read.
     """
-    folder, run = Path(folder), run or Run()
+    folder = Path(folder)
     manifest = read_table_manifest(folder)
     findings = [*file_findings(folder, manifest), *statement_findings(manifest)]
     names, geometries = read_zones(folder)
-    wrong_zones = list(zone_findings(names, manifest, grid_names(manifest)))
+    wrong_zones = list(zone_findings(names, geometries, manifest, grid_names(manifest)))
     table = read_table(folder / table_file(folder), manifest)
     cells = None if wrong_zones else cells_of(manifest, names, table)
     findings += wrong_zones
@@ -127,11 +129,13 @@ def verify_table(
         findings += cell_findings(table, cells, TABLE_FILE, NUMBERS)
     elif not wrong_zones:
         findings.append(wrong_rows(TABLE_FILE))
-    original = read_with(raw, reading_of(manifest, **reading), run)
-    if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
-        verdict = Verdict.of(findings, checked=table.num_rows)
-        return TableVerification(verdict, manifest, original.intake, 0, 0)
-    counted = recount(original, manifest, names, geometries)
+    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+        intake = people.intake
+        if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
+            verdict = Verdict.of(findings, checked=table.num_rows)
+            return TableVerification(verdict, manifest, intake, 0, 0)
+        findings += [*record_findings(folder, manifest, table), *leak_findings(folder, names, people)]
+        counted = recount(people, manifest, names, geometries)
     findings += _zone_origin(manifest, counted)
     published, wrong_numbers = published_integers(table, manifest.promise.granularity)
     findings += [*wrong_numbers, *column_findings(table, published, cells, manifest)]
@@ -150,7 +154,7 @@ def verify_table(
     else:
         notes.append("no ledger was used: what other tables of the same people cost adds to this promise")
     verdict = Verdict.of(findings, checked=len(published), notes=notes, unchecked=unchecked)
-    return TableVerification(verdict, manifest, original.intake, counted.units, counted.units_over)
+    return TableVerification(verdict, manifest, intake, counted.units, counted.units_over)
 
 
 def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[Finding]]:

@@ -1,5 +1,7 @@
 """The files of a table: digests, cells, and columns that follow from each other."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,14 +11,22 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import shapely
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 from scipy import special
 
+from shoal.model.people_on_disk import StoredPeople
 from shoal.model.verdicts import Finding
-from shoal.release_folder.files import require_plain_file
+from shoal.release_folder.files import is_public, require_plain_file
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
+from shoal.verification.leaks.active_pages import is_active
+from shoal.verification.leaks.identifiers import searchable_text
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal_tables.definition.manifest import (
     MANIFEST_FILE,
+    NUMBERS,
     PACKAGE_FILE,
     REPORT_FILE,
     STAYS,
@@ -28,12 +38,19 @@ from shoal_tables.definition.manifest import (
 )
 from shoal_tables.verification.estimates import estimated
 from shoal_tables.verification.exports import export_findings, read_table, table_file
+from shoal_tables.verification.promise import guessing_share
+from shoal_tables.verification.zones import shapes_of_zones
 
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
 _MOST_COUNTED: Final = 1 << 53
 _SPURIOUS: Final = 0.05
 _ROUNDING: Final = 1e-9
 _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
+_FIELD: Final = frozenset({b"PARQUET:field_id"})
+_ZONE_TYPES: Final = {"zone": pa.string(), "geometry": pa.binary()}
+_ABOUT_SHAPES: Final = {"encoding", "geometry_types", "crs", "bbox"}
+_FACT: Final = re.compile(r'<data id="fact-([\w-]+)" value="([^"]*)">([^<]*)</data>')
+_CLOSE: Final = 0.01  # what rounding to three digits changes
 
 
 @dataclass(frozen=True)
@@ -90,21 +107,103 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
         require_plain_file(folder / name)
         if sha256_of(folder / name) != digest:
             yield Finding("changed-file", f"{name} is not the file that the manifest states")
-    for name in (TABLE_FILE, ZONES_FILE):
-        if name not in manifest.files:
+    for name in (TABLE_FILE, ZONES_FILE, REPORT_FILE):
+        if name not in manifest.files and (name != REPORT_FILE or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-        if (folder / name).exists() and set(read_table(folder / name).schema.metadata or ()) - _METADATA:
+    for name, types in ((TABLE_FILE, _types(manifest.columns)), (ZONES_FILE, _ZONE_TYPES)):
+        if not (folder / name).exists():
+            continue
+        schema = read_table(folder / name).schema
+        further = [
+            set(schema.metadata or ()) - _METADATA,
+            *(set(one.metadata or ()) - _FIELD for one in schema),
+        ]
+        if any(further) or not _is_geo(schema, manifest):
             yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
+        if {one.name: one.type for one in schema} != types or schema.names != list(types):
+            yield Finding("columns-differ", f"{name} has other columns or types than such a file has")
+
+
+def _types(keys: Sequence[str]) -> dict[str, pa.DataType]:
+    return {
+        **dict.fromkeys(keys, pa.string()),
+        **dict.fromkeys(NUMBERS, pa.float64()),
+        "shown": pa.int64(),
+    }
+
+
+def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
+    """Whether a statement on geometries has no further parts, and the zones' coordinate system."""
+    stated = (schema.metadata or {}).get(b"geo")
+    if stated is None:
+        return True
+    try:
+        geo = json.loads(stated)
+        about = geo["columns"].pop("geometry")
+        crs = None if about["crs"] is None else CRS.from_json_dict(about["crs"])
+        right = None if manifest.zones.crs is None else CRS.from_user_input(manifest.zones.crs)
+    except (ValueError, KeyError, TypeError, AttributeError, CRSError):
+        return False
+    parts = set(geo) == {"version", "primary_column", "columns"} and not geo["columns"]
+    return bool(parts and set(about) == _ABOUT_SHAPES and crs == right)
+
+
+def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> Iterator[Finding]:
+    """Find a record to sign that states other numbers than the table, or is more than paper."""
+    if REPORT_FILE not in manifest.files:
+        return
+    page, promise = (folder / REPORT_FILE).read_text(encoding="utf-8", errors="replace"), manifest.promise
+    if not is_public(page) or is_active(page):
+        yield Finding("record-differs", "report.html is no public page, or it runs or loads something")
+    share = guessing_share(promise.epsilon, promise.delta)
+    words = f"at most {100 * share:.1f} % of guesses" in page
+    if not words or ("Not for publication" in page) == manifest.publishable:
+        yield Finding("record-differs", "report.html promises something else than the manifest")
+    numbers = {
+        "cells": table.num_rows,
+        "shown": table.num_rows - table["shown"].null_count,
+        "zones": manifest.zones.n_zones,
+        "epsilon": promise.epsilon,
+        "delta": promise.delta,
+        "bound": promise.bound,
+    }
+    for name, number in numbers.items():
+        facts = [both for one, *both in _FACT.findall(page) if one == name]
+        try:
+            off = [abs(float(text.replace(",", "")) - number) for both in facts for text in both]
+        except ValueError:
+            off = []
+        if len(off) != 2 or max(off) > _CLOSE * number:
+            yield Finding("record-differs", f"report.html states another number than the table: {name}")
+
+
+def leak_findings(folder: Path, zones: Sequence[str], people: StoredPeople) -> Iterator[Finding]:
+    """Find identifiers of the raw data in the texts of the folder."""
+    texts = {
+        path.name: searchable_text(path.read_text(encoding="utf-8", errors="replace"))
+        for path in sorted(folder.iterdir())
+        if path.suffix in {".json", ".html"} and path.is_file()
+    }
+    texts[ZONES_FILE] = "\n".join(zones)
+    names = RawIdentifiers.of(people).relevant_names((), texts.values())
+    for name, text in texts.items():
+        if names.in_text(text):
+            yield Finding("raw-identifiers", f"{name} holds identifiers of the raw data")
 
 
 def zone_findings(
-    names: Sequence[str], manifest: TableManifest, grid_names: Sequence[str]
+    names: Sequence[str], geometries: list[Any], manifest: TableManifest, grid_names: Sequence[str]
 ) -> Iterator[Finding]:
     """Find zones that are not those of the manifest."""
     if len(names) != manifest.zones.n_zones or len(set(names)) < len(names):
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif manifest.zones.kind == "grid" and tuple(names) != tuple(grid_names):
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+    else:
+        expected = shapes_of_zones(names, manifest)
+        shapes = shapely.normalize(shapely.from_wkb(geometries))
+        if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
+            yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
 
 
 def wrong_rows(name: str) -> Finding:
@@ -173,12 +272,12 @@ def column_findings(
     if promise.least_shown < 2 * promise.half_width or spurious > _SPURIOUS * (1 + 1e-6):
         yield Finding("shown-differs", "'shown' begins at counts that are less certain than the rules allow")
     shown = np.array(
-        [-1 if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
+        [-np.inf if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
     )
     slack = _ROUNDING * np.maximum(np.abs(numbers), 1)
     fits = np.zeros(len(shown), dtype=bool)
     for number in (numbers - slack, numbers + slack):  # a last bit may decide how a half is rounded
-        fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -1)
+        fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -np.inf)
     if not fits.all():
         yield Finding(
             "shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"

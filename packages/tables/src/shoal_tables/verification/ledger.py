@@ -12,7 +12,7 @@ from shoal.release_folder.files import require_plain_file
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.promise import epsilon_of, rho_of
 
-_PAID = "SELECT kind, unit, sigma, sensitivity, granularity, rho FROM tables WHERE entry = ?"
+_PAID = "SELECT kind, unit, sigma, sensitivity, granularity, counts_sha256, rho FROM tables WHERE entry = ?"
 
 
 def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
@@ -37,23 +37,39 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     if len(people) != 1 or people[0][0] != manifest.ledger.people:
         yield Finding("other-people", "the ledger belongs to other people than the table")
         return
-    yield from _entry_findings(paid, manifest)
-    yield from _total_findings(people[0], costs, manifest)
+    yield from _entry_findings(paid, manifest, people[0][1])
+    yield from _total_findings(people[0], costs)
 
 
-def _entry_findings(paid: list[Any], manifest: TableManifest) -> Iterator[Finding]:
+def _entry_findings(paid: list[Any], manifest: TableManifest, unit: str) -> Iterator[Finding]:
     promise = manifest.promise
-    stated = (manifest.table, manifest.unit, promise.sigma, promise.sensitivity, promise.granularity)
+    stated = (
+        manifest.table,
+        manifest.unit,
+        promise.sigma,
+        promise.sensitivity,
+        promise.granularity,
+        manifest.counts_sha256,
+    )
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
-    elif tuple(paid[0][:5]) != stated or paid[0][5] < promise.rho * (1 - 1e-9):
-        yield Finding("ledger-differs", "the ledger's entry paid for a table with other noise, unit or bound")
+    elif tuple(paid[0][:6]) != stated or paid[0][6] < _cost(manifest, unit) * (1 - 1e-9):
+        yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
 
 
-def _total_findings(people: Any, costs: list[Any], manifest: TableManifest) -> Iterator[Finding]:
-    _, unit, budget, delta = people
-    if unit != manifest.unit:
-        yield Finding("unit-differs", "the ledger's budget is for another unit than the table's")
+def _cost(manifest: TableManifest, unit: str) -> float:
+    """Rho for the ledger's unit: a person has all dates of the table, which share cells or do not."""
+    counts, totals = rho_of(manifest.promise.sensitivity, manifest.promise.sigma), manifest.promise.totals
+    both = 0.0 if totals is None else rho_of(totals.sensitivity, totals.sigma)
+    if (unit, manifest.unit) != ("person", "person-day"):
+        return counts + both
+    dates = len(manifest.day_of)
+    apart = len(set(manifest.day_of.values())) == dates
+    return counts * dates ** (1 if apart else 2) + both * dates**2
+
+
+def _total_findings(people: Any, costs: list[Any]) -> Iterator[Finding]:
+    _, _, budget, delta = people
     if any(rho < rho_of(sensitivity, sigma) * (1 - 1e-9) for rho, sigma, sensitivity in costs):
         yield Finding(
             "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"

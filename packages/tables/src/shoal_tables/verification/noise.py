@@ -61,12 +61,15 @@ def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
     """Find totals with too much or too little noise, in at most one of 10,000 true tables."""
     far = 2 * special.ndtr(-(np.abs(noise) - 0.5) / sigma)  # one step of the discrete distribution at most
     near = 1 - 2 * special.ndtr(-(np.abs(noise) + 0.5) / sigma)
+    apart = np.abs([noise[0] - noise[1], noise[0] + noise[1]]).min()
+    shared = 2 * (1 - 2 * float(special.ndtr(-(apart + 0.5) / (np.sqrt(2) * sigma))))
     tests = (
         (
             far.min() * len(noise),
             "a total has far more noise than stated, or is of other contributions",
         ),
         (near.max() ** len(noise), "the totals have far less noise than stated"),
+        (shared, "the totals share their noise"),
     )
     allowed = REFUSED / _FAMILIES / len(tests)
     return [Finding("totals-differ", words) for probability, words in tests if probability < allowed]
@@ -171,6 +174,9 @@ def _repetition(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         products = np.abs(np.fft.irfft(turned * turned.conj(), n)[1 : n // 2 + 1])
         cycles = n // np.gcd(np.arange(1, n // 2 + 1), n)
         yield Outcome("noise-repeated", _of_lags(products, cycles, n), words)
+        half = n // 2
+        turned_around = abs(float(z[:half] @ z[::-1][:half]))
+        yield Outcome("noise-repeated", _tail_of_pairs(turned_around, half), words)
     if "origin" in cells.keys:
         flows = np.stack([cells.keys[name] for name in cells.keys], axis=1)
         back = flows.copy()
@@ -195,6 +201,8 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
 def _dependence(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     counts = cells.counts.astype(np.float64)
     directions = {"their counts": counts, "the logarithms of their counts": np.log1p(counts)}
+    for bit in range(4):
+        directions[f"bit {bit} of their counts"] = (cells.counts >> bit & 1).astype(np.float64)
     if len(z) > 1:
         directions["the counts of the next cells"] = np.roll(counts, -1)
         directions["the counts of the cells before"] = np.roll(counts, 1)
@@ -215,9 +223,9 @@ def _rounding_and_cover(cells: NoisyCells) -> Iterator[Outcome]:
     n, published = len(cells.noise), cells.counts + cells.noise
     for divisor in sorted({2, 5, 10, cells.granularity, 10 * cells.granularity} - {1}):
         likeliest = _likeliest_residue(cells.sigma, divisor)
-        fits = int((published % divisor == 0).sum())
-        probability = float(stats.binom.sf(fits - 1, n, likeliest))
-        words = f"{fits:,} of {n:,} published counts are multiples of {divisor / cells.granularity:g}"
+        fits = int(np.unique(published % divisor, return_counts=True)[1].max())
+        probability = min(divisor * float(stats.binom.sf(fits - 1, n, likeliest)), 1.0)
+        words = f"{fits:,} of {n:,} published counts differ by multiples of {divisor / cells.granularity:g}"
         yield Outcome("noise-rounded", probability, words)
     outside = int((np.abs(cells.noise) > cells.half_width).sum())
     beyond = _beyond(cells.sigma, cells.half_width)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.model.trajectories import Trajectories
+from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Integers
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import Frame, contributions, n_cells, weights
@@ -43,18 +43,20 @@ class UnitVectors:
 
 
 def unit_vectors(
-    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
 ) -> Iterator[UnitVectors]:
     """Yield what some people contribute after others, each person's together."""
     frame = Frame.of(manifest)
     common, n_days = frame.common_multiple, max(len(frame.days), 1)
-    for part in samples_in_parts(original, manifest, names, geometries):
+    for part in samples_in_parts(people, manifest, names, geometries):
         if not len(part.t):
             continue
         found = contributions(part, frame, manifest)
         whole = weights(found, frame, manifest.table)
         bounded, cut = _bounded(found.unit, whole, manifest, common)
-        by_day, _ = _bounded(found.unit * n_days + found.cell % n_days, whole, manifest, common)
+        by_day = bounded
+        if n_days > 1:
+            by_day, _ = _bounded(found.unit * n_days + found.cell % n_days, whole, manifest, common)
         yield UnitVectors(
             unit=found.unit,
             cell=found.cell,
@@ -68,14 +70,14 @@ def unit_vectors(
 
 
 def recount(
-    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
 ) -> Recount:
     """Count from the raw data alone."""
     n = n_cells(Frame.of(manifest), manifest.table)
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
     units, over, samples = 0, 0, 0
     corners, totals = [], np.zeros(2, dtype=np.int64)
-    for part in unit_vectors(original, manifest, names, geometries):
+    for part in unit_vectors(people, manifest, names, geometries):
         for total, integers in (
             (counts, part.bounded),
             (unbounded, part.unbounded),

@@ -1,16 +1,23 @@
 """The samples of units: local date and minute, zone, unit and piece of each."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.io.disk.storing import store_people
+from shoal.model.intake import Reading
+from shoal.model.people_on_disk import StoredPeople
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
 from shoal.units import DAY_S
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.zones import zone_of_points
@@ -39,35 +46,36 @@ def days_since_1970(day: Any) -> int:
     return int((day - EPOCH).days)
 
 
+@contextmanager
+def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeople]:
+    """Sort the raw data into a temporary folder, so that few people at a time are in memory."""
+    with TemporaryDirectory(prefix="shoal-") as scratch:
+        yield store_people(raw, reading, Path(scratch) / "people", run)
+
+
 def samples_in_parts(
-    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
 ) -> Iterator[Samples]:
     """Yield the samples of some people after those of others, each person's together."""
-    first = 0
-    while first < original.n_subjects:
-        target = original.offsets[first] + _SAMPLES
-        last = max(int(np.searchsorted(original.offsets, target, side="right")) - 1, first + 1)
-        yield _samples(original, first, last, manifest, names, geometries)
+    first, ends = 0, np.cumsum(people.lengths)
+    while first < people.n_subjects:
+        target = ends[first] - people.lengths[first] + _SAMPLES
+        last = max(int(np.searchsorted(ends, target, side="right")), first + 1)
+        yield _samples(people.load(np.arange(first, last)), manifest, names, geometries)
         first = last
 
 
 def _samples(
-    original: Trajectories,
-    first: int,
-    last: int,
-    manifest: TableManifest,
-    names: tuple[str, ...],
-    geometries: list[Any],
+    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
 ) -> Samples:
-    part = slice(int(original.offsets[first]), int(original.offsets[last]))
-    t = original.t[part].astype(np.int64)
-    person = np.repeat(np.arange(first, last), np.diff(original.offsets[first : last + 1]))
+    t = original.t.astype(np.int64)
+    person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
     date, minute = local // DAY_S, local % DAY_S // 60
     begin, end = days_since_1970(manifest.first_day), days_since_1970(manifest.last_day)
     used = np.flatnonzero((date >= begin) & (date <= end))
     t, person, date, minute = t[used], person[used], date[used], minute[used]
-    x, y = original.x[part][used].astype(np.int64), original.y[part][used].astype(np.int64)
+    x, y = original.x[used].astype(np.int64), original.y[used].astype(np.int64)
     same_unit = person[1:] == person[:-1]
     if manifest.unit == "person-day":
         same_unit &= date[1:] == date[:-1]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from shoal.errors import InputError, MisuseError
 from shoal.model.intake import Reading, require_types
 from shoal.model.verdicts import Finding
-from shoal_tables.definition.manifest import COVERAGE, TableManifest
+from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, STAND_IN, TableManifest
 from shoal_tables.verification.contributions import Frame
 from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, rho_of
 
@@ -32,6 +32,11 @@ def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
     yield from _reading_findings(manifest)
     yield from _day_findings(manifest)
     yield from _budget_findings(manifest)
+    sampler = manifest.promise.sampler
+    if manifest.publishable != sampler.startswith("opendp ") or not (
+        manifest.publishable or sampler == STAND_IN
+    ):
+        yield Finding("sampler-differs", "a table for publication has noise of OpenDP, and no other one has")
     if manifest.table == "homes" and manifest.unit != "person":
         yield Finding("unit-differs", "a table of homes counts people, and its unit is not the person")
 
@@ -83,6 +88,8 @@ def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
         yield Finding(
             "budget-differs", f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
         )
+    if promise.delta > MOST_DELTA:
+        yield Finding("budget-differs", f"delta {promise.delta:.3g} allows the promise to fail altogether")
     epsilon = epsilon_of(rho, promise.delta)
     if promise.epsilon < epsilon * (1 - 1e-6):
         yield Finding(

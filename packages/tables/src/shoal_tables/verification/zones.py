@@ -66,6 +66,23 @@ def grid_names(manifest: TableManifest) -> tuple[str, ...]:
     return tuple(f"r{row}c{column}" for row in range(grid.rows or 0) for column in range(grid.columns or 0))
 
 
+def shapes_of_zones(names: tuple[str, ...], manifest: TableManifest) -> Any:
+    """The shapes of the squares of a grid and of H3 cells; None where the file of zones decides."""
+    grid = manifest.zones
+    if grid.kind == "grid":
+        row, column = np.divmod(np.arange(grid.n_zones), grid.columns or 1)
+        side = grid.side_m or 0
+        left, low = (grid.x0 or 0) + side * column, (grid.y0 or 0) + side * row
+        return shapely.box(left, low, left + side, low + side)
+    if grid.kind != "h3":
+        return None
+    h3 = _h3()
+    if not all(map(h3.is_valid_cell, names)):
+        return np.full(len(names), shapely.Point())
+    rings = ([(lon, lat) for lat, lon in h3.cell_to_boundary(name)] for name in names)
+    return np.array([shapely.Polygon(ring) for ring in rings], dtype=object)
+
+
 def _in_polygons(x: Floats, y: Floats, manifest: TableManifest, geometries: list[Any]) -> Integers:
     if manifest.plane is not None and manifest.zones.crs is not None:
         x, y = transform(manifest.plane, manifest.zones.crs, x, y)
@@ -79,13 +96,18 @@ def _in_polygons(x: Floats, y: Floats, manifest: TableManifest, geometries: list
     return zone
 
 
-def _in_h3(x: Floats, y: Floats, manifest: TableManifest, names: tuple[str, ...]) -> Integers:
+def _h3() -> Any:
     try:
         import h3
     except ImportError as error:
         raise MissingExtraError(
             "zones of H3 need the library h3: pip install 'shoal-tables[zones]'"
         ) from error
+    return h3
+
+
+def _in_h3(x: Floats, y: Floats, manifest: TableManifest, names: tuple[str, ...]) -> Integers:
+    h3 = _h3()
     if manifest.plane is None or manifest.zones.resolution is None:
         raise InputError("manifest.json states H3 zones without a plane or a resolution")
     lon, lat = transform(manifest.plane, _DEGREES, x, y)
