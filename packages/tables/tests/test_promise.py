@@ -6,7 +6,8 @@ from scipy import stats
 
 from shoal import Randomness
 from shoal.errors import MisuseError
-from shoal_tables.making.noise import STAND_IN, add_noise, sampler_name, stand_in
+from shoal_tables.definition.manifest import STAND_IN
+from shoal_tables.making.noise import add_noise, sampler_name, stand_in
 from shoal_tables.making.promise import (
     epsilon_of,
     half_width,

@@ -105,19 +105,9 @@ def test_what_no_manifest_can_state_spends_nothing(shoal: Shoal, tmp_path: Path,
     calendar, ledger = tmp_path / "c.csv", tmp_path / "l.sqlite"
     calendar.write_text(f"date,kind\n2024-01-01,{'x' * 41}\n")
     words = (
-        "tabulate",
-        calls,
-        "--kind",
-        "dwell",
-        "--grid",
-        "30km",
-        *FIRST[4:],
-        "--epsilon",
-        "9",
-        "--bound",
-        "9",
-    )
-    words += ("--days", "kinds", "--people", "city", "--budget", "10", "--output", tmp_path / "t")
+        "tabulate", calls, "--kind", "dwell", "--grid", "30km", *FIRST[4:], "--epsilon", "9", "--bound", "9",
+        "--days", "kinds", "--people", "city", "--budget", "10", "--output", tmp_path / "t",
+    )  # fmt: skip
     for change, why in (
         (("--calendar", calendar, "--ledger", ledger, "--secret", tmp_path / "s"), "cannot state its day_of"),
         (("--ledger", tmp_path / "s", "--secret", tmp_path / "s"), "give each a file"),

@@ -200,7 +200,7 @@ def zone_findings(
     elif manifest.zones.kind == "grid" and tuple(names) != tuple(grid_names):
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
     else:
-        expected = shapes_of_zones(names, manifest)
+        expected = shapes_of_zones(tuple(names), manifest)
         shapes = shapely.normalize(shapely.from_wkb(geometries))
         if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
             yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
