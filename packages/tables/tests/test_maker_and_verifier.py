@@ -9,6 +9,7 @@ import pytest
 import shapely
 
 from shoal.model.intake import Reading
+from shoal.runtime.files import sha256_of
 from shoal_tables import (
     Ledger,
     Privacy,
@@ -62,6 +63,34 @@ def test_the_verifier_accepts_what_the_maker_writes(tmp_path: Path, name: str) -
     found = verify_table(city(), made.folder, secret=tmp_path / "counts.parquet")
     assert found.verdict.holds, found.verdict.findings
     assert found.units > 0
+
+
+def test_a_false_record_and_names_of_people_are_found(tmp_path: Path) -> None:
+    folder = make(tmp_path, rules_of("homes", side_m=10_000)).folder
+    report, manifest = folder / "report.html", folder / "manifest.json"
+    page, stated = report.read_text(), json.loads(manifest.read_text())
+    person = city()["uid"][0].as_py()
+
+    def found(text: str, **promise: str) -> set[str]:
+        report.write_text(text)
+        files = {**stated["files"], "report.html": sha256_of(report)}
+        manifest.write_text(
+            json.dumps({**stated, "files": files, "promise": {**stated["promise"], **promise}})
+        )
+        return set(verify_table(city(), folder).verdict.kinds)
+
+    assert found(page) == set()
+    epsilon = f"{stated['promise']['epsilon']:.3g}</data>"
+    assert epsilon in page
+    for false in (
+        page.replace(epsilon, "0.1</data>"),
+        page.replace("at most 73.1 %", "at most 50.1 %"),
+        page.replace("Not for publication", "For publication"),
+        page.replace("</body>", "<script>1</script></body>"),
+    ):
+        assert found(false) == {"record-differs"}
+    assert found(page, bound_source=f"the trips of {person}") == {"raw-identifiers"}
+    assert found(page.replace("</body>", f"<p>{person}</p></body>")) == {"raw-identifiers"}
 
 
 def test_the_ledger_knows_it(tmp_path: Path) -> None:
