@@ -66,6 +66,7 @@ def test_a_unit_is_one_column(text: str) -> None:
     [
         ("k-anonymity:5", KAnonymity(k=5), []),
         ("k-anonymity:5", KAnonymity(k=9), []),
+        ("k-anonymity:5,diverse-places=2", KAnonymity(k=5, diverse_places=3), []),
         ("k-anonymity", KAnonymity(k=2, truthful=False), []),
         ("k-anonymity:5,truthful", KAnonymity(k=5, truthful=False), ["truthful = no, expected yes"]),
         ("k-anonymity:5,truthful=no", KAnonymity(k=5, truthful=False), []),

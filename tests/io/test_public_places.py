@@ -62,7 +62,6 @@ def test_other_files(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("x,y\n", "no places"),
-        ("x,y\n0,1\n0,1\n", "1 place at the position of another"),
         ("lat,lon\n1,2\n,2\n", "no position that can be read, the first in row 2"),
         ("x,y,visits\n0,1,-1\n", "a busyness that is no number of at least 0"),
         ("a,b\n1,2\n", "needs one column of latitudes"),

@@ -215,10 +215,12 @@ def test_a_list_made_from_the_data_is_asked_about(tmp_path: Path) -> None:
     rows = "uid,t,x,y\na,0,50,50\na,60,150,50\nb,0,50,50\nb,60,950,50\n"
     (tmp_path / "raw.csv").write_text(rows)
     (tmp_path / "own.csv").write_text("x,y\n10,20\n110,20\n910,20\n")
-    (tmp_path / "all.csv").write_text("x,y\n10,20\n110,20\n910,20\n555,555\n")
+    (tmp_path / "all.csv").write_text("x,y\n10,20\n10,20\n110,20\n910,20\n555,555\n910,20\n")
     (tmp_path / "far.csv").write_text("x,y\n10,20\n5e5,5e5\n6e5,6e5\n")
     raw = tmp_path / "raw.csv"
-    assert shoal.read(raw, crs="local", places=str(tmp_path / "all.csv")).n_samples == 4
+    listed = shoal.read(raw, crs="local", places=str(tmp_path / "all.csv"))
+    assert listed.n_samples == 4
+    assert any(note.endswith("one place with it: 2") for note in listed.intake.notes)
     with pytest.raises(InputError, match="exactly the 3 cells that the data has"):
         shoal.read(raw, crs="local", places=str(tmp_path / "own.csv"))
     public = shoal.read(raw, crs="local", places=str(tmp_path / "own.csv"), places_are_public=True)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -21,37 +22,54 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     some = pc.is_in(city["uid"], pc.unique(city["uid"])[:40])
     pq.write_table(city.filter(some), place / "raw.parquet")
     stations = city.group_by(["lat", "lon"]).aggregate([([], "count_all")])
-    pa_csv.write_csv(stations.rename_columns(["lat", "lon", "busyness"]), place / "list.csv")
+    stations = stations.rename_columns(["lat", "lon", "busyness"])
+    pa_csv.write_csv(stations, place / "list.csv")
+    pa_csv.write_csv(stations.slice(5, 3).add_column(0, "kind", [["hospital"] * 3]), place / "sensitive.csv")
+    sectors = pa.concat_tables([stations, stations.slice(3, 4)])
+    names = [f"c{number}" for number in range(len(sectors))]
+    pa_csv.write_csv(sectors.add_column(0, "cell", [names]), place / "cells.csv")
+    where = zip(sectors["lat"].to_pylist(), sectors["lon"].to_pylist(), strict=True)
+    cell_of = dict(zip(where, names, strict=True))
+    people = city.filter(some)
+    cells = [cell_of[row["lat"], row["lon"]] for row in people.select(["lat", "lon"]).to_pylist()]
+    pq.write_table(people.select(["uid", "t"]).append_column("cell", [cells]), place / "named.parquet")
     return place
 
 
 def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call, raw, places = Shoal(capsys), folder / "raw.parquet", ("--places", folder / "list.csv")
+    """Of a table of cells, which is the list too, with sectors of a site and sensitive places."""
+    call, raw, cells = Shoal(capsys), folder / "named.parquet", folder / "cells.csv"
+    places = ("--cells", cells, "--sensitive", folder / "sensitive.csv")
     files = (folder / "out", "--linkage", folder / "links")
     leaves, blocks = (
-        ("--leaves", "4:80%", *places),
+        ("--leaves", "4:80%", "--diverse-places", 2, *places),
         ("--blocks", 20, "--engine", "threads", "--risk-tries", 0),
     )
     made = call("anonymize", raw, "--k", 3, *leaves, *blocks, "--output", *files)
     assert made.code == 0, made.err
     assert "leaves of at least 4 places each" in made.out
-    checked = call("verify", raw, *files, *places, "--streamed", "--claim", "k-anonymity:3,hull=leaves:4:0.8")
+    claim = "k-anonymity:3,hull=leaves:4:0.8,diverse-places=2"
+    checked = call("verify", raw, *files, *places, "--streamed", "--claim", claim)
     assert checked.code == 0, checked.out + checked.err
-    unlisted = call("verify", raw, *files, "--streamed")
-    assert (unlisted.code, "give it with --places" in unlisted.err) == (2, True)
-    digest = raw_reading(folder / "out", places=str(folder / "list.csv")).places_sha256
+    for known, words in (((), "give it with --cells"), (places[:2], "give it with --sensitive")):
+        unlisted = call("verify", raw, *files, *known, "--streamed")
+        assert (unlisted.code, words in unlisted.err) == (2, True)
+    known = {"cells": str(cells), "sensitive": str(folder / "sensitive.csv")}
+    digest = raw_reading(folder / "out", **known).places_sha256
     assert digest is not None
     assert digest in (folder / "out" / "report.html").read_text()
     edit_manifest(folder / "out", lambda manifest: manifest["reading"].update(places=None))
-    assert raw_reading(folder / "out", places="of an attacker.csv").places is None
-    useless = call("verify", raw, *files, *places)
+    assert raw_reading(folder / "out", places="of an attacker.csv", **known).places is None
+    useless = call("verify", raw, *files, *places, "--places", cells)
     assert (useless.code, "made without a list of places" in useless.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--leaves", 4), "--leaves needs a public list of places"),
+        (("--leaves", 4), "give it with --places or --cells"),
+        (("--diverse-places", 2), "give it with --sensitive"),
+        (("--diverse-places", 2, "--sensitive", "list.csv"), "add a column kind"),
         (("--leaves", 4, "--hull", "tight", "--places", "list.csv"), "leave one of them out"),
         (("--leaves", 4, "--places", "list.csv", "--method", "nwa"), "nwa knows no --leaves"),
         (("--leaves", 5000, "--places", "list.csv"), "leaves of 5000 places need as many"),

@@ -51,6 +51,7 @@ from shoal_desk.words import LANGUAGES, translate, translations
 OTHERS = [language for language in LANGUAGES if language != "en"]
 HULLS = ("tight", "outward:1", "outward:3", "grid:1500m", "leaves:10", "leaves:10:0.3")
 VARIANTS: list[Claim] = [
+    *(KAnonymity(k=5, diverse_places=kinds) for kinds in (2, 3)),
     *(
         KAnonymity(k=k, truthful=truthful, hull=hull, missing_at_most=share, missing_of_one_at_most=4 * share)
         for k, truthful, hull, share in product((2, 7), (True, False), HULLS, (0.0, 0.05, 0.25))

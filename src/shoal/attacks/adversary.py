@@ -63,8 +63,8 @@ class Adversary:
     claims
         The claims that this attack tests; other releases leave it out of ``default`` and ``record``. None =
         all.
-    series
-        Whether it needs an earlier release of the same people.
+    series, sensitive
+        Whether it needs an earlier release of the same people, or a list of sensitive places.
     joins_releases
         Whether it can also meet the joined records of several releases.
     asks_places
@@ -94,6 +94,7 @@ class Adversary:
     record: tuple[str, ...] = ()
     claims: tuple[type[Claim], ...] | None = None
     series: bool = False
+    sensitive: bool = False
     joins_releases: bool = False
     asks_places: bool = False
     apart_on: Mapping[str, PayloadKind] = field(default_factory=dict)
@@ -117,9 +118,9 @@ class Adversary:
         """Whether it meets boxes; otherwise points as given."""
         return "boxes" in self.payloads
 
-    def suits(self, release: Release | None, *, series: bool = False) -> bool:
+    def suits(self, release: Release | None, *, series: bool = False, sensitive: bool = False) -> bool:
         """Whether it is evaluated by default on this release (None = raw data)."""
-        if self.series and not series:
+        if (self.series and not series) or (self.sensitive and not sensitive):
             return False
         if release is None:
             return self.takes_boxes and self.claims is None

@@ -122,7 +122,9 @@ def attack(
     """
     rng = Randomness.from_system() if rng is None else rng
     prepared = prepare(original, release, linkage, rng, tries=tries, scope=scope, run=run)
-    texts = default_knowledge(release, series=scope.earlier is not None) if knowledge is None else knowledge
+    listed = original.sensitive is not None
+    usual = default_knowledge(release, series=scope.earlier is not None, sensitive=listed)
+    texts = usual if knowledge is None else knowledge
     requests = [parse_knowledge(text) for text in texts]
     for request in requests:
         _require_points(request, original)
@@ -216,17 +218,15 @@ def prepare(
             else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
             earlier=scope.earlier,
-            places=_places_known(original, scope),
+            places=places_known(original) if scope.places is None else scope.places.on_plane(original.crs),
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(NO_CONTROL,) if nobody_outside else (),
     )
 
 
-def _places_known(original: Trajectories, scope: AttackScope) -> PublicPlaces | None:
-    """The list that the adversaries have, on the plane of the data."""
-    if scope.places is not None:
-        return scope.places.on_plane(original.crs)
+def places_known(original: Trajectories) -> PublicPlaces | None:
+    """The list that adversaries have, on the plane of the data; None where it was read without one."""
     if original.places is not None:
         return original.places
     if original.grid is None or original.intake.reading.cells is None:

@@ -73,21 +73,27 @@ def forms_in_words() -> str:
     )
 
 
-def default_knowledge(release: Release | None, *, series: bool = False) -> tuple[str, ...]:
+def default_knowledge(
+    release: Release | None, *, series: bool = False, sensitive: bool = False
+) -> tuple[str, ...]:
     """The default knowledge (None = raw data), attacks on points alone first."""
     rows = sorted(ATTACKS.values(), key=lambda row: row.takes_boxes)
     claim = None if release is None else release.claim
     return tuple(
-        text for row in rows if row.suits(release, series=series) for text in row.texts(row.default, claim)
+        text
+        for row in rows
+        if row.suits(release, series=series, sensitive=sensitive)
+        for text in row.texts(row.default, claim)
     )
 
 
-def record_knowledge(release: Release, tries: int) -> tuple[str, ...]:
+def record_knowledge(release: Release, tries: int, *, sensitive: bool = False) -> tuple[str, ...]:
     """The knowledge of a report: a selection, or from 1,000 tries on also all defaults."""
-    rows = [row for row in ATTACKS.values() if row.suits(release)]
+    rows = [row for row in ATTACKS.values() if row.suits(release, sensitive=sensitive)]
     rows.sort(key=lambda row: (row.claims is not None, row.uses == "own record"))
     asked = tuple(text for row in rows for text in row.texts(row.record, release.claim))
-    return tuple(dict.fromkeys([*default_knowledge(release), *asked])) if tries >= THOROUGH_FROM else asked
+    usual = default_knowledge(release, sensitive=sensitive)
+    return tuple(dict.fromkeys([*usual, *asked])) if tries >= THOROUGH_FROM else asked
 
 
 def also_on_points(text: str) -> tuple[str, ...]:

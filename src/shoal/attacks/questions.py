@@ -110,7 +110,8 @@ def assess_release(
         scope=AttackScope(targets=("raw", "release")),
         run=run,
     )
-    asked = [parse_knowledge(text) for text in record_knowledge(release, tries)]
+    texts = record_knowledge(release, tries, sensitive=original.sensitive is not None)
+    asked = [parse_knowledge(text) for text in texts]
     asked.sort(key=lambda item: item.adversary.takes_boxes)
     for item, on_targets in zip(asked, prepared.play(asked), strict=True):
         failed = [outcome for outcome in on_targets.values() if isinstance(outcome, MisuseError)]

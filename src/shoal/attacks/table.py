@@ -14,6 +14,7 @@ from shoal.attacks.partner import attack_partner
 from shoal.attacks.places import attack_period, attack_top
 from shoal.attacks.points import attack_attribution, attack_noisy, attack_points
 from shoal.attacks.series import attack_series
+from shoal.attacks.shared_places import attack_shared_place
 from shoal.attacks.tau_knowledge import attack_tau
 from shoal.attacks.track import attack_track
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy, TrajectoryPrivacy
@@ -356,6 +357,22 @@ _ROWS: Final = (
         parameters=(count(10),),
         default=("4",),
         record=("4",),
+    ),
+    Adversary(
+        name="shared-place",
+        sentence="Knows which record is whose, and names a sensitive place that all people with such a "
+        "record were near.",
+        words="a list of sensitive places, given with --sensitive",
+        source="homogeneity: Machanavajjhala et al. 2007",
+        uses="own record",
+        answers={"shared-place": "infer"},
+        wins={"shared-place": "says rightly which sensitive place {rate} of the people were near"},
+        evaluate=attack_shared_place,
+        payloads=("boxes",),
+        default=("",),
+        record=("",),
+        claims=(KAnonymity,),
+        sensitive=True,
     ),
 )
 

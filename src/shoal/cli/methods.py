@@ -34,6 +34,7 @@ _METAVARS: Final = {
     "people": "N",
     "records": "K",
     "rounds": "N",
+    "kinds": "N",
 }
 
 
@@ -128,6 +129,10 @@ def take_settings(
 
 def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> None:
     leaves = options.pop("leaves", None)
+    if options.get("places") is None and (leaves or str(options.get("hull")).startswith("leaves")):
+        options["places"] = options.get("cells")
+    if (options.get("diverse_places") or 1) > 1 and options.get("sensitive") is None:
+        raise click.UsageError("--diverse-places needs a list of sensitive places; give it with --sensitive")
     if leaves is None:
         return
     if not has_hull:
@@ -135,7 +140,7 @@ def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> 
     if options.get("hull") is not None:
         raise click.UsageError("--leaves and --hull say different things; leave one of them out")
     if options.get("places") is None:
-        raise click.UsageError("--leaves needs a public list of places; give it with --places FILE")
+        raise click.UsageError("--leaves needs a public list of places; give it with --places or --cells")
     places, _, share = leaves.partition(":")
     options["hull"] = f"leaves:{places}" + (f":{parse_share(share)}" if share else "")
 
@@ -238,7 +243,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
             kind = _TYPES[first.unit]
             zero = next((parameter for parameter in methods.values() if parameter.zero), None)
             return kind if zero is None else Quantity(kind.name, lambda text: parse_value(zero, str(text)))
-        case "people" | "records" | "rounds":
+        case "people" | "records" | "rounds" | "kinds":
             least = None if first.bound is None else first.bound.least
             return int if least is None else click.IntRange(min=least)
         case _:

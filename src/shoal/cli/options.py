@@ -347,6 +347,11 @@ place_options = _adding(
         is_flag=True,
         help="The list has exactly the places of the data, and is public all the same.",
     ),
+    _reading(
+        "--sensitive",
+        metavar="FILE",
+        help="List of sensitive places (kind, lat, lon or x, y; maybe radius in meters), e.g. hospitals.",
+    ),
 )
 input_options = _adding(*_INPUT_OPTIONS, *_GRID_OPTIONS)
 input_argument = _adding(

@@ -164,6 +164,7 @@ def print_publication(
         *(["usefulness: not measured"] if useful is None else useful.lines()),
         _strongest(published.strongest),
         *_weaker(published),
+        *published.stations,
         *(
             []
             if place is None

@@ -17,6 +17,7 @@ from shoal.model.places import PublicPlaces
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.units import show_share
 
+MOST_KINDS: Final = 60
 MOST_OFF_LIST: Final = 0.05  # of the rows; more, and the list is another one than that of the data
 
 
@@ -47,10 +48,10 @@ class ListedPlaces:
             )
 
     def require_public(self, x: Integers, y: Integers, reading: Reading) -> list[str]:
-        """Ask whether the list was made from the data, when its cells are exactly these; notes."""
-        used = np.unique(_keys_of(x, y))
+        """Ask whether the list was made from the data, when its cells are exactly these; notes on it."""
+        used, notes = np.unique(_keys_of(x, y)), self._double_rows()
         if len(used) != len(self._keys):
-            return []
+            return notes
         if not reading.places_are_public:
             raise InputError(
                 f"{self.places.name} has exactly the {len(used):,} cells that the data has: a list made from "
@@ -58,20 +59,42 @@ class ListedPlaces:
                 "another source, or say with --places-are-public that this one is known to everybody"
             )
         text = "the list of places has exactly the {cells} cells of the data, and is said to be public"
-        return [say("reading.places_public", text, cells=f"{len(used):,}")]
+        return [*notes, say("reading.places_public", text, cells=f"{len(used):,}")]
+
+    def _double_rows(self) -> list[str]:
+        text = "rows of the list of places at the position of another row, and one place with it: {rows}"
+        rows = self.places.doubles
+        return [say("reading.places_double", text, rows=f"{rows:,}")] if rows else []
 
 
 def read_listed(reading: Reading) -> PublicPlaces | None:
-    """The list that a reading names; raises InputError for another one than the reading had before."""
-    if reading.places is None:
+    """The public list that a reading names; raises InputError for another one than it had before."""
+    return _read(reading.places, reading.places_sha256, "--places", reading)
+
+
+def read_sensitive(reading: Reading) -> PublicPlaces | None:
+    """The sensitive places that a reading names, each of a kind; InputError as of ``read_listed``."""
+    places = _read(reading.sensitive, reading.sensitive_sha256, "--sensitive", reading)
+    if places is not None and (places.kinds is None or not all(kind.strip() for kind in places.kinds)):
+        raise InputError(
+            f"{places.name} does not say of which kind each place is; add a column kind, such as hospital, "
+            "and fill it in each row"
+        )
+    if places is not None and len(set(places.kinds or ())) > MOST_KINDS:
+        raise InputError(f"{places.name} has more than {MOST_KINDS} kinds of places; join some of them")
+    return places
+
+
+def _read(file: str | None, sha256: str | None, option: str, reading: Reading) -> PublicPlaces | None:
+    if file is None:
         return None
     if not reading.snap:
-        raise MisuseError("a list of places needs boxes on cells; leave out --places (or --no-snap)")
-    places = read_public_places(Path(reading.places))
-    if reading.places_sha256 not in (None, places.sha256):
+        raise MisuseError(f"a list of places needs boxes on cells; leave out {option} (or --no-snap)")
+    places = read_public_places(Path(file), option)
+    if sha256 not in (None, places.sha256):
         raise InputError(
             f"{places.name} is not the list of places that was used before: its SHA-256 is {places.sha256}, "
-            f"expected {reading.places_sha256}; give that list with --places"
+            f"expected {sha256}; give that list with {option}"
         )
     return places
 

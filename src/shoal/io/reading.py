@@ -9,7 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.columns.times import clock_jumps
 from shoal.io.disk.read_pieces import TaskReader, read_tables
-from shoal.io.listed_places import ListedPlaces, read_listed
+from shoal.io.listed_places import ListedPlaces, read_listed, read_sensitive
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
@@ -55,6 +55,8 @@ def read(
     places: str | None = None,
     places_sha256: str | None = None,
     places_are_public: bool = False,
+    sensitive: str | None = None,
+    sensitive_sha256: str | None = None,
     ids_as_they_are: bool = False,
     lose_people: bool = False,
     run: Run | None = None,
@@ -119,6 +121,10 @@ def read(
         The SHA-256 of that file; another file is refused. None = any.
     places_are_public : bool
         Whether a list with exactly the cells of the data is public all the same.
+    sensitive : str or None
+        A file of sensitive places, each of a kind, with a radius where it is not 500 m.
+    sensitive_sha256 : str or None
+        The SHA-256 of that file; another file is refused. None = any.
     ids_as_they_are : bool
         Whether ids that look alike (100 and 100.0, Anna and anna) are different people.
     lose_people : bool
@@ -200,6 +206,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
             input_rank=arranged.input_rank,
             intake=state.intake(arranged.duplicates),
             places=None if state.listed is None else state.listed.places,
+            sensitive=state.sensitive,
         )
     )
 
@@ -222,7 +229,7 @@ def read_rows(
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
         )
 
-    places = read_listed(reading)
+    places, sensitive = read_listed(reading), read_sensitive(reading)
     state = read_tables(source, reading, run, keep, read_in_tasks)
     state.times.require_meaning(state.name, reading.date)
     state.reading = replace(state.reading, time_unit=state.times.unit)
@@ -234,6 +241,9 @@ def read_rows(
     if places is not None:
         state.reading = replace(state.reading, places=places.name, places_sha256=places.sha256)
         state.listed = ListedPlaces(places=places.on_plane(state.plane), cell_m=reading.cell_m)
+    if sensitive is not None:
+        state.reading = replace(state.reading, sensitive=sensitive.name, sensitive_sha256=sensitive.sha256)
+        state.sensitive = sensitive.on_plane(state.plane)
     return state
 
 

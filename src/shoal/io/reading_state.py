@@ -24,6 +24,7 @@ from shoal.io.snapping import Rows, add_counts
 from shoal.messages import Message, say, say_number
 from shoal.model.grid import Grid
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
+from shoal.model.places import PublicPlaces
 from shoal.units import counted
 
 DEGREES_PER_HOUR: Final = 15.0
@@ -53,7 +54,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """Decisions and counts. plane, listed: known after the last row."""
+    """Decisions and counts. plane, listed, sensitive: known after the last row."""
 
     name: str
     columns: Columns
@@ -66,6 +67,7 @@ class ReadingState:
     owners: Owners = field(default_factory=Owners)
     plane: str | None = None
     listed: ListedPlaces | None = None
+    sensitive: PublicPlaces | None = None
     rows_read: int = 0
     rows_kept: int = 0
     people_read: int = 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass, assemble
+from shoal.methods.diverse import join_near_places
 from shoal.methods.leaves import cover_leaves, leaves_for
 from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
@@ -50,13 +51,22 @@ def round_outward(
         yield replace(equivalence_class, boxes=_round_boxes(equivalence_class.boxes, rule, grid, rng))
 
 
+def finish_boxes(
+    method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
+) -> Iterator[EquivalenceClass]:
+    """The classes as they are published: enlarged by the rule, and no box near sensitive places alone."""
+    claim = method.claim()
+    grown = round_outward(classes, hull, original, rng, own=method.about.claim.in_classes)
+    return join_near_places(grown, original, getattr(claim, "diverse_places", 1))
+
+
 def publish_classes(
     method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
 ) -> tuple[Release, Linkage]:
     """The release of these classes, enlarged by the rule, and its linkage."""
     return assemble(
         original,
-        list(round_outward(classes, hull, original, rng, own=method.about.claim.in_classes)),
+        list(finish_boxes(method, original, classes, hull, rng)),
         claim=method.claim(),
         method=method.about.name,
         parameters=method.parameters(),

@@ -87,4 +87,5 @@ _NUMBERS: Final[Mapping[Unit, Callable[[str], float]]] = {
     "people": _whole,
     "records": _whole,
     "rounds": _whole,
+    "kinds": _whole,
 }

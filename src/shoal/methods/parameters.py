@@ -18,12 +18,12 @@ from shoal.model.streets import StreetGraph
 from shoal.runtime.argument_types import show_value
 from shoal.units import is_number, is_whole
 
-Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds"]
+Unit = Literal["m", "s", "m/s", "share", "people", "records", "rounds", "kinds"]
 Value = TypeVar("Value")
 
 DEFAULT_K: Final = 5  # with k = 2, each of two people learns the other's samples
 _KEY: Final = "shoal"  # of a field's metadata
-_WHOLE: Final[tuple[Unit, ...]] = ("people", "records", "rounds")
+_WHOLE: Final[tuple[Unit, ...]] = ("people", "records", "rounds", "kinds")
 _SUFFIXES: Final[Mapping[Unit | None, str]] = {"m": "_m", "s": "_s", "m/s": "_m_s"}
 
 

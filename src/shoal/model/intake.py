@@ -79,6 +79,8 @@ class Reading:
     places: str | None = None  # file of a public list of places; rows in other cells are dropped
     places_sha256: str | None = None  # of that file, None = any
     places_are_public: bool = False  # although the list has exactly the cells of the data
+    sensitive: str | None = None  # file of sensitive places, each of a kind
+    sensitive_sha256: str | None = None  # of that file, None = any
     ids_as_they_are: bool = False  # ids that look alike are different people
     lose_people: bool = False  # read on although more than 1 % of the people have no usable row
 

@@ -45,6 +45,7 @@ class StoredPeople:
     crs: str | None
     intake: Intake
     places: PublicPlaces | None = None
+    sensitive: PublicPlaces | None = None
 
     @classmethod
     def open(cls, folder: Path) -> "StoredPeople":
@@ -76,7 +77,11 @@ class StoredPeople:
                     "reading": Reading(**account["intake"]["reading"]),
                 }
             ),
-            places=None if account.get("places") is None else PublicPlaces.from_json(account["places"]),
+            **{
+                name: PublicPlaces.from_json(account[name])
+                for name in ("places", "sensitive")
+                if account.get(name) is not None
+            },
         )
 
     def save(self, sums: Sequence[tuple[int, int, int]]) -> None:
@@ -93,6 +98,7 @@ class StoredPeople:
                 "crs": self.crs,
                 "intake": asdict(self.intake),
                 "places": None if self.places is None else self.places.to_json(),
+                "sensitive": None if self.sensitive is None else self.sensitive.to_json(),
             }
         )
         table = pa.table({"id": self.names, **columns}).replace_schema_metadata({_ACCOUNT: account})
@@ -156,4 +162,5 @@ class StoredPeople:
             input_rank=np.argsort(np.argsort(self.input_rank[subjects])).astype(np.int64),
             intake=self.intake,
             places=self.places,
+            sensitive=self.sensitive,
         )

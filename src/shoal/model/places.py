@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from shoal.errors import InputError
 from shoal.model.projection import transform
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
+
+NEAR_M: Final = 500.0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -24,6 +26,8 @@ class PublicPlaces:
         float64 [n]. How often each place is used, as the public knows it, in any unit; None = not known.
     kinds
         The kind of each place, such as "hospital"; None = not known.
+    radius_m
+        float64 [n]. How far the neighborhood of each place reaches, in meters; nan or None = 500 m.
     crs
         The system of x and y; None for the plane of the data.
     name
@@ -34,7 +38,7 @@ class PublicPlaces:
     Raises
     ------
     InputError
-        For an empty list, a position or busyness that is no number, or two places at one position.
+        For an empty list, or a position, busyness or radius that is no number.
 
     Examples
     --------
@@ -48,6 +52,7 @@ class PublicPlaces:
     y: Floats
     busyness: Floats | None = None
     kinds: tuple[str, ...] | None = None
+    radius_m: Floats | None = None
     crs: str | None = None
     name: str = "the list of places"
     sha256: str = ""
@@ -57,19 +62,29 @@ class PublicPlaces:
         if not n:
             raise InputError(f"{self.name} holds no places; give a list of public places")
         if len(self.y) != n or any(
-            len(column) != n for column in (self.busyness, self.kinds) if column is not None
+            len(column) != n for column in (self.busyness, self.kinds, self.radius_m) if column is not None
         ):
             raise InputError(f"the columns of {self.name} differ in length; give one value for each place")
         self._refuse(~(np.isfinite(self.x) & np.isfinite(self.y)), "no position that can be read")
         if self.busyness is not None:
             number = np.isfinite(self.busyness) & (self.busyness >= 0)
             self._refuse(~number, "a busyness that is no number of at least 0")
-        double = n - len(np.unique(np.column_stack([self.x, self.y]), axis=0))
-        if double:
-            raise InputError(
-                f"{self.name} has {counted(double, 'place')} at the position of another one; keep one row "
-                "for each position"
-            )
+
+        self._refuse(
+            ~(self.radii_m >= 0) | np.isinf(self.radii_m), "a radius that is no number of at least 0"
+        )
+
+    @property
+    def radii_m(self) -> Floats:
+        """How far each neighborhood reaches, float64 [n]."""
+        if self.radius_m is None:
+            return np.full(len(self), NEAR_M)
+        return np.where(np.isnan(self.radius_m), NEAR_M, self.radius_m)
+
+    @property
+    def doubles(self) -> int:
+        """How many places stand at the position of another one, such as sectors of a site."""
+        return len(self) - len(np.unique(np.column_stack([self.x, self.y]), axis=0))
 
     def on_plane(self, crs: str | None) -> "PublicPlaces":
         """The places in meters of this plane; raises InputError where one cannot be placed on it."""
@@ -111,7 +126,9 @@ class PublicPlaces:
     def from_json(cls, entries: Mapping[str, Any]) -> "PublicPlaces":
         """The list that ``to_json`` wrote."""
         arrays = {
-            name: np.array(entries[name]) for name in ("x", "y", "busyness") if entries[name] is not None
+            name: np.array(entries[name])
+            for name in ("x", "y", "busyness", "radius_m")
+            if entries[name] is not None
         }
         return cls(**{**entries, **arrays, "kinds": entries["kinds"] and tuple(entries["kinds"])})
 

@@ -61,6 +61,8 @@ class Trajectories:
         The account of the reading.
     places : PublicPlaces or None
         The public list of places that the data was read with, on the same plane.
+    sensitive : PublicPlaces or None
+        The sensitive places that the data was read with, on the same plane.
 
     Raises
     ------
@@ -89,6 +91,7 @@ class Trajectories:
     lon: Floats | None = None
     intake: Intake = field(default_factory=Intake)
     places: PublicPlaces | None = None
+    sensitive: PublicPlaces | None = None
 
     def __post_init__(self) -> None:
         self._require_columns()

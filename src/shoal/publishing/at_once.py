@@ -119,6 +119,11 @@ class CandidateInMemory:
         return publishable_rate(self._evidence.assessment)
 
     @property
+    def stations(self) -> tuple[str, ...]:
+        """Cautions on what boxes tell of public places."""
+        return self._evidence.stations
+
+    @property
     def usefulness(self) -> Usefulness | None:
         """What the release is good for; None below ten people."""
         return self._evidence.usefulness

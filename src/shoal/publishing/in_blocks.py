@@ -103,7 +103,11 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Can
     require_absent(job.output)
     folder = parts_folder(job.output).resolve()
     block_input = BlockInput(
-        original.source, original.engine, original.reading.cells, original.reading.places
+        original.source,
+        original.engine,
+        original.reading.cells,
+        original.reading.places,
+        original.reading.sensitive,
     )
     identity = _identity(block_input, original, method)
     if job.series is not None:
@@ -236,6 +240,11 @@ class CandidateOnDisk:
     def strongest(self) -> Rate | None:
         """The strongest attack in the report, if any."""
         return publishable_rate(self._evidence.assessment)
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """Cautions on what boxes tell of public places."""
+        return self._evidence.stations
 
     @property
     def usefulness(self) -> Usefulness | None:

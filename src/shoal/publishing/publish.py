@@ -58,6 +58,8 @@ class Publication:
         Measurements for the report, as secret as the raw data; None in blocks.
     strongest
         The strongest attack in the report; None when none was played.
+    stations
+        Cautions on what boxes tell of public places.
     usefulness
         What the release is good for; None below ten people, or where nothing was measured.
     block_sizes
@@ -71,6 +73,7 @@ class Publication:
     accuracy: Accuracy | None
     facts: Facts | None
     strongest: Rate | None
+    stations: tuple[str, ...]
     usefulness: Usefulness | None
     block_sizes: tuple[int, ...]
 
@@ -88,9 +91,9 @@ class Publication:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What to know before the release is used: of its claim, and of its usefulness."""
+        """What to know before the release is used: of its usefulness, its places, and its claim."""
         of_use = () if self.usefulness is None else self.usefulness.cautions
-        return (*of_use, *self.release.claim.cautions)
+        return (*of_use, *self.stations, *self.release.claim.cautions)
 
 
 @typed
@@ -200,6 +203,7 @@ def publish(
         accuracy=candidate.accuracy,
         facts=candidate.facts,
         strongest=candidate.strongest,
+        stations=candidate.stations,
         usefulness=candidate.usefulness,
         block_sizes=candidate.block_sizes,
     )

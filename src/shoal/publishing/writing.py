@@ -123,6 +123,10 @@ class Candidate(Protocol):
         """The strongest attack in the report, if any."""
 
     @property
+    def stations(self) -> tuple[str, ...]:
+        """Cautions on what boxes tell of public places."""
+
+    @property
     def usefulness(self) -> Usefulness | None:
         """What the release is good for; None where it was not measured."""
 

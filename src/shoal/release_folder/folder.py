@@ -41,10 +41,17 @@ def raw_reading(folder: Path, **overrides: Any) -> Reading:
         )
     if manifest.reading.get("places") is None:
         overrides.pop("places", None)  # a list that only attackers know decides no sample
+    elif overrides.get("places") is None and overrides.get("cells") is not None:
+        overrides["places"] = overrides["cells"]
     elif overrides.get("places") is None:
         raise InputError(
             f"{folder} was made with a public list of places; give it with --places, for a manifest opens no "
             "file"
+        )
+    if manifest.reading.get("sensitive") is not None and overrides.get("sensitive") is None:
+        raise InputError(
+            f"{folder} was made with a list of sensitive places; give it with --sensitive, for a manifest "
+            "opens no file"
         )
     reading = replace(manifest_reading(folder, manifest), ids_as_they_are=True, lose_people=True)
     return replace(reading, working_crs=manifest.crs, **on_grid, **overrides)

@@ -16,7 +16,7 @@ from shoal.kernels.people import median_samples
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.crowds_of_series import classes_in_series
 from shoal.methods.glove.glove import Glove
-from shoal.methods.hulls import round_outward
+from shoal.methods.hulls import finish_boxes
 from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.model.claims.hull import parse_hull
 from shoal.model.neighborhoods import bisect_rows
@@ -152,7 +152,7 @@ def anonymize_block(task: BlockTask, run: Run) -> Arrays:
     else:
         classes = classes_in_series(task.method, original, stored["crowds"][part], task.spare, run)
     rng = Randomness.from_system() if task.stream is None else Randomness.for_research(task.stream)
-    crowds = list(round_outward(classes, task.method.hull, original, rng))
+    crowds = list(finish_boxes(task.method, original, classes, task.method.hull, rng))
     boxes = [crowd.boxes.sorted() for crowd in crowds]
     members = [crowd.members for crowd in crowds]
     return {

@@ -74,13 +74,17 @@ class Check:
     streamed: StreamedCheck | None  # the check in parts, None where it needs all records
 
     def parts_of(self, claim: Claim) -> tuple[str, ...]:
-        """The parts of this claim; a claim whose boxes need not be truthful says nothing on own samples."""
-        return tuple(part for part in self.parts if claim.truthful or part != "own-samples")
+        """The parts of this claim; boxes that need not be truthful, or diverse, are not checked for that."""
+        unsaid = {
+            "own-samples": not claim.truthful,
+            "diverse-places": getattr(claim, "diverse_places", 1) == 1,
+        }
+        return tuple(part for part in self.parts if not unsaid.get(part))
 
 
 CHECKS: Final[dict[type[Claim], Check]] = {
     KAnonymity: Check(
-        parts=("account", "subjects", "order", "classes", "own-samples", "lost-samples"),
+        parts=("account", "subjects", "order", "classes", "own-samples", "lost-samples", "diverse-places"),
         examine=examine_k_anonymity,
         candidates=OF_CLASSES,
         streamed=StreamedCheck(

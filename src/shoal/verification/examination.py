@@ -153,6 +153,9 @@ PARTS: Final[dict[str, Part]] = {
     "classes": Part(what="that each record is identical to k - 1 others", needs="the records"),
     "own-samples": Part(what="that each box holds samples of its own people, and no more", needs=LINKAGE),
     "lost-samples": Part(what="how many samples were suppressed", needs=LINKAGE),
+    "diverse-places": Part(
+        what="that boxes near sensitive places hold other places, too", needs="the list of sensitive places"
+    ),
     "sizes": Part(what="that no box is smaller than claimed", needs="the records"),
     "candidates": Part(what="how many records fit in each interval of length tau", needs=LINKAGE),
     "hiders": Part(what="that other records hide each subject after every epsilon", needs=LINKAGE),

@@ -33,6 +33,7 @@ from shoal.release_folder.folder import read_linkage, read_release
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
 from shoal.release_folder.statement import Statement
 from shoal.report.facts.ground import NO_GROUND, MapGround
+from shoal.report.facts.stations import READER, station_cautions
 from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
@@ -161,7 +162,9 @@ def sign_off(
     release, linkage = read_release(folder), read_linkage(linkage_file)
     verdict = verify_folder(original, folder, linkage, run=run)
     require_replayed(attacks, original, release, linkage, run)
-    useful = usefulness_of(Facts(original, release, linkage, run=run)) if verdict.holds else None
+    facts = Facts(original, release, linkage, run=run)
+    useful = usefulness_of(facts) if verdict.holds else None
+    reader = (one for one in attacks["attacks"] if (one["name"], one["target"]) == (READER, "release"))
     file = Path(raw)
     digests = {
         "data_file": sha256_of(file) if file.is_file() else None,
@@ -178,6 +181,7 @@ def sign_off(
         verdict=verdict,
         usefulness=useful,
         attacks=attacks,
+        stations=station_cautions(facts, next(reader, None)),
         digests=digests,
         options=options,
     )
@@ -216,6 +220,7 @@ def record_page(
     verdict: Verdict,
     usefulness: Usefulness | None,
     attacks: Mapping[str, Any],
+    stations: Sequence[str],
     digests: Mapping[str, str | None],
     options: RecordOptions,
 ) -> str:
@@ -246,6 +251,7 @@ def record_page(
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
+        stations=stations,
         tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]

@@ -22,19 +22,22 @@ from shoal.runtime.arrays import Floats
 from shoal.runtime.files import local_path
 
 _BUSYNESS: Final = ("busyness", "visits", "weight")
-_KINDS: Final = ("kind", "type", "category")
+_KINDS: Final = ("kind", "type", "category", "name")
+_RADII: Final = ("radius_m", "radius")
 
 
 @typed
-def read_public_places(file: Path | str) -> PublicPlaces:
+def read_public_places(file: Path | str, option: str = "--places") -> PublicPlaces:
     """A public list of places from a file of any format that is read.
 
     Parameters
     ----------
     file
         A table with lat and lon (WGS 84), with footprints as tables of cells have them, or with x and y in
-        meters of the data's plane; and if known a column ``busyness``, ``visits`` or ``weight`` and a
-        column ``kind``, ``type`` or ``category``.
+        meters of the data's plane; and if known a column ``busyness``, ``visits`` or ``weight``, a column
+        ``kind``, ``type``, ``category`` or ``name``, and a ``radius`` in meters.
+    option
+        The option that errors name.
 
     Returns
     -------
@@ -44,7 +47,7 @@ def read_public_places(file: Path | str) -> PublicPlaces:
     Raises
     ------
     InputError
-        For a file that cannot be read, lacks positions, holds no rows, or holds a position twice.
+        For a file that cannot be read, lacks positions, or holds no rows.
 
     Examples
     --------
@@ -55,7 +58,7 @@ def read_public_places(file: Path | str) -> PublicPlaces:
     """
     path = local_path(file, "a list of places")
     if not path.is_file():
-        raise InputError(f"no list of places {path.name}; give its path with --places")
+        raise InputError(f"no list of places {path.name}; give its path with {option}")
     name, waiting = openers(path, Reading())
     if len(waiting) != 1:
         raise InputError(f"{name} holds {len(waiting)} files; give one list of places")
@@ -63,9 +66,12 @@ def read_public_places(file: Path | str) -> PublicPlaces:
     planar = [column for role in ("x", "y") for column in _named(table, NAMES[role])]
     degrees = all(_named(table, NAMES[role]) for role in ("lat", "lon"))
     layout = None if len(planar) == len(("x", "y")) and not degrees else layout_of(table)
-    busy, kind = (next(iter(_named(table, names)), "") for names in (_BUSYNESS, _KINDS))
-    wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, kind))]
-    x, y, busyness, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
+    busy, radius, kind = (
+        next((column for name in names for column in _named(table, [name])), "")
+        for names in (_BUSYNESS, _RADII, _KINDS)
+    )
+    wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, radius, kind))]
+    x, y, busyness, radii, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
     for _, batch in table.batches(list(dict.fromkeys(wanted))):
         if layout is None:
             for values, column in zip((x, y), planar, strict=True):
@@ -76,6 +82,8 @@ def read_public_places(file: Path | str) -> PublicPlaces:
             y.append(places.lat)
         if busy:
             busyness.append(_numbers(batch, busy, name))
+        if radius:
+            radii.append(_numbers(batch, radius, name))
         if kind:
             kinds += ["" if text is None else str(text) for text in batch.column(kind).to_pylist()]
     return PublicPlaces(
@@ -83,6 +91,7 @@ def read_public_places(file: Path | str) -> PublicPlaces:
         y=np.concatenate(y),
         busyness=np.concatenate(busyness) if busy else None,
         kinds=tuple(kinds) if kind else None,
+        radius_m=np.concatenate(radii) if radius else None,
         crs=None if layout is None else WGS84,
         name=path.name,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),

@@ -200,6 +200,7 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
         crs=reading.crs if columns.angles else positions.crs or "local",
         cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
         places=None if reading.places is None else Path(reading.places).name,
+        sensitive=None if reading.sensitive is None else Path(reading.sensitive).name,
     )
     times = Times(reading.time_unit, reading.time_format, reading.time_zone)
     if reading.preset is None:

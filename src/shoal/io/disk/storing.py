@@ -252,6 +252,7 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
         crs=state.plane,
         intake=intake,
         places=None if state.listed is None else state.listed.places,
+        sensitive=state.sensitive,
     )
     stored.save([part.sum for part in every if part.sum[1]])
     return stored

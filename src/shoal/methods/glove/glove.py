@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.kernels.stretch import Scale, box_effort
+from shoal.measures.near_places import require_sensitive
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_boxes
 from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass
@@ -106,6 +107,9 @@ class Glove(DeclaredMethod):
         Stretches in meters and seconds that count as total loss (Sec. 4.1).
     hull
         How far boxes extend beyond the hulls of their samples, as ``parse_hull`` reads it.
+    diverse_places
+        Kinds of places in each box that is near a sensitive place of the data, an ordinary one among them;
+        boxes with fewer are joined with the next in time. 1 joins none.
 
     References
     ----------
@@ -226,6 +230,13 @@ class Glove(DeclaredMethod):
     )
 
     hull: str = hull_parameter()
+    diverse_places: int = parameter(
+        default=1,
+        unit="kinds",
+        bound=at_least(1),
+        help="Kinds of places in each box near places of --sensitive, an ordinary one among them; 1: any.",
+        meaning="the fewest kinds of places in a box near a sensitive one, an ordinary one among them",
+    )
 
     def __post_init__(self) -> None:
         require_k(self.k)
@@ -309,6 +320,7 @@ class Glove(DeclaredMethod):
             hull=self.hull,
             missing_at_most=self.omit_at_most or ANY_SHARE,
             missing_of_one_at_most=self._budget().of_one if self.omit_at_most else ANY_SHARE,
+            diverse_places=self.diverse_places,
         )
 
     def anonymize(
@@ -324,6 +336,8 @@ class Glove(DeclaredMethod):
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with their boxes, tight around samples or middles of leaves."""
         require_people(original.n_subjects, self.k)
+        if self.diverse_places > 1:
+            require_sensitive(original)
         original = put_on_leaves(original, leaves_for(original, self.hull))
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)

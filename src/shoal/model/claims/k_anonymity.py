@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from shoal.errors import MisuseError
 from shoal.messages import Message, join, say
 from shoal.model.claims.common import (
     LESS,
@@ -38,11 +39,14 @@ class KAnonymity:
         Largest share of all raw samples, and of all people, that may be missing. 1 bounds nothing.
     missing_of_one_at_most
         The same for the samples of a person with a record.
+    diverse_places
+        Kinds of places, an ordinary one among them, in each box that is near a listed sensitive place, as
+        ``measures/near_places.py`` says; 1 promises nothing.
 
     Raises
     ------
     MisuseError
-        For k below 2, an unknown hull, or a share outside 0 to 1.
+        For k below 2, an unknown hull, a share outside 0 to 1, or fewer kinds of places than 1.
 
     References
     ----------
@@ -69,11 +73,14 @@ class KAnonymity:
     hull: str = field(default=TIGHT, metadata=SAME)
     missing_at_most: float = field(default=ANY_SHARE, metadata=LESS)
     missing_of_one_at_most: float = field(default=ANY_SHARE, metadata=LESS)
+    diverse_places: int = field(default=1, metadata=MORE)
 
     def __post_init__(self) -> None:
         require_k(self.k)
         parse_hull(self.hull)
         require_shares(self.missing_at_most, self.missing_of_one_at_most)
+        if self.diverse_places < 1:
+            raise MisuseError(f"diverse_places = {self.diverse_places} must be at least 1")
 
     @property
     def name(self) -> str:
@@ -96,7 +103,20 @@ class KAnonymity:
         else:
             first = say("claim.k_anonymity.promise", f"{identical}{{others}} others.", others=self.k - 1)
         missing = missing_in_words(self.missing_at_most, self.missing_of_one_at_most)
-        return join(first, hull_in_words(self.hull), missing)
+        return join(first, hull_in_words(self.hull), missing, self._diverse)
+
+    @property
+    def _diverse(self) -> str:
+        if self.diverse_places == 1:
+            return ""
+        near = "A box near listed sensitive places (500 m, or as far as the list says) also holds "
+        if self.diverse_places == 2:
+            return say("claim.k_anonymity.diverse", f"{near}an ordinary place.")
+        return say(
+            "claim.k_anonymity.kinds",
+            f"{near}an ordinary place, and in all places of at least {{kinds}} kinds.",
+            kinds=self.diverse_places,
+        )
 
     @property
     def cautions(self) -> tuple[Message, ...]:

@@ -13,10 +13,12 @@ import numpy as np
 
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.attacks.rate import Rate
+from shoal.messages import Message
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, crowds_of, release_facts
+from shoal.report.facts.stations import READER, station_cautions
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.utility import METRICS, Facts, Measurement, measure_facts
@@ -73,6 +75,14 @@ class Evidence:
             return assess_release(
                 facts.original, facts.release, facts.linkage, tries=self._tries, run=facts.run
             )
+
+    @cached_property
+    def stations(self) -> tuple[Message, ...]:
+        """Cautions on what boxes tell of public places."""
+        answers = () if self.assessment is None else self.assessment.strongest_first
+        reader = (answer.release.to_json() for answer in answers if answer.release.name == READER)
+        with self.facts.run.stage("stations"):
+            return station_cautions(self.facts, next(reader, None))
 
     @cached_property
     def utility(self) -> tuple[Measurement, ...]:

@@ -106,6 +106,7 @@ def page_of_facts(
         "techniques": techniques_of(release),
         "assessment": None if evidence is None else evidence.assessment,
         "strongest": strongest,
+        "stations": () if evidence is None else evidence.stations,
         "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None

@@ -102,6 +102,14 @@ def _settings_of_reading(release: Release) -> list[Setting]:
         rows.append(
             Setting("--places-are-public", "yes", "the list has exactly the places of the data and is public")
         )
+    if release.reading.sensitive is not None:
+        rows.append(
+            Setting(
+                "--sensitive",
+                f"{release.reading.sensitive}, SHA-256 {release.reading.sensitive_sha256}",
+                "the list of sensitive places, each of a kind",
+            )
+        )
     if release.reading.per_day:
         rows.append(Setting("--per-day", "yes", "every day of a person is a subject of its own"))
     if release.reading.ids_as_they_are:

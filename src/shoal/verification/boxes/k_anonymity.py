@@ -18,6 +18,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.units import counted, show_share
+from shoal.verification.boxes.diverse import boxes_near_few_kinds
 from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import Samples, count_possible_members, samples_by_time
 from shoal.verification.boxes.records import (
@@ -60,6 +61,7 @@ def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run
         case.add(miscounted_samples(original, covered, links, release))
         case.add(too_much_missing(claim, original, covered, links))
         case.mark_checked("own-samples", "lost-samples")
+    case.mark_checked("diverse-places")
     case.count_subjects(links)
 
 
@@ -79,7 +81,7 @@ def check_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release, links: Links
 ) -> tuple[list[Finding], int]:
     """Compare records and classes with their members' samples; count the samples in own boxes."""
-    findings: list[Finding] = []
+    findings = list(boxes_near_few_kinds(claim, original, records, release))
     class_row = records.offsets[:-1][records.representative][records.class_of]
     matches = match_own_samples(original, records, links.subject_of, class_row)
     if claim.truthful:
@@ -100,6 +102,7 @@ def check_members(
 def _possible_members(
     claim: KAnonymity, original: Trajectories, records: Records, release: Release
 ) -> Iterator[Finding]:
+    yield from boxes_near_few_kinds(claim, original, records, release)
     if not claim.truthful:
         return
     samples = Samples(original.offsets, original.t, original.x, original.y)

@@ -244,7 +244,7 @@ def _examine_buckets(
     case.compare_accounts()
     case.add(miscounted_samples(people, covered, links, release))
     case.add(streamed.of_losses(release.claim, people, covered, links))
-    case.mark_checked("own-samples", "lost-samples")
+    case.mark_checked("own-samples", "lost-samples", "diverse-places")
     case.count_subjects(links)
     return judged
 
