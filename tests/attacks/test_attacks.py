@@ -22,6 +22,7 @@ from shoal.methods.kte_hide.kte_hide import KteHide
 from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.grid import Grid
 from shoal.model.intake import Intake, Reading
+from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -397,6 +398,8 @@ def test_every_adversary_states_itself() -> None:
     """But for series, which needs an earlier release and has tests of its own."""
     people = random_people(60, 8, seed=1)
     release, linkage = naive_release(people, k=3)
+    listed = PublicPlaces(x=np.zeros(1), y=np.zeros(1), kinds=("hospital",))
+    people = replace(people, sensitive=listed)
     scope = AttackScope(control=replace(people, ids=tuple(f"other {uid}" for uid in people.ids)))
     rows = [row for row in ATTACKS.values() if row.takes_boxes and not row.series]
     assert len(rows) > 5

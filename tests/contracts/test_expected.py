@@ -142,6 +142,6 @@ def test_a_claim_shows_all_its_numbers() -> None:
     claim = KAnonymity(k=3, truthful=False)
     assert numbers_in_words(claim) == (
         "k = 3, truthful = no, disjoint-in-time = yes, hull = tight, missing-at-most = any share, "
-        "missing-of-one-at-most = any share"
+        "missing-of-one-at-most = any share, diverse-places = 1"
     )
     assert ExpectedClaim.parse("kte-anonymity:2,tau=1h").words == "kte-anonymity, k 2, tau 1 h"

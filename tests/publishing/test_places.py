@@ -68,7 +68,7 @@ def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     ("options", "words"),
     [
         (("--leaves", 4), "give it with --places or --cells"),
-        (("--diverse-places", 2), "give it with --sensitive"),
+        (("--diverse-places", 2), "read the data with --sensitive"),
         (("--diverse-places", 2, "--sensitive", "list.csv"), "add a column kind"),
         (("--leaves", 4, "--hull", "tight", "--places", "list.csv"), "leave one of them out"),
         (("--leaves", 4, "--places", "list.csv", "--method", "nwa"), "nwa knows no --leaves"),

@@ -26,6 +26,7 @@ OTHERS = {
     "people": "70",
     "records": "6",
     "rounds": "2",
+    "kinds": "2",
 }
 ALONE = {
     "suppress-by": "boxes",

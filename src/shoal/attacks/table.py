@@ -363,7 +363,7 @@ _ROWS: Final = (
         sentence="Knows which record is whose, and names a sensitive place that all people with such a "
         "record were near.",
         words="a list of sensitive places, given with --sensitive",
-        source="homogeneity: Machanavajjhala et al. 2007",
+        source="homogeneity, Machanavajjhala et al. 2006",
         uses="own record",
         answers={"shared-place": "infer"},
         wins={"shared-place": "says rightly which sensitive place {rate} of the people were near"},

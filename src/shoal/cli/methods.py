@@ -131,8 +131,6 @@ def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> 
     leaves = options.pop("leaves", None)
     if options.get("places") is None and (leaves or str(options.get("hull")).startswith("leaves")):
         options["places"] = options.get("cells")
-    if (options.get("diverse_places") or 1) > 1 and options.get("sensitive") is None:
-        raise click.UsageError("--diverse-places needs a list of sensitive places; give it with --sensitive")
     if leaves is None:
         return
     if not has_hull:
