@@ -111,6 +111,7 @@ def test_released_boxes_hold_other_places(hull: str, refine: bool, listed: bool)
     release, linkage = shoal.Glove(k=2, refine=refine, hull=hull).anonymize(
         people, Randomness.for_research(1)
     )
+    assert isinstance(release.claim, KAnonymity)
     false = replace(release, claim=replace(release.claim, diverse_places=2))
     assert shoal.verify(people, false, linkage).kinds == {"too-few-kinds"}, "nothing is to be mended here"
     method = shoal.Glove(k=2, refine=refine, hull=hull, diverse_places=2)
@@ -157,7 +158,7 @@ def test_broken_releases_are_refused(
     assert shoal.verify(broken, release, linkage).kinds == {kind}
     assert kind in shoal.verify(broken, release).kinds  # and without the linkage
     without = shoal.verify(replace(people, sensitive=None), release, linkage)
-    assert (without.holds, without.kinds) == (False, set())
+    assert (without.holds, without.kinds) == (False, frozenset())
     assert [part for part in without.unchecked if "needs the list of sensitive places" in part]
     with pytest.raises(MisuseError, match="read the data with sensitive FILE"):
         shoal.Glove(diverse_places=2).anonymize(replace(people, sensitive=None), Randomness.from_system())

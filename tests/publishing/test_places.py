@@ -51,8 +51,8 @@ def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     claim = "k-anonymity:3,hull=leaves:4:0.8,diverse-places=2"
     checked = call("verify", raw, *files, *places, "--streamed", "--claim", claim)
     assert checked.code == 0, checked.out + checked.err
-    for known, words in (((), "give it with --cells"), (places[:2], "give it with --sensitive")):
-        unlisted = call("verify", raw, *files, *known, "--streamed")
+    for lists, words in (((), "give it with --cells"), (places[:2], "give it with --sensitive")):
+        unlisted = call("verify", raw, *files, *lists, "--streamed")
         assert (unlisted.code, words in unlisted.err) == (2, True)
     known = {"cells": str(cells), "sensitive": str(folder / "sensitive.csv")}
     digest = raw_reading(folder / "out", **known).places_sha256

@@ -69,7 +69,7 @@ def test_nothing_is_said_of_leaves_of_blind_readers_and_unmeasured() -> None:
     assert station_cautions(facts, {"rate": 0.64, "baseline": 0.6}) == ()
     assert station_cautions(facts, None) == ()
     assert station_cautions(facts_of(people, "leaves:4"), TOLD) == ()
-    few = shoal.PublicPlaces(x=50.0 + 100 * np.arange(9), y=np.full(9, 50.0))
+    few = shoal.PublicPlaces(x=np.linspace(50.0, 850.0, 9), y=np.full(9, 50.0))
     (short,) = station_cautions(facts_of(replace(moved(people, people.x % 9), places=few)), TOLD)
     assert "--leaves" not in short
 

@@ -80,4 +80,4 @@ class Kinds:
         if self.every_cell:
             ordinary |= counts < (rows[:, 4] - rows[:, 2]) * (rows[:, 5] - rows[:, 3])
         kinds = np.bitwise_count(joined & ~_ORDINARY)
-        return (kinds > 0) & ~(ordinary & (kinds + 1 >= least))
+        return np.asarray((kinds > 0) & ~(ordinary & (kinds + 1 >= least)))

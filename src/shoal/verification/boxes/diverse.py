@@ -45,9 +45,8 @@ def boxes_near_few_kinds(
 def _of_all_cells(boxes: Integers, sensitive: PublicPlaces, cell_m: float) -> tuple[Flags, Flags]:
     kinds = _kinds_reaching(boxes, sensitive, cell_m)
     corners, number = np.unique(boxes[:, :2], axis=0, return_inverse=True)
-    ordinary = ~_kinds_reaching(np.hstack([corners, corners + 1]), sensitive, cell_m).any(axis=1)[
-        number.ravel()
-    ]
+    of_corner = _kinds_reaching(np.hstack([corners, corners + 1]), sensitive, cell_m)
+    ordinary = ~np.asarray(of_corner.any(axis=1))[number.ravel()]
     for row in np.flatnonzero(kinds.any(axis=1) & ~ordinary):
         ordinary[row] = _has_cell_out_of_reach(boxes[row], sensitive, cell_m)
     return kinds, ordinary
@@ -77,7 +76,9 @@ def _of_listed_cells(
     kinds = np.zeros((len(boxes), of_cell.shape[1]), dtype=np.bool_)
     for cell in np.flatnonzero(is_near):
         kinds[_hold(boxes, cells[cell])] |= of_cell[cell]
-    ordinary, waiting = ~kinds.any(axis=1), np.flatnonzero(kinds.any(axis=1))
+    waiting = np.flatnonzero(kinds.any(axis=1))
+    ordinary = np.ones(len(boxes), dtype=np.bool_)
+    ordinary[waiting] = False
     for x_y in cells[~is_near]:
         holds = _hold(boxes[waiting], x_y)
         ordinary[waiting[holds]] = True
