@@ -34,7 +34,7 @@ from small_releases import record_of
 
 # one of each type, with numbers that no other text of a claim holds
 EXAMPLES: dict[type, Any] = {
-    KAnonymity: KAnonymity(k=17, missing_at_most=0.4, missing_of_one_at_most=0.25, diverse_places=4),
+    KAnonymity: KAnonymity(k=17, missing_at_most=0.4, missing_of_one_at_most=0.25),
     KteAnonymity: KteAnonymity(k=17, tau_s=7200.0, epsilon_s=3600.0, hiders_stay=True),
     KDeltaAnonymity: KDeltaAnonymity(k=17, delta_m=750.0),
     TrajectoryPrivacy: TrajectoryPrivacy(k=17, time_threshold_s=90.0, space_threshold_m=4000.0),

@@ -22,7 +22,8 @@ def test_every_number_of_a_claim_says_which_way_it_is_stronger(kind: type) -> No
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))
 def test_every_number_made_weaker_is_less_and_made_stronger_is_not(kind: type) -> None:
     switches = {each.name: True for each in fields(kind) if each.type is bool}
-    claim = replace(EXAMPLES[kind], **switches)  # a switch that is off cannot be less
+    ones = {each.name: 4 for each in fields(kind) if each.type is int and each.default == 1}
+    claim = replace(EXAMPLES[kind], **switches, **ones)  # a switch that is off, and a 1, cannot be less
     whole = ExpectedClaim.of(claim)
     assert list(whole.shortfalls(claim)) == []
     for each in fields(kind):

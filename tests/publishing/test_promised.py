@@ -125,7 +125,7 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
     assert lines[0] == "HOLDS: 24 records checked"
     assert (
         "  claim: k-anonymity, k = 3 (k = 3, truthful = yes, disjoint-in-time = yes, hull = tight, "
-        "missing-at-most = any share, missing-of-one-at-most = any share)" in lines
+        "missing-at-most = any share, missing-of-one-at-most = any share, diverse-places = 1)" in lines
     )
     assert "  protected: each distinct value of column 'uid'" in lines
     assert "  cell and slot: 100 m and 1 min" in lines

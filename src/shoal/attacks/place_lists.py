@@ -20,6 +20,19 @@ _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
+_SHARED: Final = 3  # people at a position that repeats
+_NEIGHBORS: Final = [complex(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
+
+
+def positions_repeat(original: Trajectories) -> bool:
+    """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
+    cells, cell_of = np.unique(original.x + 1j * original.y, return_inverse=True)
+    person = np.repeat(np.arange(original.n_subjects), original.lengths)
+    pairs = np.unique(cell_of * original.n_subjects + person)
+    shared = np.bincount(pairs // original.n_subjects, minlength=len(cells)) >= _SHARED
+    for step in _NEIGHBORS:
+        shared &= ~np.isin(cells + step, cells)
+    return bool(shared[cell_of].mean() > 0.5)
 
 
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import places_known
+from shoal.attacks.place_lists import positions_repeat
 from shoal.kernels.leaves import grow_to_leaves
 from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
-from shoal.model.trajectories import Trajectories
 from shoal.report.facts.release import crowds_of
 from shoal.report.words.numbers import meters, percent
 from shoal.runtime.arrays import rows_of
@@ -20,8 +20,6 @@ from shoal.utility import Facts
 PLACES: Final = 10  # in each of the leaves whose cost is measured
 READER: Final = "downcoding-place"
 _MOST: Final = 0.05  # that a reader may gain over a blind guess before boxes tell places
-_SHARED: Final = 3  # people at a position that repeats
-_NEIGHBORS: Final = [complex(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
 
 
 def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Message, ...]:
@@ -55,17 +53,6 @@ def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Mess
     )
     cost = say("stations.cost", text, places=PLACES, leaves=meters(leaves_m), now=meters(now_m))
     return (join(told, cost),)
-
-
-def positions_repeat(original: Trajectories) -> bool:
-    """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
-    cells, cell_of = np.unique(original.x + 1j * original.y, return_inverse=True)
-    person = np.repeat(np.arange(original.n_subjects), original.lengths)
-    pairs = np.unique(cell_of * original.n_subjects + person)
-    shared = np.bincount(pairs // original.n_subjects, minlength=len(cells)) >= _SHARED
-    for step in _NEIGHBORS:
-        shared &= ~np.isin(cells + step, cells)
-    return bool(shared[cell_of].mean() > 0.5)
 
 
 def extents_with_leaves(facts: Facts) -> tuple[float, float]:
