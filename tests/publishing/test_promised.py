@@ -146,6 +146,7 @@ def test_the_command_says_what_it_verified_and_fails_on_less(
         "hull": "tight",
         "missing_at_most": 1.0,
         "missing_of_one_at_most": 1.0,
+        "diverse_places": 1,
     }
     assert (about["cell_m"], about["slot_s"], about["rows_dropped"]) == (100.0, 60.0, {})
     assert about["columns"] == {"id": "uid", "time": "t", "lat": "lat", "lon": "lon"}
