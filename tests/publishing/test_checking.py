@@ -1,8 +1,10 @@
 """Files as other tools publish them: what ``shoal check`` says of each."""
 
+import base64
 import csv
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -169,7 +171,10 @@ IN_ANOTHER_COLUMN: dict[str, tuple[Callable[[str, int, float, float], Any], set[
     "a name in text": (lambda u, t, lat, lon: f"call of {u}", {"raw-identifier"}, 0),
     "a hash": (lambda u, t, lat, lon: hashlib.sha1(u.encode()).hexdigest(), {"raw-identifier"}, 0),
     "hours": (lambda u, t, lat, lon: t // 3600 * 3600, set(), 0),
-    "places beside the raw ones": (lambda u, t, lat, lon: round(lat + 0.01, 6), set(), 0),
+    "places moved by as much": (lambda u, t, lat, lon: round(lat + 0.01, 6), set(), 1),
+    "a row packed": (lambda u, t, lat, lon: zlib.compress(f"{u} {t}".encode()), set(), 1),
+    "a row encoded": (lambda u, t, lat, lon: base64.b85encode(f"{t} {lat}".encode()).decode(), set(), 1),
+    "numbers of the people": (lambda u, t, lat, lon: zlib.crc32(u.encode()), set(), 1),
     "ages": (lambda u, t, lat, lon: 18 + t % 60, set(), 0),
     "lists": (lambda u, t, lat, lon: [t], set(), 1),
 }

@@ -619,6 +619,24 @@ def test_links_in_an_export_are_not_followed(form: str, made: dict[str, Path], t
         verdict_of(folder, made, "boxes")
 
 
+@pytest.mark.parametrize("name", [".", "manifest.json", "release.parquet"])
+def test_attributes_beside_the_bytes_of_files_are_found(
+    name: str, made: dict[str, Path], tmp_path: Path
+) -> None:
+    """Those of file systems and of downloads are not the publisher's."""
+    shutil.copytree(made["boxes"], tmp_path / "release")
+    export(made["boxes"], tmp_path / "csv", "csv")
+    for folder in (tmp_path / "release", tmp_path / "csv"):
+        path = folder / name if (folder / name).exists() else folder / "release.csv"
+        try:
+            os.setxattr(path, "user.xdg.origin.url", b"https://a.example")
+        except (AttributeError, OSError):
+            pytest.skip("this file system has no attributes")
+        assert verdict_of(folder, made, "boxes").holds
+        os.setxattr(path, "user.note", b"u0000001")
+        assert verdict_of(folder, made, "boxes").kinds == {"unexpected-file"}
+
+
 def test_many_parts_are_one_table_also_in_a_stream(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,17 @@ ACTIVE = [
     "<p title='",
     "<custom-tag>",
     "<a ping=//a.example href=#x>",
+    "<p style='background: u&#114;l(//a.example)'>",
+    "<p style='background: image(\"//a.example/x.png\")'>",
+    "<svg><rect fill='url(//a.example#x)'/></svg>",
+    "<svg><rect mask='url(//a.example#x)'/></svg>",
+    "<link rel=preload as=image imagesrcset='//a.example/x.png 1x'>",
+    "<a attributionsrc=//a.example>x</a>",
+    "<meta charset=iso-2022-jp>",
+    "<p>\x1b$B</p>",
+    "<!-- 1714557600,48.8566,2.3522 -->",
+    "<?xml-stylesheet href='//a.example'?>",
+    "<p u01x='1714557600,48.8566,2.3522'>",
 ]
 QUIET = [
     "a < b, and see https://a.example; src = x, onclick = 1, url(x)",

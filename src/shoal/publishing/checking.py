@@ -180,7 +180,6 @@ def check(
     original = read(raw, run=run, **{**reading, "snap": False})
     published = read_foreign(file, layout, reading.get("time_zone"))
     require_records(published)
-    elsewhere, doubts = search_other_columns(published, original, reading.get("time_zone"))
     samples_in_units = in_units_of(published, original)
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
     linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
@@ -189,6 +188,8 @@ def check(
     disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))
     truthful = bool(expected and expected.numbers.get("truthful"))
+    units = linked.person_of[published.record] if linked.true else published.record
+    elsewhere, doubts = search_other_columns(published, original, reading.get("time_zone"), units, k)
     telling, findings = identifying_names(original, published.records) if published.has_ids else (0, [])
     faults = list(file_findings(disclosure, release, k, truthful=truthful)) if expected is not None else []
     for message in () if expected is None else expected.other_people(original.intake.reading):

@@ -39,6 +39,7 @@ from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
 from shoal.verification.files.stated import respelled_manifest
 from shoal.verification.files.written import PACKED_DIFFERENTLY
+from shoal.verification.leaks.lint import unexpected_attributes
 
 OTHER_DIGEST: Final = (
     "the manifest gives the SHA-256 of another table than these rows make here: another version of pyarrow "
@@ -301,6 +302,7 @@ def _compare_file_list(folder: Path, package: dict[str, Any]) -> Iterator[Findin
     names = {str(path.relative_to(folder)) for path in files_in(folder)} - {PACKAGE_FILE}
     for name in sorted(names):
         require_plain_file(folder / name)
+    yield from unexpected_attributes([folder, *files_in(folder)])
     for name in sorted(names - set(listed)):
         message = f"the folder holds {_safe_name(name)}, which {PACKAGE_FILE} does not list"
         yield Finding("unexpected-file", message)

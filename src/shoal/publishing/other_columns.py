@@ -18,7 +18,7 @@ from shoal.io.columns.times import Times
 from shoal.io.foreign import Foreign
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import counted
 from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
 from shoal.verification.leaks.identifiers import is_distinctive
@@ -27,6 +27,7 @@ from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 _MOST_VALUES: Final = 1 << 20
 _FEWEST: Final = 3  # equal values that are a finding
 _FAR_MORE: Final = 5  # times as many as beside them
+_FEW_RARE: Final = 2  # as many are rare, or half of them, in columns of attributes, too
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]|:\d|-\d)")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _PARTS_OF_UNITS: Final = (1, 1e3, 1e6, 1e7, 1e9)  # milliseconds to nanoseconds, degrees times 10^6 or 10^7
@@ -54,9 +55,13 @@ def require_records(published: Foreign) -> None:
 
 
 def search_other_columns(
-    published: Foreign, original: Trajectories, time_zone: str | None
+    published: Foreign, original: Trajectories, time_zone: str | None, units: Integers, k: int
 ) -> tuple[list[Finding], list[str]]:
-    """Findings on raw identifiers, times and places in other columns, and what could not be told."""
+    """Findings on raw identifiers, times and places in other columns, and what could not be told.
+
+    units: int64 [rows], the person of each row, or its record. A column whose values stand, most of them, for
+    fewer than k of them may be raw in any other form.
+    """
     identifiers, raw = RawIdentifiers.of(original), _raw_values(original)
     findings: list[Finding] = []
     unchecked: list[str] = []
@@ -75,16 +80,33 @@ def search_other_columns(
         if n := _count_identifying(identifiers, texts):
             message = f"{counted(n, 'value')} of {title} {'is' if n == 1 else 'are'} or hold a raw identifier"
             findings.append(Finding("raw-identifier", f"{message}, or a plain hash of one"))
-        elif (ids := len(set(texts).intersection(original.ids))) and 2 * ids > len(texts):
+        ids = 0 if n else len(set(texts).intersection(original.ids))
+        if 2 * ids > len(texts):
             unchecked.append(f"whether {title} holds raw identifiers: {ids:,} of its values are some")
-        for what, is_finding in _equal_values(texts, raw, time_zone):
+        equal = list(_equal_values(texts, raw, time_zone))
+        for what, is_finding in equal:
             if is_finding:
                 findings.append(Finding("raw-value", f"{title} holds exact raw {what}"))
             else:
                 unchecked.append(
                     f"whether {title} holds exact raw {what}: some of its values are equal to some"
                 )
+        rare = _count_rare(published.rest[name], units, k)
+        if rare > max(_FEW_RARE, len(texts) // 2) and not (n or ids or equal):
+            unchecked.append(
+                f"whether {title} is raw in another form: {rare:,} of its {len(texts):,} values stand for "
+                f"fewer than {k} people or records"
+            )
     return findings, unchecked
+
+
+def _count_rare(column: pa.ChunkedArray, units: Integers, k: int) -> int:
+    """How many values stand for fewer than k units; 0 where rows were left out, which is told elsewhere."""
+    values = column.combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy()
+    if len(values) != len(units):
+        return 0
+    pairs = np.unique(np.column_stack([values, units])[values >= 0], axis=0)
+    return int(np.count_nonzero(np.unique(pairs[:, 0], return_counts=True)[1] < k))
 
 
 def _are_counts(column: pa.ChunkedArray) -> bool:
@@ -101,7 +123,9 @@ def _texts(column: pa.ChunkedArray) -> list[str] | None:
         if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
             import shapely  # an optional extra
 
-            shapes = shapely.from_wkb(pc.unique(column).drop_null().to_pylist())
+            shapes = shapely.from_wkb(pc.unique(column).drop_null().to_pylist(), on_invalid="ignore")
+            if any(shape is None for shape in shapes):
+                return None
             return [repr(value) for value in np.unique(shapely.get_coordinates(shapes)).tolist()]
         return list(pc.unique(column.cast(pa.string())).drop_null().to_pylist())
     except (pa.ArrowException, ImportError, ValueError):

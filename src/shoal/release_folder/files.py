@@ -1,5 +1,6 @@
 """Checks before others' files are opened, and the mark of whom a page is for."""
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Final
 
 from shoal.errors import InputError
 
+_USUAL_ATTRIBUTES: Final = ("user.DOSATTRIB", "user.mime", "user.xdg.")
 _NAME: Final = "shoal-page"
 PUBLIC: Final = f'<meta name="{_NAME}" content="public record">'
 PRIVATE: Final = f'<meta name="{_NAME}" content="for the holder of the raw data">'
@@ -29,6 +31,12 @@ def require_plain_file(path: Path, most_bytes: int | None = None) -> None:
         raise InputError(
             f"{path} has {state.st_size:,} bytes; at most {most_bytes:,} are read, so write the release again"
         )
+
+
+def has_attributes(path: Path) -> bool:
+    """Whether a file carries attributes beside its bytes that no file system or download writes."""
+    names: list[str] = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
+    return any(name.startswith("user.") and not name.startswith(_USUAL_ATTRIBUTES) for name in names)
 
 
 def is_public(page: str) -> bool:

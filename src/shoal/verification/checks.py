@@ -45,6 +45,7 @@ from shoal.verification.composition.candidates import (
     Candidates,
 )
 from shoal.verification.examination import Examination
+from shoal.verification.leaks.derived_names import derived_names
 from shoal.verification.leaks.forms import is_among
 from shoal.verification.leaks.glued import find_glued
 from shoal.verification.leaks.look_alikes import look_alikes
@@ -223,6 +224,7 @@ def check_names(case: Examination[Any], raw_identifiers: RawIdentifiers | None =
     case.notes.extend(notes)
     if case.links is not None:
         case.add(order_findings(original, case.links.subject_of, release.trajectory_ids))
+        case.add(derived_names(original.ids, case.links.subject_of, pseudonyms))
         case.mark_checked("order")
     case.add(
         Finding("seed", "a parameter names a seed; leave it out")  # its name may be a person's, too

@@ -256,7 +256,7 @@ class PrefixSearch:
                 (min(digits, _MOST_DIGITS), n) for digits, n in self._lengths.items() if digits >= least
             ]
             expected = sum(n_hashes * n / 16.0**digits for digits, n in lengths)
-            if _is_beyond_chance(len(matches), expected, FALSE_ALARMS_OF_PREFIXES):
+            if is_beyond_chance(len(matches), expected, FALSE_ALARMS_OF_PREFIXES):
                 return matches
         return frozenset()
 
@@ -408,8 +408,8 @@ def chance_of_at_least(n: int, expected: float) -> float:
     return max(0.0, 1.0 - fewer)
 
 
-def _is_beyond_chance(n: int, expected: float, largest: float) -> bool:
-    # n or more occur by chance with a probability of at most expected^n / n! (Poisson)
+def is_beyond_chance(n: int, expected: float, largest: float) -> bool:
+    """Whether n or more occur by chance in less than ``largest`` of all releases (Poisson)."""
     return n * log(expected) - lgamma(n + 1) < log(largest)
 
 
@@ -417,7 +417,7 @@ def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
     for least in range(SHORTEST_RUN, int(lengths.max()) + 1):
         n = int((lengths >= least).sum())
         by_chance = expected / 2.0 ** (bits * (least - SHORTEST_RUN))
-        if _is_beyond_chance(n, by_chance, FALSE_ALARMS):
+        if is_beyond_chance(n, by_chance, FALSE_ALARMS):
             return least
     return int(lengths.max()) + 1
 

@@ -5,7 +5,7 @@ import json
 import platform
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,9 +19,10 @@ from shoal.errors import InputError
 from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding, Verdict
-from shoal.release_folder.files import is_public
+from shoal.release_folder.files import has_attributes, is_public
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
 from shoal.release_folder.statement import EarlierRelease, Statement
+from shoal.units import counted
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.digests import find_hashed_names, hash_like_words
@@ -119,6 +120,7 @@ def leak_findings(
             "unexpected-file",
             f"the folder holds {_safe_name(path.name, names)}; only {', '.join(_FILES)} belong there",
         )
+    yield from unexpected_attributes([folder, *(folder / name for name in _FILES)])
     if page is not None and not is_public(page):
         yield Finding(
             "private-page",
@@ -147,6 +149,13 @@ def leak_findings(
             yield Finding("metadata", f"{place.where}: names this machine, its user, or a path on it")
         if place.seeds:
             yield Finding("seed", f"{place.where}: a key names a seed; leave it out")
+
+
+def unexpected_attributes(paths: Iterable[Path]) -> Iterator[Finding]:
+    """A finding when files, or their folder, carry attributes."""
+    if n := sum(path.exists() and has_attributes(path) for path in paths):
+        files = counted(n, "file or folder carries", "files or folders carry")
+        yield Finding("unexpected-file", f"{files} extended attributes beside its bytes; expected none")
 
 
 def _read_page(path: Path) -> str | None:

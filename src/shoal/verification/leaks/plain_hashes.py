@@ -37,7 +37,8 @@ def _hashes_of_hashlib(names: Iterable[str]) -> Iterator[_Hash]:
         yield empty.digest_size or _SHAKE_BYTES, empty
 
 
-def _digests(empty: Any, texts: Iterable[bytes]) -> list[bytes]:
+def digests_of(empty: Any, texts: Iterable[bytes]) -> list[bytes]:
+    """The digest of each text. empty: a hash without input, of any library that copies hashes."""
     length = () if empty.digest_size else (_SHAKE_BYTES,)
     digests: list[bytes] = []
     for text in texts:
@@ -47,8 +48,8 @@ def _digests(empty: Any, texts: Iterable[bytes]) -> list[bytes]:
     return digests
 
 
-_COMMON_HASHES: Final = tuple(_hashes_of_hashlib(_COMMON & hashlib.algorithms_available))
-_HASHES: Final = (*_COMMON_HASHES, *_hashes_of_hashlib(hashlib.algorithms_available - _COMMON))
+COMMON_HASHES: Final = tuple(_hashes_of_hashlib(_COMMON & hashlib.algorithms_available))
+HASHES: Final = (*COMMON_HASHES, *_hashes_of_hashlib(hashlib.algorithms_available - _COMMON))
 _BLAKES: Final[tuple[_Hash, ...]] = tuple(  # of each size another function
     (size, make(digest_size=size))
     for make in (hashlib.blake2b, hashlib.blake2s)
@@ -81,23 +82,23 @@ class RarerHashes:
     ) -> Iterator[list[bytes]]:
         """The hashes. changed: by each change; digests: by each of ``hashes``."""
         for _, empty in self.blakes:
-            yield _digests(empty, encoded)
+            yield digests_of(empty, encoded)
         for (_, empty), column in zip(self.hashes, digests, strict=True):
             for texts in (*changed, column, [digest.hex().encode() for digest in column]):
-                yield _digests(empty, texts)
+                yield digests_of(empty, texts)
 
 
 _OF_ALL: Final = RarerHashes(
-    _COMMON_HASHES, tuple(blake for blake in _BLAKES if blake[0] in _COMMON_BLAKE_SIZES)
+    COMMON_HASHES, tuple(blake for blake in _BLAKES if blake[0] in _COMMON_BLAKE_SIZES)
 )
 _OF_SOME: Final = RarerHashes(
-    _HASHES[len(_COMMON_HASHES) :], tuple(blake for blake in _BLAKES if blake[0] not in _COMMON_BLAKE_SIZES)
+    HASHES[len(COMMON_HASHES) :], tuple(blake for blake in _BLAKES if blake[0] not in _COMMON_BLAKE_SIZES)
 )
-N_PLAIN: Final = 1 + len(_HASHES)  # the identifier and its hashes, the first columns
+N_PLAIN: Final = 1 + len(HASHES)  # the identifier and its hashes, the first columns
 # bytes of each column, and where it begins
 SIZES: Final = (
     _LONGEST_ID,
-    *(size for size, _ in _HASHES),
+    *(size for size, _ in HASHES),
     *_OF_ALL.sizes(),
     *_OF_SOME.sizes(),
     *(_CHECKSUM_BYTES for _ in (bytes, *_CHANGES)),
@@ -110,8 +111,8 @@ def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
     """uint8 [n, bytes]: identifiers and hashes, at STARTS, filling between; in_full: also the rarest."""
     encoded = [uid.encode("utf-8", "surrogatepass") for uid in ids]
     changed = [[change(uid) for uid in encoded] for change in _CHANGES]
-    plain = [_digests(empty, encoded) for _, empty in _HASHES]
-    n_common = len(_COMMON_HASHES)
+    plain = [digests_of(empty, encoded) for _, empty in HASHES]
+    n_common = len(COMMON_HASHES)
     columns = [
         [_spelled_out(uid) for uid in encoded],
         *plain,
