@@ -169,6 +169,7 @@ IN_ANOTHER_COLUMN: dict[str, tuple[Callable[[str, int, float, float], Any], set[
     "places in text": (lambda u, t, lat, lon: f"seen at {lat}, {lon}", {"raw-value"}, 0),
     "degrees as whole numbers": (lambda u, t, lat, lon: round(lat * 1e7), {"raw-value"}, 0),
     "a name in text": (lambda u, t, lat, lon: f"call of {u}", {"raw-identifier"}, 0),
+    "a name encoded": (lambda u, t, lat, lon: base64.b64encode(u.encode()).decode(), {"raw-identifier"}, 0),
     "a hash": (lambda u, t, lat, lon: hashlib.sha1(u.encode()).hexdigest(), {"raw-identifier"}, 0),
     "hours": (lambda u, t, lat, lon: t // 3600 * 3600, set(), 0),
     "places moved by as much": (lambda u, t, lat, lon: round(lat + 0.01, 6), set(), 1),

@@ -270,7 +270,7 @@ def test_short_names_of_machine_and_user_refuse_no_honest_release(
     folder, linkage = written(
         original,
         tmp_path / "release",
-        REPORT + "</root><p>https://example.org/home/index localhost</p>",
+        REPORT + "<p>https://example.org/home/index localhost</p>",
     )
     assert verify_folder(original, folder, linkage).findings == ()
 

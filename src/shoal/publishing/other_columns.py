@@ -4,6 +4,8 @@ A number or time that equals a raw one counts if far more do than the values one
 column of ages beside whole meters is no finding.
 """
 
+import base64
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -134,16 +136,24 @@ def _texts(column: pa.ChunkedArray) -> list[str] | None:
 
 def _count_identifying(identifiers: RawIdentifiers, texts: list[str]) -> int:
     names = identifiers.relevant_names(texts, texts)
+    encoded = {text.rstrip("=") for uid in identifiers.ids if is_distinctive(uid) for text in _encodings(uid)}
     words = {text: {text, *hash_like_words(text)} for text in texts}
     hashed = find_hashed_names(identifiers.digests, {word for some in words.values() for word in some})
     return sum(
         bool(
             (text in names.whole and is_distinctive(text))
+            or text.rstrip("=") in encoded
             or names.in_text(text)
             or not hashed.isdisjoint(some)
         )
         for text, some in words.items()
     )
+
+
+def _encodings(uid: str) -> Iterator[str]:
+    content = uid.encode("utf-8", "surrogatepass")
+    yield from (make(content).decode() for make in (base64.b64encode, base64.b32encode, base64.b85encode))
+    yield from (content.hex(), uid[::-1], codecs.encode(uid, "rot13"))
 
 
 def _raw_values(original: Trajectories) -> Mapping[str, list[Floats]]:
