@@ -56,7 +56,8 @@ def test_a_function_of_the_identifier_is_found(how: str) -> None:
     make = (WHOLE | IN_PART)[how]
     ids = IDS if "day" in how else [uid[:8] for uid in IDS]
     assert "raw-identifier" in kinds([make(uid) for uid in ids], ids)
-    assert kinds([make(ids[0]), *RANDOM[1:]], ids) == ["raw-identifier"] * (how in WHOLE)
+    if how in WHOLE:
+        assert kinds([make(ids[0]), *RANDOM[1:]], ids) == ["raw-identifier"]
 
 
 def test_random_pseudonyms_and_people_without_a_record_are_no_finding() -> None:

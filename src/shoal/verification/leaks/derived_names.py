@@ -2,7 +2,7 @@
 
 Who computes a function of an identifier finds the record, however digits are cut, turned or filled up. A
 random pseudonym agrees with a function of its own identifier in 16 bits at a given place in one of 65,536
-records: so five records show a function, and one record shows 48 bits of it.
+records: so four records show a function, and one record shows 48 bits of it.
 """
 
 import base64
@@ -12,6 +12,7 @@ import re
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -20,9 +21,10 @@ from shoal.model.names import Pseudonyms
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
 from shoal.verification.leaks.digests import FALSE_ALARMS, is_beyond_chance
+from shoal.verification.leaks.forms import Words
 from shoal.verification.leaks.plain_hashes import COMMON_HASHES, HASHES, Codes, digests_of
 
-_MOST: Final = 256  # records, evenly chosen
+_MOST: Final = 32  # records, evenly chosen
 _TESTS: Final = 1 << 20  # more than there are functions and places of agreement in them
 _FEWEST_IN_ORDER: Final = 16
 _BYTES: Final = 8  # of a pseudonym
@@ -63,24 +65,27 @@ def derived_names(ids: Sequence[str], subject_of: Integers, names: Pseudonyms) -
     if names.irregular or not len(linked):
         return
     own = [ids[subject].encode("utf-8", "surrogatepass") for subject in subject_of[linked].tolist()]
+    columns = list(_functions(own))
+    whole = np.frombuffer(b"".join(chain.from_iterable(zip(*columns, strict=True))), dtype=np.uint8)
+    whole = whole.reshape(len(own), -1)
+    every_second: Codes = (whole[:, ::2] & np.uint8(0xF0)) | (whole[:, 1::2] >> np.uint8(4))
+    halves = whole[:, :-_BYTES] ^ whole[:, _BYTES:]
     words = _words_of(names.numbers[linked])
-    agreeing, in_order = 0, False
-    for values in _functions(own):
-        agreeing = max(agreeing, _count_agreeing(words, values))
-        steps = np.diff(np.ascontiguousarray(values[:, :_BYTES]).view(">u8").ravel().astype(np.float64))
-        in_order |= len(own) >= _FEWEST_IN_ORDER and bool((steps > 0).all() or (steps < 0).all())
+    agreeing = max(_count_agreeing(words, values) for values in (whole, every_second, halves))
     if agreeing:
         message = (
             f"of {len(own)} pseudonyms looked at, {agreeing} hold digits that follow from their person's raw "
             "identifier by a function that anyone can compute; expected random ones"
         )
         yield Finding("raw-identifier", message)
-    if in_order:
+    starts = np.cumsum([0, *(len(column[0]) for column in columns[:-1])]) // _BYTES
+    steps = np.diff(whole.view(">u8")[:, starts].astype(np.float64), axis=0)
+    if len(own) >= _FEWEST_IN_ORDER and ((steps > 0).all(axis=0) | (steps < 0).all(axis=0)).any():
         message = "the order of the records follows a function of the raw identifiers; expected a random one"
         yield Finding("record-order", message)
 
 
-def _words_of(numbers: Codes) -> Integers:
+def _words_of(numbers: Words) -> Integers:
     """uint16 [n, 4, 4]: the pseudonyms as they are, digits reversed, bytes reversed, and inverted."""
     as_bytes = numbers.astype(">u8").view(np.uint8).reshape(-1, _BYTES)
     turned = (as_bytes[:, ::-1] << 4) | (as_bytes[:, ::-1] >> 4)
@@ -88,41 +93,31 @@ def _words_of(numbers: Codes) -> Integers:
     return np.ascontiguousarray(every).view(np.uint16)
 
 
-def _functions(own: list[bytes]) -> Iterator[Codes]:
-    """uint8 [n, bytes] for each function of the identifiers."""
-    yield _rows([uid[:16].ljust(16, b"\0") for uid in own])
+def _functions(own: list[bytes]) -> Iterator[list[bytes]]:
+    """Each function of the identifiers, in whole words of 8 bytes."""
+    yield [uid[:16].ljust(16, b"\0") for uid in own]
     numbers = [int(re.sub(rb"\D", b"", uid)[:15] or b"0") for uid in own]
-    yield _rows([number.to_bytes(_BYTES, "big") + bytes.fromhex(f"{number:016d}") for number in numbers])
+    yield [number.to_bytes(_BYTES, "big") + bytes.fromhex(f"{number:016d}") for number in numbers]
     for form in (bytes, *_FORMS):
         texts = list(map(form, own))
-        yield _rows(
-            [zlib.crc32(text).to_bytes(4, "big") + zlib.adler32(text).to_bytes(4, "big") for text in texts]
-        )
-        yield _rows([_fnv_1a(text) for text in texts])
+        yield [zlib.crc32(text).to_bytes(4, "big") + zlib.adler32(text).to_bytes(4, "big") for text in texts]
         for _, empty in HASHES if form is bytes else COMMON_HASHES:
-            yield from _pieces(digests_of(empty, texts))
+            yield _padded(digests_of(empty, texts))
+    yield [_fnv_1a(uid) for uid in own]
     for empty in _HASHES_WITH_KEYS:
-        yield from _pieces(digests_of(empty, own))
+        yield _padded(digests_of(empty, own))
     for _, empty in COMMON_HASHES:
         digests = digests_of(empty, own)
+        yield [bytes.fromhex(f"{int.from_bytes(digest, 'big') % 10**16:016d}") for digest in digests]
         for _ in range(2):  # twice and three times
-            yield from _pieces(digests_of(empty, digests))
+            yield _padded(digests_of(empty, digests))
             digests = digests_of(empty, [digest.hex().encode() for digest in digests])
-            yield from _pieces(digests)
+            yield _padded(digests)
 
 
-def _pieces(digests: list[bytes]) -> Iterator[Codes]:
-    """The digests, their last decimal digits, every second digit, and two words of 64 bits as one."""
-    yield _rows(digests)
-    yield _rows([bytes.fromhex(f"{int.from_bytes(digest, 'big') % 10**16:016d}") for digest in digests])
-    yield _rows([bytes.fromhex(digest.hex()[::2][:16].ljust(16, "0")) for digest in digests])
-    if len(digests[0]) >= 2 * _BYTES:
-        whole = _rows(digests)
-        yield whole[:, :_BYTES] ^ whole[:, _BYTES : 2 * _BYTES]
-
-
-def _rows(texts: list[bytes]) -> Codes:
-    return np.frombuffer(b"".join(texts), dtype=np.uint8).reshape(len(texts), -1)
+def _padded(digests: list[bytes]) -> list[bytes]:
+    size = -(-len(digests[0]) // _BYTES) * _BYTES
+    return [digest.ljust(size, b"\0") for digest in digests]
 
 
 def _fnv_1a(text: bytes) -> bytes:
@@ -134,12 +129,14 @@ def _fnv_1a(text: bytes) -> bytes:
 
 def _count_agreeing(words: Integers, values: Codes) -> int:
     """How many pseudonyms agree with their function in 16 bits or more, beyond chance; else 0."""
-    others = np.ascontiguousarray(values[:, : values.shape[1] // 2 * 2]).view(np.uint16)
+    others = np.ascontiguousarray(values).view(np.uint16)
     equal = words[:, :, :, None] == others[:, None, None, :]
     run = equal
-    for length in range(1, min(words.shape[2], others.shape[1]) + 1):
-        most = int(run.sum(axis=0).max())
-        if most and is_beyond_chance(most, len(words) / 2.0 ** (16 * length), FALSE_ALARMS / _TESTS):
+    for length in range(1, words.shape[2] + 1):
+        most = int(np.count_nonzero(run, axis=0).max())
+        if not most:
+            return 0
+        if is_beyond_chance(most, len(words) / 2.0 ** (16 * length), FALSE_ALARMS / _TESTS):
             return most
         run = run[:, :, :-1, :-1] & equal[:, :, length:, length:]
     return 0
