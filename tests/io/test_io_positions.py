@@ -96,12 +96,12 @@ def test_the_unit_of_protection_can_be_another_column_or_the_day() -> None:
         "vehicle": ["v1", "v1", "v2"], "driver": ["z", "z", None], "t": [NOON, NOON + 86400, NOON],
         "lat": [48.85] * 3, "lon": [2.35] * 3,
     })  # fmt: skip
-    assert read(table).intake.unit_of_protection == "each distinct value of column 'vehicle'"
+    assert read(table, id="vehicle").intake.unit_of_protection == "each distinct value of column 'vehicle'"
     by_driver = read(table, person="Driver")
     assert by_driver.ids == ("z",)
     assert dict(by_driver.intake.dropped) == {"empty id": 1}
     assert by_driver.intake.unit_of_protection == "each distinct value of column 'driver'"
-    days = read(table, per_day=True)
+    days = read(table, id="vehicle", per_day=True)
     assert days.ids == ("v1@2024-05-01", "v1@2024-05-02", "v2@2024-05-01")
     assert days.input_rank is not None
     assert days.input_rank.tolist() == [0, 1, 2]

@@ -249,3 +249,65 @@ def test_slots_are_exact_for_whole_seconds() -> None:
 def test_a_unit_that_is_none() -> None:
     with pytest.raises(MisuseError, match="'fortnight' is not a duration"):
         Times("fortnight")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "form", "noon"),
+    [
+        ([240501, 240502, 240503, 240504], "%y%m%d", "2024-05-01T00"),
+        ([2405011200, 2405011201], "%y%m%d%H%M", "2024-05-01T12"),
+        ([240501120000, 240501120001], "%y%m%d%H%M%S", "2024-05-01T12"),
+        ([20240501120000500], "%Y%m%d%H%M%S%f", "2024-05-01T12"),
+        ([2024122, 2024123, 2024124, 2024125], "%Y%j", "2024-05-01T00"),
+        ([1052024, 2052024], "%d%m%Y", "2024-05-01T00"), ([5012024, 12312024], "%m%d%Y", "2024-05-01T00"),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_dates_are_refused_with_the_form_that_reads_them(
+    numbers: list[int], form: str, noon: str
+) -> None:
+    n = len(numbers)
+    source = pa.table({"id": ["a"] * n, "t": numbers, "lat": [48.0] * n, "lon": [2.0] * n})
+    with pytest.raises(InputError, match="dates without separators") as caught:
+        read(source)
+    assert f"give --time-format {form}" in caught.value.cli_message
+    first = read(source, time_format=form, snap=False).t[0]
+    assert np.datetime64(int(first), "s").astype(str).startswith(noon)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([120000, 120001, 120100, 90059], "clock times without a date"),
+        ([45413, 45414], "may be days of a spreadsheet (Excel); give --time-unit serial-days"),
+        ([28576080, 28576090], "may be minutes since 1970; give --time-unit 1min"),
+    ],
+)
+def test_numbers_that_may_count_in_a_longer_unit_are_asked_about(numbers: list[int], words: str) -> None:
+    n = len(numbers)
+    source = pa.table({"id": ["a"] * n, "t": numbers, "lat": [48.0] * n, "lon": [2.0] * n})
+    with pytest.raises(InputError) as caught:
+        read(source)
+    assert words in caught.value.cli_message
+    unit = words.rpartition(" ")[2] if "--time-unit" in words else "s"
+    got = read(source, time_unit=unit, snap=False)
+    assert got.t[0] > 1_714_000_000 if unit != "s" else got.t[0] == 90059
+
+
+@pytest.mark.parametrize("clock", [[10005, 123456], ["10005", "123456"], [5, 3599]])
+def test_zeros_that_a_clock_lost_in_front_are_added(clock: list[object]) -> None:
+    """The advice is %H%M%S; 10005 is five seconds past one, not past ten."""
+    columns = {"id": ["a", "b"], "date": ["20240501"] * 2, "time": clock, "lat": [48.0] * 2, "lon": [2.0] * 2}
+    got = read(pa.table(columns), date="date", time_format="%Y%m%d %H%M%S", snap=False, lose_people=True)
+    text = str(clock[0]).zfill(6)
+    seconds = int(text[:2]) * 3600 + int(text[2:4]) * 60 + int(text[4:])
+    assert got.t[0] == np.datetime64("2024-05-01", "s").astype(int) + seconds
+
+
+@pytest.mark.parametrize(
+    ("number", "unit"), [(13359038400000000, ""), (1714564800000000, "us"), (17145648000, "")]
+)
+def test_the_advice_for_times_of_the_future_names_the_unit_that_fits(number: int, unit: str) -> None:
+    source = pa.table({"id": ["a"], "t": [number], "lat": [48.0], "lon": [2.0]})
+    with pytest.raises(InputError) as caught:
+        read(source, time_unit="ms" if unit else None)
+    assert ("correct the years" if not unit else "give it with --time-unit") in caught.value.cli_message

@@ -10,6 +10,7 @@ from foreign_writers import NOON_S
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.columns.advice import advise_degrees
+from shoal.io.columns.meanings import zone_in_name
 from shoal.model.projection import WGS84, transform
 
 RIO = (-22.9, -43.2)
@@ -347,3 +348,121 @@ def test_each_plane_is_guessed_with_its_place(crs: str, lat: float, lon: float) 
     at = f"at {abs(lat):.1f} {'NS'[lat < 0]} {abs(lon):.1f} {'EW'[lon < 0]})"
     assert f"--crs {crs} (" in note
     assert at in note or f"{abs(lat) + 0.005:.1f}" in note
+
+
+@pytest.mark.parametrize(
+    ("south", "west", "values"),
+    [
+        ("lat_NorS", "lon_EorW", ("S", "W")), ("lat_ns_ind", "lon_ew_ind", ("S", "W")),
+        ("lat_pole", "lon_compass", ("South", "West")), ("N or S", "E or W", ("S", "W")),
+        ("lat_unit", "lon_unit", ("°S", "°W")), ("latd", "lond", ("S.", "W.")), ("q", "r", ("s", "w")),
+        ("lat_dir", "lon_dir", ("Süd", "Ouest")),
+        ("hemisphere_lat", "hemisphere_lon", ("southern", "western")),
+        ("lat_sgn", "lon_mult", ("-", "-1")), ("lat_is_negative", "is_negative_lon", ("TRUE", "Y")),
+        ("is_north", "eastern", ("false", "0")), ("quadrant", "note", ("SW", "")),
+        ("hemisphere", "a", ("SW", "")),
+    ],
+)  # fmt: skip
+def test_hemispheres_by_names_and_words_of_more_programs(
+    south: str, west: str, values: tuple[str, str]
+) -> None:
+    columns = {"lat": [22.9] * 2, south: [values[0]] * 2, "lon": [43.2] * 2, west: [values[1]] * 2}
+    assert degrees(table(**columns)) == [RIO, RIO]
+
+
+def test_a_hemisphere_of_one_coordinate_turns_no_other() -> None:
+    assert degrees(table(lat=[22.9] * 2, lon=[43.2] * 2, hemisphere=["S"] * 2)) == [(-22.9, 43.2)] * 2
+    assert "write E and W there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=["1", "1"]))
+
+
+@pytest.mark.parametrize("name", ["Longitude (W)", "lon [°W]", "lon_west", "Long W"])
+def test_degrees_that_count_to_the_west_are_refused(name: str) -> None:
+    assert "count to the west or south" in refusal(
+        table(lat=[22.9] * 2, **{name: [43.2] * 2}), lat="lat", lon=name
+    )
+
+
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        ("lat_deg", "lat_min"),
+        ("lat", "latmin"),
+        ("lat", "lat_minutes"),
+        ("lat", "lat_frac"),
+        ("Latitude", "Lat Sec"),
+    ],
+)
+def test_whole_degrees_beside_their_minutes_are_refused(whole: str, part: str) -> None:
+    columns = {whole: [48, 48], part: [51, 52], "lon": [2, 2]}
+    assert f"are whole, and {part} may hold their minutes" in refusal(table(**columns))
+    assert read(table(**{**columns, whole: [48.85, 48.86]}), lat=whole).n_subjects == 2
+
+
+def test_the_corner_of_a_rectangle_is_no_position() -> None:
+    columns = {
+        f"{axis}_{end}": [value] * 2
+        for axis, value in (("lat", 48.0), ("lon", 2.0))
+        for end in ("min", "max")
+    }
+    assert "no latitude and longitude columns" in refusal(table(**columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("offset", ["+02:00"] * 2), ("utcoff", ["120"] * 2), ("time_offset", ["+0200"] * 2),
+        ("gmt", ["+2"] * 2),
+        ("Zeitzone", ["MESZ"] * 2), ("fuseau horaire", ["+2"] * 2), ("dst", [1, 1]),
+    ],
+)  # fmt: skip
+def test_more_columns_of_zones_are_asked_about(name: str, values: list[Any]) -> None:
+    naive = table(t=["2024-05-01 12:00"] * 2, lat=[48.0] * 2, lon=[2.0] * 2, **{name: values})
+    assert "tells zones; give --time-zone" in refusal(naive)
+    assert read(naive, time_zone="Europe/Paris").n_samples == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Time (CET)", "timestamp_est", "local time", "time_local", "time (UTC+2)", "Time [America/New_York]"],
+)
+def test_a_zone_in_the_name_of_the_times_is_asked_about(name: str) -> None:
+    naive = pa.table({"id": ["a"], name: ["2024-05-01 12:00"], "lat": [48.0], "lon": [2.0]})
+    assert "the name of their column tells" in refusal(naive, time=name)
+    assert read(naive, time=name, time_zone="Europe/Paris").n_samples == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "zone"), [("time", ""), ("time_utc", ""), ("cost_time", ""), ("last_seen", ""), ("t_ist", "ist")]
+)
+def test_names_of_times_without_a_zone(name: str, zone: str) -> None:
+    assert zone_in_name(name) == zone
+
+
+@pytest.mark.parametrize(
+    ("name", "step_s"), [("hours", 3600), ("minutes", 60), ("elapsed_min", 60), ("ms", 0.001)]
+)
+def test_counted_steps_of_the_unit_in_a_name(name: str, step_s: float) -> None:
+    steps = pa.table({"id": ["a"], name: [6.5], "lat": [48.0], "lon": [2.0]})
+    assert read(steps, time=name, snap=False).t.tolist() == [pytest.approx(6.5 * step_s)]
+
+
+@pytest.mark.parametrize("name", ["zona", "huso", "fuso", "utm_fuseau", "Zone_Code"])
+def test_zones_of_utm_in_other_languages_are_not_mixed(name: str) -> None:
+    assert "of several planes" in refusal(planar(**{name: ["30T", "31T"]}))
+
+
+@pytest.mark.parametrize("factor", [1e2, 1e3, 1e4, 1e8, 1e9, 6e5, 6e4, 3600.0, 3.6e4, 60.0, 2**23 / 180])
+def test_the_advice_for_degrees_of_any_unit_gives_the_place_when_followed(factor: float) -> None:
+    lat, lon = np.rint(np.array([48.86, 48.87]) * factor), np.rint(np.array([2.35, 2.36]) * factor)
+    assert f"(48.9 N 2.4 E): divide by {factor:,.0f}" in advise_degrees(lon, lat)
+    assert np.allclose(lat / round(factor), [48.86, 48.87], atol=0.02)
+
+
+def test_degrees_minutes_and_seconds_and_meters_are_among_the_guesses() -> None:
+    assert "degrees, minutes and seconds in one number (48.9 N 2.4 E)" in advise_degrees(
+        np.array([22108.0]), np.array([485136.0])
+    )
+    assert "--crs EPSG:3857 (maps in the web (Mercator), at 48.9 N 2.4 E)" in advise_degrees(
+        np.array([261_600.5]), np.array([6_250_566.7])
+    )
+    assert "(0.0 N 0.0 E)" not in advise_degrees(np.array([2350.0]), np.array([48850.0]))

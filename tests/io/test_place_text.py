@@ -45,6 +45,8 @@ READ: Final[dict[str, tuple[str, Callable[[float, float], str]]]] = {
     "GeoJSON": ("geojson", lambda lat, lon: json.dumps({"type": "Point", "coordinates": [lon, lat]})),
     "a list of JSON": ("loc.coordinates", lambda lat, lon: f"[{lon}, {lat}]"),
     "a pair": ("location", lambda lat, lon: f"{lat}, {lon}"),
+    "decimal commas": ("location", lambda lat, lon: f"{lat}; {lon}".replace(".", ",")),
+    "decimal commas, commas between": ("coords", lambda lat, lon: f"({lat}, {lon})".replace(".", ",")),
     "a pair in brackets": ("Location 1", lambda lat, lon: f"({lat}, {lon})"),
     "longitude first by name": ("lonlat", lambda lat, lon: f"{lon},{lat}"),
     "a geopoint of ODK": ("geopoint", lambda lat, lon: f"{lat} {lon} 0 4.5"),

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from foreign_files import FILES
 from foreign_writers import GPX, KML, NOON_S
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.columns.owners import may_name_people, names_people
+from shoal.io.disk.storing import store_people
+from shoal.model.intake import Reading
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.run import Run
 
 THE_FILE = "each file counts as one person; --id names a column of people instead"
 
@@ -161,3 +165,77 @@ def test_messages_list_the_columns_of_the_file_alone(tmp_path: Path) -> None:
     assert message.endswith(
         "(found: ride_id, started_at, ended_at, start_lat, start_lng, end_lat, end_lng, member_casual)"
     )
+
+
+def table(path: Path, header: str, *, people: int = 3, rows: int = 4) -> Path:
+    """People some kilometers apart at the same times, by person k and row n."""
+    names, values = header.split("|")
+    lines = [
+        values.format(k=k, i=i, n=k * rows + i) + f",{NOON_S + 600 * i},{48.85 + k / 20},2.35"
+        for k in range(people)
+        for i in range(rows)
+    ]
+    path.write_text("\n".join([f"{names},t,lat,lon", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "asked", "answer", "people"),
+    [
+        ("id|{n}", "each row has its own 'id', which may number the rows", "id", 12),
+        ("id,agent|{n},p{k}", "each row has its own 'id'", "agent", 3),
+        ("device,model_owner_key|iPhone 12,p{k}", "several places at one time", "model_owner_key", 3),
+        ("device,username|iPhone 12,p{k}", "several people may use what column 'device'", "username", 3),
+        ("vehicle,driver|v{k},p{k}", "and driver looks like ids", "vehicle", 3),
+        ("user,tag|member,p{k}", "as if several had one id, and tag looks like ids", "tag", 3),
+        ("household_id,person_id|{k},1", "household_id looks like ids", "person_id", 1),
+        ("trajectory_id,agent|{n},p{k}", "may number rows or trips, and agent", "agent", 3),
+    ],
+)
+def test_one_id_of_several_people_and_ids_of_rows(
+    tmp_path: Path, header: str, asked: str, answer: str, people: int
+) -> None:
+    path = table(tmp_path / "x.csv", header)
+    assert asked in question(path)
+    assert read(path, id=answer).n_subjects == people
+
+
+@pytest.mark.parametrize("column", ["who", "pid", "key", "code", "colour", "ring", "Teilnehmer"])
+def test_a_file_of_several_people_is_asked_about(tmp_path: Path, column: str) -> None:
+    """By the name of a column, or since nobody is in several places at one time."""
+    path = tmp_path / "x.json"
+    rows = [
+        {column: f"p{k}", "time": NOON_S + 600 * i, "lat": 48.85 + k / 20, "lon": 2.35}
+        for k in range(3)
+        for i in range(4)
+    ]
+    path.write_text(json.dumps(rows))
+    assert "--id file if" in question(path)
+    assert read(path, id=column).n_subjects == 3
+    assert read(path, id="file").ids == ("x",)
+
+
+def test_tracks_of_one_file_at_the_same_times_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "x.gpx"
+    points = "".join(
+        f'<trkpt lat="{48.85 + k / 20}" lon="2.35"><time>2024-05-01T12:0{i}:00Z</time></trkpt>'
+        for k in range(2)
+        for i in range(4)
+    )
+    path.write_text(f"<gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
+    assert question(path).startswith(
+        "the file would count as one person, who is in several places at one time"
+    )
+    assert store_people(path, Reading(id="file"), tmp_path / "people", Run()).n_subjects == 1
+    with pytest.raises(InputError, match="several places at one time"):
+        store_people(path, Reading(), tmp_path / "people2", Run())
+
+
+def test_a_preset_leaves_the_person_to_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "trips.csv"
+    header = FILES["Citi Bike until 2021"].write(tmp_path)
+    assert isinstance(header, Path)
+    lines = header.read_text().splitlines()
+    path.write_text("\n".join([f"{lines[0]},member_id", *(f"{line},u1" for line in lines[1:])]))
+    assert "several people may use what column 'bikeid'" in question(path)
+    assert read(path, id="member_id").ids == ("u1",)

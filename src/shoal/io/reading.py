@@ -190,8 +190,9 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     run.progress("sorting", 1, 1)
     if state.listed is not None:
         state.notes += state.listed.require_public(arranged.x, arranged.y, reading)
-    by_size = state.times.unit is not None and not state.times.given and not state.times.steps
-    state.notes += clock_jumps(arranged.t * (grid.slot_s if grid else 1.0), by_size=by_size)
+    state.notes += clock_jumps(
+        arranged.t * (grid.slot_s if grid else 1.0), steps=state.times.steps or state.times.given
+    )
     return screen_trajectories(
         Trajectories(
             ids=arranged.ids,

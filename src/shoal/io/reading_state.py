@@ -11,14 +11,15 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
+from shoal.io.columns.at_once import PlacesAtOnce, in_meters
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
-from shoal.io.columns.owners import Owners
+from shoal.io.columns.owners import Doubts, Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
-from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, ZEROS, Codes, Names
-from shoal.io.formats.input_table import WRONG_FIELDS, Table
+from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names
+from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Table
 from shoal.io.listed_places import ListedPlaces
 from shoal.io.snapping import Rows, add_counts
 from shoal.messages import Message, say, say_number
@@ -47,6 +48,8 @@ _HINTS: Final[dict[str, Message]] = {
         "such lines may hold whole people: look at their quotation marks and delimiters",
     ),
 }
+_MANY_ROWS: Final = 10  # that may not have an id each by chance
+_GENERATED: Final = 24  # characters of an id that a program makes
 _FEW: Final = 0.01  # of the people may have no usable row
 
 Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
@@ -65,6 +68,8 @@ class ReadingState:
     people: Names = field(default_factory=lambda: Names(people=True))
     order: TimeOrder = field(default_factory=TimeOrder)
     owners: Owners = field(default_factory=Owners)
+    doubts: Doubts = field(default_factory=Doubts)
+    at_once: PlacesAtOnce = field(default_factory=PlacesAtOnce)
     plane: str | None = None
     listed: ListedPlaces | None = None
     sensitive: PublicPlaces | None = None
@@ -95,6 +100,7 @@ class ReadingState:
             positions=self.positions.without_counts(),
             reading=self.reading,
             times=self.times.without_counts(),
+            doubts=self.doubts,
         )
 
     def forget_names(self) -> None:
@@ -112,6 +118,7 @@ class ReadingState:
         Raises InputError when two files would become one person.
         """
         self.owners.join(later.owners)
+        self.at_once.join(later.at_once)
         self.columns = later.columns
         self.positions.join(later.positions)
         self.times.join(later.times)
@@ -192,7 +199,7 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     sieve.drop(cleaning.NO_PERSON, code == -2)
     clock = batch.column(columns.time)
     if columns.date:
-        clock = with_date(batch.column(columns.date), clock)
+        clock = with_date(batch.column(columns.date), clock, reading.time_format)
     where = f"column '{columns.time}' of {table.name}"
     t, readable = state.times.microseconds(clock, where)
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
@@ -201,6 +208,8 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
         code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
     state.times.require_one_order(code, t, where)
     state.order.count(code, t)
+    if state.doubts.at_once and code.size:
+        state.at_once.add(code, t, *in_meters(first, second, degrees=state.positions.keeps_degrees))
     if code.size:
         state.rows_kept += code.size
         unit = _person_days(state, code, t) if reading.per_day else code
@@ -231,25 +240,19 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if reading.per_day:
         ids = sorted({text[: -len("@2024-05-01")] for text in texts_of(ids)})
     state.people_read, state.people_lost = people_read, people_read - len(ids)
-    alike, people = count_look_alikes(ids)
-    words = f"{alike:,} ids in {column} look like {counted(people, 'person', 'people')}"
-    if alike and not reading.ids_as_they_are:
-        raise InputError(
-            f"{words}: they differ only as programs write one id (100 and 100.0, 007 and 7, Anna and anna, "
-            "blanks, forms of Unicode, letters of two alphabets, mailto:); write one person's alike, or "
-            "say with --ids-as-they-are that they are different people"
-        )
-    if alike:
-        text = "{ids} ids look alike; they count as {ids} people and may be {people}"
-        state.notes.append(say("reading.look_alikes", text, ids=f"{alike:,}", people=f"{people:,}"))
-    kinds = state.people.kinds
-    if (LOST_DIGITS in kinds or (ZEROS in kinds and ALL_DIGITS not in kinds)) and not reading.ids_as_they_are:
-        raise InputError(
-            f"ids in {column} are numbers that lost their last digits (as in 3.56938E+14, or above 2^53 with "
-            "a decimal point), so that one id may be several people; write the ids as text where the file "
-            "is made, or say with --ids-as-they-are that each is one person"
-        )
+    if state.doubts.at_once and state.at_once.has_many():
+        raise InputError(state.doubts.at_once)
+    may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
+    if may_number and all(text.isdigit() or len(text) >= _GENERATED for text in texts_of(ids)):
+        raise InputError(state.doubts.each_row)
+    _ask_about_spellings(state, ids, column)
     rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
+    broken = sum(state.dropped.get(reason, 0) for reason in (WRONG_FIELDS, NO_OBJECT))
+    if broken > _FEW * state.rows_read and not (reading.lose_people or state.owners.name_people()):
+        raise InputError(
+            f"{state.name}: {broken:,} of {state.rows_read:,} lines cannot be read ({reasons}); "
+            f"{_HINTS[WRONG_FIELDS]}; --lose-people goes on without them"
+        )
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:
             text = "{rows} of {all} rows are dropped; {advice}"
@@ -264,6 +267,31 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
             f"{state.name}: {lost} ({reasons}); {_advice(state)}; --lose-people goes on without them"
         )
     state.notes.append(lost)
+
+
+def _ask_about_spellings(state: ReadingState, ids: Sequence[str] | pa.Array, column: str) -> None:
+    reading = state.reading
+    alike, people = count_look_alikes(ids)
+    words = f"{alike:,} ids in {column} look like {counted(people, 'person', 'people')}"
+    if alike and not reading.ids_as_they_are:
+        raise InputError(
+            f"{words}: they differ only as programs write one id (100 and 100.0, 007 and 7, Anna and anna, "
+            "blanks, forms of Unicode, letters of two alphabets, mailto:); write one person's alike, or "
+            "say with --ids-as-they-are that they are different people"
+        )
+    if alike:
+        text = "{ids} ids look alike; they count as {ids} people and may be {people}"
+        state.notes.append(say("reading.look_alikes", text, ids=f"{alike:,}", people=f"{people:,}"))
+    kinds, lost = state.people.kinds, ""
+    if LOST_DIGITS in kinds or (ZEROS in kinds and ALL_DIGITS not in kinds):
+        lost = "numbers that lost their last digits (as in 3.56938E+14, or above 2^53 with a decimal point)"
+    elif LOST_LETTERS in kinds:
+        lost = "texts that lost letters (as in J?rgen)"
+    if lost and not reading.ids_as_they_are:
+        raise InputError(
+            f"ids in {column} are {lost}, so that one id may be several people; write the ids as text where "
+            "the file is made, or say with --ids-as-they-are that each is one person"
+        )
 
 
 def no_rows(state: ReadingState) -> InputError:
@@ -281,6 +309,8 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.times.unread:
         text = "times are written like {form}; {advice}, or give their --time-format"
         hint = say("advice.written", text, form=state.times.unread, advice=hint)
+    if most == cleaning.FUTURE and not state.times.unit_of_this_time(state.reading.not_after_s or LAST_S):
+        return say("advice.no_unit", "correct the years, or convert the times to dates")
     if most == cleaning.BAD_TIME and state.reading.preset:
         text = "it was read as {preset}: if that is wrong, name its columns; {advice}"
         hint = say("advice.preset", text, preset=state.reading.preset, advice=hint)

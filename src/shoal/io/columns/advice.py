@@ -1,7 +1,6 @@
 """What coordinates may be that are off the globe or of an unknown plane: each guess with its place."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,13 +10,24 @@ from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Floats
 
 _ENOUGH: Final = 0.9  # of the positions are on land
-_UNITS: Final = (
-    ("degrees times 10,000,000", 1e7, "lat_e7 and lon_e7"),
-    ("degrees times 1,000,000", 1e6, "lat_e6 and lon_e6"),
-    ("degrees times 100,000", 1e5, "lat_e5 and lon_e5"),
-    ("thousandths of a second of arc", 3.6e6, "lat_mas and lon_mas"),
-    ("semicircles", 2**31 / 180, "lat_semicircles and lon_semicircles"),
+_UNITS: Final = (  # what whole numbers of degrees may be, and the ending of a name that says so
+    *((f"degrees times {10**power:,}", 10.0**power, f"e{power}") for power in range(9, 1, -1)),
+    ("thousandths of a second of arc", 3.6e6, "mas"),
+    ("ten-thousandths of a minute of arc (AIS)", 6e5, ""),
+    ("thousandths of a minute of arc", 6e4, ""),
+    ("tenths of a second of arc", 3.6e4, ""),
+    ("seconds of arc", 3600.0, "arcsec"),
+    ("minutes of arc", 60.0, ""),
+    ("semicircles", 2**31 / 180, "semicircles"),
+    ("semicircles of 24 bits", 2**23 / 180, ""),
 )
+_IN_ONE_NUMBER: Final = (
+    ("degrees and minutes in one number", 1.0, 1),
+    ("degrees and minutes in one number, times 10,000", 1e4, 1),
+    ("degrees, minutes and seconds in one number", 1.0, 2),
+)
+_NAMED: Final = frozenset({"e5", "e6", "e7", "mas", "arcsec", "semicircles"})
+_NOWHERE_DEG: Final = 1.0  # numbers this near to 0 N 0 E fit any unit
 
 
 def advise_degrees(lon: Floats, lat: Floats) -> str:
@@ -32,15 +42,19 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
     'they may be degrees and minutes in one number (48.9 N 2.3 E): convert them to decimal degrees'
     """
     guesses = [
-        f"{what} ({place(lon / unit, lat / unit)}): divide by {unit:,.0f}, or call them {names}"
-        for what, unit, names in _UNITS
-        if _fits(lon / unit, lat / unit) and (np.abs(lat) > 1e4).any()
+        f"{what} ({place(*_scaled_down(lon, lat, unit))}): divide by {unit:,.0f}"
+        + (f", or call them lat_{name} and lon_{name}" if name in _NAMED else "")
+        for what, unit, name in _UNITS
+        if _fits(*_scaled_down(lon, lat, unit)) and (np.abs(lat) > 180).any()
     ]
-    if not ((_minutes(lon) >= 60) | (_minutes(lat) >= 60)).any() and _fits(
-        _from_minutes(lon), _from_minutes(lat)
-    ):
-        where = place(_from_minutes(lon), _from_minutes(lat))
-        guesses.append(f"degrees and minutes in one number ({where}): convert them to decimal degrees")
+    for what, scale, parts in _IN_ONE_NUMBER:
+        degrees = _from_parts(lon / scale, parts), _from_parts(lat / scale, parts)
+        if _fits(*degrees):
+            guesses.append(f"{what} ({place(*degrees)}): convert them to decimal degrees")
+    if (np.abs(lat) > 1e3).all() and max(np.abs(lon).max(), np.abs(lat).max()) < _MERCATOR_M:
+        west, south, east, north = lon.min(), lat.min(), lon.max(), lat.max()
+        planes = " or ".join(likely_planes(west, south, east, north).values())
+        guesses += [f"meters of a plane: call them x and y, and give {planes}"] if planes else []
     if _fits(lat, lon):
         guesses.append(f"swapped ({place(lat, lon)}): name latitude with --lat and longitude with --lon")
     return f"they may be {', or '.join(guesses)}" if guesses else ""
@@ -54,20 +68,27 @@ def place(lon: Floats, lat: Floats) -> str:
 
 def _fits(lon: Floats, lat: Floats) -> bool:
     inside = (np.abs(lon) <= 180) & (np.abs(lat) <= 90)
-    return bool(inside.all() and on_land(lon, lat).mean() >= _ENOUGH)
+    somewhere = np.hypot(lon, lat) > _NOWHERE_DEG  # the map has an island at 0 N 0 E
+    return bool((inside & somewhere).all() and on_land(lon, lat).mean() >= _ENOUGH)
 
 
-def _minutes(values: Floats) -> Floats:
-    return np.abs(values) % 100
+def _scaled_down(lon: Floats, lat: Floats, unit: float) -> tuple[Floats, Floats]:
+    """Coordinates, of which those that are whole numbers count in a unit."""
+    first, second = (values / unit if (values == np.rint(values)).all() else values for values in (lon, lat))
+    return first, second
 
 
-def _from_minutes(values: Floats) -> Floats:
-    return np.sign(values) * (np.abs(values) // 100 + _minutes(values) / 60)
+def _from_parts(values: Floats, parts: int) -> Floats:
+    """Degrees from numbers such as ddmm and ddmmss, of two digits a part; nan where one is 60 or more."""
+    rest, part = np.abs(values), np.zeros(len(values))
+    for _ in range(parts):
+        part = np.where(rest % 100 < 60, (part + rest % 100) / 60, np.nan)
+        rest = rest // 100
+    return np.sign(values) * (rest + part)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plane:
-    """A national plane and its country's coordinates, in km (``column_names.toml``)."""
+class Plane(NamedTuple):
+    """A plane of a country or of maps, and its coordinates there in km (``column_names.toml``)."""
 
     crs: str
     country: str
@@ -77,8 +98,9 @@ class Plane:
     north: int
 
 
-PLANES: Final = [Plane(**plane) for plane in TABLES["plane"]]
+PLANES: Final = [Plane(*row) for row in TABLES["planes"]["rows"]]
 _KM: Final = 1000.0
+_MERCATOR_M: Final = 2.0038e7  # half of the equator, as web maps have it
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
 
 
@@ -99,6 +121,6 @@ def likely_planes(west: float, south: float, east: float, north: float) -> dict[
         if west < plane.west * _KM or east > plane.east * _KM or south < plane.south * _KM:
             continue
         lon, lat = transform(plane.crs, WGS84, np.array([(west + east) / 2]), np.array([(south + north) / 2]))
-        if north <= plane.north * _KM and on_land(lon, lat).all():
+        if north <= plane.north * _KM and _fits(lon, lat):
             found[plane.crs] = f"--crs {plane.crs} ({plane.country}, at {place(lon, lat)})"
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns.meanings import sign_column, split_unit, zone_columns
+from shoal.io.columns.meanings import UNITS, part_columns, sign_columns, split_unit, zone_columns
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
@@ -34,8 +34,9 @@ class Columns:
     """The columns to read.
 
     first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
-    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs: of
-    the hemispheres of first and second. zone: of the plane of x and y.
+    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs:
+    that may tell the hemispheres of first and second. parts: that may hold minutes of degrees. zone: of the
+    plane of x and y.
     """
 
     id: str
@@ -47,13 +48,14 @@ class Columns:
     geometry: Geometry | None = None
     alternative: str = ""
     date: str = ""
-    signs: tuple[str, str] = ("", "")
+    signs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    parts: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
-        names = [self.person, self.time, self.date, *position, *self.signs, *self.zone]
+        names = [self.person, self.time, self.date, *position, *self.signs[0], *self.signs[1], *self.zone]
         return list(dict.fromkeys(name for name in names if name))
 
 
@@ -96,6 +98,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     ):
         other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
         lat, lon = _required(table, "lat", reading.lat), _required(table, "lon", reading.lon)
+        free = [name for name in table.columns if name not in {own_id, person, time, *table.added}]
         return Columns(
             id=own_id,
             person=person,
@@ -103,7 +106,8 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             first=lon,
             second=lat,
             angles=True,
-            signs=(sign_column(table.columns, "lon", lon), sign_column(table.columns, "lat", lat)),
+            signs=(sign_columns(free, "lon", lon), sign_columns(free, "lat", lat)),
+            parts=part_columns(table.columns, (lat, lon)),
             alternative="" if degrees_named else other,
         )
     if (
@@ -179,7 +183,8 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 def _candidates(table: Table, role: str) -> list[str]:
     """Columns of the usual names, else those with a unit in their name, such as "Latitude [deg]"."""
     usual = [name for name in table.columns if name.strip().lower() in NAMES[role]]
-    return usual or [name for name in table.columns if split_unit(name)[0] in NAMES[role]]
+    with_unit = [name for name in table.columns if split_unit(name)[0] in NAMES[role]]
+    return usual or [name for name in with_unit if split_unit(name)[1] in UNITS.get(role, ())]
 
 
 def find_column(table: Table, requested: str) -> str:

@@ -1,43 +1,62 @@
 """Ids that look alike: programs write the id of one person in several ways, and some texts name no person."""
 
+import html
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Final
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
 # as databases, spreadsheets and languages write no value; zeros are the nil UUID of RFC 9562, no MAC, no IMEI
 _NOBODY: Final = re.compile(
-    r"[!-/:-@\[-`{-~\u2013\u2014]+|[(\[<#]?(?:null|nan|nat|none|nil|na|n/a|n\.a\.)[)\]>!]?|[+-]nan|\\n"
-    r"|#n/a n/a|#(?:value|ref|num|div/0)!|#name\?|-?1\.#(?:ind|qnan)"
-    r"|void|undefined|unknown|missing|not available|(?:0[-:]?){12,}|02(?::00){5}",
+    r"[!-/:-@\[-`{-~\u2013\u2014]+|[\u200b\ufeff\u2060]+|[+-]nan|nan\.0|\\+n|#n/a n/a|-?1\.#(?:ind|qnan)"
+    r"|#name\?|#(?:value|ref|num|div/0|calc|null)!|(?:0[-:]?){12,}|(?:f[-:]?){12,}|02(?::00){5}|[(\[<#{'\"]?(?:"
+    r"null|nan|nat|none|nil|nul|na|n[/\\]a|n\.a\.|n/?d|void|undef(?:ined)?|unk|blank|empty|na_character_"
+    r"|object object|nobody|missing(?: value)?|unassigned|no(?: ?data| id)|(?:unknown|anonymous)(?: user)?"
+    r"|not (?:available|set|specified|assigned|applicable|known|provided)|unbekannt|k\.\s?a\.|inconnue?"
+    r"|desconocid[oa]|sin dato|s/d|desconhecid[oa]|sconosciut[oa]|onbekend|n\.v\.t\.|okänd|ukjent|ukendt"
+    r"|nieznany|неизвестно|нет|不明|未知)[)\]>!}'\"]?",
     re.IGNORECASE,
 )
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
 # programs write the exponent with a sign or the number with a point: 12e3 may be hexadecimal
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([+-]?[0-9]{1,3}))?")
-_GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
-_QUOTED: Final = re.compile(r"""=?b?(["'])(.*)\1|'(.*)""")
-_HEXADECIMAL: Final = re.compile(r"(?:0x|\{)?(?:[0-9a-f]{2}[-:]?){6,16}\}?$|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}$")
-_SCHEME: Final = re.compile(r"(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):")
-# small Cyrillic and Greek letters that have, small or large, the look of Latin ones
-_LATIN: Final = str.maketrans("авекмнорстухіјѕαβεζηικμνορτυχ", "abekmhopctyxijsabezhikmnoptyx")
-_SEPARATORS: Final = str.maketrans("", "", "-:.{}")
+_GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[,'\u2019][0-9]{3})+")
+_DECIMALS: Final = 9  # of a number that a program computed
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt0])")
+_LOST_LETTER: Final = re.compile(r"\ufffd|[^\W\d_]\?[^\W\d_]")
+# what programs write around an id: quotes, brackets, a scheme, a formula, a type
+_AROUND: Final = re.compile(
+    r"""^(?:=|[bu](?=['"])|objectid(?=\()|(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):)?[\[({<'"\u201c\u2018\xab`]*"""
+    r"""|[\])}>'"\u201d\u2019\xbb`,;=]+\.?$"""
+)
+# small Cyrillic and Greek letters that have, small or large, the look of Latin ones; quotes and dashes
+_LATIN: Final = str.maketrans(
+    "авекмнорстухіјѕαβεζηικμνορτυχ\u2019\u2018\u2010\u2011\u2013\u2014\u2212",
+    "abekmhopctyxijsabezhikmnoptyx''-----",
+)
 _UUID: Final = 36  # characters with hyphens
-_USUAL: Final = re.compile(r"[g-z][\w.@/-]*")  # neither hexadecimal nor a number; no blanks and no quotes
+_USUAL: Final = re.compile(r"[g-z][a-z.@/-]*\w{,2}")  # no number; no blanks and no quotes
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
+# letters and marks without a glyph, and variation selectors
+_NO_GLYPH: Final = re.compile(
+    "[\u0307\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+_ADDRESS: Final = re.compile("[0-9a-f]{12,}")  # of a network; or a UUID
+_FEWEST_SIGNS, _FEWEST_DIGITS = 5, 3  # of an id that programs write with and without hyphens (phones, plates)
 
 
 def names_nobody(text: str) -> bool:
     """Whether an id is a text for no value, such as null, N/A or -."""
-    return (len(text) < _UUID or text[0] == "0") and _NOBODY.fullmatch(text) is not None
+    return (len(text) < _UUID or text[0] in "0fF") and _NOBODY.fullmatch(text) is not None
 
 
 def has_lost_digits(text: str) -> bool:
@@ -51,16 +70,29 @@ def has_lost_digits(text: str) -> bool:
     return _value(match) >= EXACT[64]
 
 
+def has_lost_letters(text: str) -> bool:
+    """Whether a program wrote a sign for a letter that it did not know (J?rgen)."""
+    return ("?" in text or "\ufffd" in text) and _LOST_LETTER.search(text) is not None
+
+
 def count_look_alikes(ids: Sequence[str] | pa.Array) -> tuple[int, int]:
     """The number of different ids that look like another one, and of the people that these may be."""
-    hashes = np.fromiter((hash(_appearance(text)) for text in texts_of(ids)), np.int64, len(ids))
+    hashes = np.fromiter((hash(_appearance(text)[0]) for text in texts_of(ids)), np.int64, len(ids))
     ordered = np.sort(hashes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(repeated):
         return 0, 0
-    rows = np.flatnonzero(np.isin(hashes, repeated)).tolist()
-    alike = Counter(_appearance(str(ids[row])) for row in rows)
-    groups = [number for number in alike.values() if number > 1]
+    alike: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for row in np.flatnonzero(np.isin(hashes, repeated)).tolist():
+        text, gaps = _appearance(str(ids[row]))
+        alike[text][gaps] += 1
+    # 1-12 and 11-2 are two people, and each may be 112
+    groups = [
+        number
+        for forms in alike.values()
+        for number in ([forms.total()] if () in forms else forms.values())
+        if number > 1
+    ]
     return sum(groups), len(groups)
 
 
@@ -73,43 +105,48 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
     )
 
 
-def _appearance(text: str) -> str:
-    """The same text for ids that differ only as programs make them differ."""
+def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
+    """The same text for ids that differ only as programs make them differ; and where signs were left out."""
     if text.isascii():
         text = text.lower()
         if text.isalnum():
-            return (text.lstrip("0") or "0") if text.isdigit() else text.removeprefix("0x")
+            return ((text.lstrip("0") or "0") if text.isdigit() else text.removeprefix("0x")), ()
         if len(text) == _UUID and text.count("-") == 4:
-            return text.replace("-", "")
+            return text.replace("-", ""), ()
         if _USUAL.fullmatch(text):
-            return text
-        text = text.translate(_ASCII_UNSEEN)
-    else:
-        text = _folded(text).translate(_LATIN)
-    if quoted := _QUOTED.fullmatch(text):
-        text = quoted[2] or quoted[3] or ""
-    text = _SCHEME.sub("", text, count=1) if _SCHEME.match(text) else text
+            return text, ()
+    text = _decoded(text)
+    text = text.lower().translate(_ASCII_UNSEEN) if text.isascii() else _folded(text).translate(_LATIN)
+    text = _AROUND.sub("", text) or text
     if _GROUPS.fullmatch(text):
-        text = text.replace(",", "")
+        text = re.sub("[^0-9+-]", "", text)
     if number := _number(text):
-        digits = f"{_value(number):f}"
-        return digits.rstrip("0").rstrip(".") if "." in digits else digits
-    if _HEXADECIMAL.match(text):
-        return text.translate(_SEPARATORS).removeprefix("0x")
-    return text
+        return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
+    signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
+    digits = len(signs) if _ADDRESS.fullmatch(signs) else sum(map(str.isdigit, signs))
+    if len(signs) < _FEWEST_SIGNS or digits < _FEWEST_DIGITS:
+        return text, ()
+    gaps = tuple(place for place, sign in enumerate(text) if not sign.isalnum())
+    return (signs.lstrip("0") if signs.isdigit() else signs), gaps
 
 
 def _folded(text: str) -> str:
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _decoded(text)).casefold())
-    visible = (sign for sign in text if unicodedata.category(sign) not in _UNSEEN)
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    visible = (sign for sign in _NO_GLYPH.sub("", text) if unicodedata.category(sign) not in _UNSEEN)
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in visible)
 
 
 def _decoded(text: str) -> str:
-    """UTF-8 that was read as an encoding of Windows (JÃ¼rgen) becomes what it was."""
-    for encoding in () if text.isascii() else ("cp1252", "latin-1"):
+    """Escaped text, and UTF-8 that was read as an encoding of Windows (JÃ¼rgen), become what they were."""
+    if "&" in text:
+        text = html.unescape(text)
+    if "%" in text:
+        text = unquote(text)
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2] or "20", 16)), text)
+    for encoding in () if text.isascii() else ("cp1252", "latin-1") * 2:
         with suppress(UnicodeError):
-            return text.encode(encoding).decode()
+            text = text.encode(encoding).decode()
     return text
 
 

@@ -13,43 +13,61 @@ from shoal.io.columns.values import plain
 from shoal.runtime.arrays import Floats, Integers
 
 _MARK: Final = (
-    "(?:dir(?:ection)?|ref(?:erence)?|hemi?(?:sphere)?|hs?|ind(?:icator)?|card(?:inal)?|sign|neg(?:ative)?|flag|"
-    "side|suffix|letter|quadrant)"
+    "(?:dir(?:ection)?|ref(?:erence)?|hemi?(?:sphere)?|hs?|ind(?:icator)?|card(?:inal)?|si?gn|(?:is)?neg(?:ative)?|"
+    "flag|side|suffix|letter|quadrant|mult(?:iplier)?|factor)"
 )
 _AXES: Final = {
-    "lat": ("lat(?:itude)?", "(?:n/?s|s/?n|north/?south)", "(?:is)?south(?:ern)?"),
-    "lon": ("(?:lon(?:g(?:itude)?)?|lng)", "(?:e/?w|w/?e|east/?west)", "(?:is)?west(?:ern)?"),
+    "lat": ("lat(?:itude)?", "(?:n(?:or|/)?s|s/?n|north(?:or|/)?south)", "(?:is)?(?:south|north)(?:ern)?"),
+    "lon": (
+        "(?:lon(?:g(?:itude)?)?|lng)",
+        "(?:e(?:or|/)?w|w/?e|east(?:or|/)?west)",
+        "(?:is)?(?:west|east)(?:ern)?",
+    ),
 }
-_LETTERS: Final = {
-    "lat": {"n": 1, "north": 1, "s": -1, "south": -1},
-    "lon": {"e": 1, "east": 1, "w": -1, "west": -1},
+_PART: Final = (
+    "(?:min(?:utes?)?|mm?|sec(?:onds?)?|ss?|frac(?:tion)?|dec(?:imals?)?)"  # of degrees in columns apart
+)
+_SIDES: Final = {
+    "lat": (
+        ("n", "north", "northern", "nord", "norte"),
+        ("s", "south", "southern", "sud", "süd", "sur", "sul"),
+    ),
+    "lon": (
+        ("e", "east", "eastern", "est", "este", "ost"),
+        ("w", "west", "western", "ouest", "oeste", "ovest"),
+    ),
 }
+_EITHER_SIDE: Final = "o"  # east or west
+_QUADRANTS: Final = frozenset({"ne", "nw", "se", "sw"})
 _SIGNS: Final = {"+": 1, "-": -1, "1": 1, "-1": -1, "+1": 1}
 _FLAGS: Final = {
-    "1": -1,
-    "true": -1,
-    "t": -1,
-    "yes": -1,
-    "y": -1,
-    "0": 1,
-    "false": 1,
-    "f": 1,
-    "no": 1,
-    "n": 1,
+    **dict.fromkeys(("1", "true", "t", "yes", "y"), -1),
+    **dict.fromkeys(("0", "false", "f", "no", "n"), 1),
 }
 _ODD: Final = 0.1  # of the values of a column of hemispheres, at most
+_MOST_TRIED: Final = 4  # columns that may tell the hemisphere of a coordinate
 
 _DAYS: Final = re.compile(
-    r"(gps|utc|local|gmt)?(date|day|week(number|no)?|wk|wn|year|month|yyyymmdd|ddmmyy|datum|fecha|jour|tag|dia|data)"
-    r"(utc|gmt|local|ofweek|ofyear)?"
+    r"(gps|utc|local|gmt)?(date|day|week(number|no)?|wk|wn|year|month|yyyymmdd|ddmmyy|datum|fecha|jour|tag|dia|data|days|doy|"
+    r"yday|jday|julian(day|date)?|dayofyear)(utc|gmt|local|ofweek|ofyear)?"
 )
 _CLOCKS: Final = re.compile(
     r"(gps|utc|local|gmt)?(time|clock|hours?|hh|hr|hhmmss|heure|hora|ora|uhrzeit|zeit|timeofday|tod)(utc|gmt|local)?"
 )
-_ZONES_OF_TIME: Final = re.compile(r"tz.*|timezone.*|.*(utc|gmt)offset.*|zoneoffset")
-_HALVES: Final = re.compile(r"am/?pm|meridie?m")
+_ZONES_OF_TIME: Final = re.compile(
+    r"tz.*|timezone.*|.*(utc|gmt)off(set)?.*|gmt|utc|dst|zeitzone|zonahoraria|fuseau(horaire)?|"
+    r"(time|local|clock|zone)?offset(s|sec(onds)?|min(utes)?|h|hours?)?"
+)
+_HALVES: Final = re.compile(r"am/?pm|meridie?m|meridian|daypart|half(day)?")
+_ZONE_OF_NAME: Final = re.compile(  # a zone other than UTC
+    r"(?:^|[\W_])(local|lokal|ce?s?t|mesz?|[aecmp][sd]t|jst|ist|kst|msk|bst|a[cew][sd]t|brt|[cew]at|sast|nz[sd]t|hkt|sgt|"
+    r"(?:utc|gmt)\s*[+-]\s*\d+|[a-z]+/[a-z_]+)(?=$|[\W_])",
+    re.IGNORECASE,
+)
 
-_ZONE: Final = re.compile(r"(utm)?(grid)?zone(number|no)?|utm|gzd|epsg(code)?|srid|crs(code)?")
+_ZONE: Final = re.compile(
+    r"(utm)?(grid)?(zone|zona|huso|fuso|fuseau)(number|no|code|utm)?|utm|gzd|epsg(code)?|srid|crs(code)?"
+)
 _BAND: Final = re.compile(r"(utm)?(zone)?(letter|band)|hemisphere")
 _OF_UTM: Final = re.compile(r"(\d{1,2})\s*([C-HJ-NP-X])?(?:orth|outh)?", re.IGNORECASE)
 _OF_EPSG: Final = re.compile(r"(?:EPSG:{1,2}(?:\d*:)?)?(\d{4,6})", re.IGNORECASE)
@@ -69,7 +87,15 @@ _PER_DEGREE: Final = {
 }  # fmt: skip
 _PER_METER: Final = {"km": 1e-3, "kilometers": 1e-3, "cm": 1e2, "mm": 1e3}
 _DEGREES: Final = ("deg", "degree", "degrees", "°", "dd", "decimal", "wgs84", "m", "meters", "utc")
+_TURNED: Final = re.compile(r"[\W_]°?\s*(?:w|west|s|south)[\W_]*$", re.IGNORECASE)
 _FEET: Final = ("ft", "feet", "foot", "usft", "mi", "miles", "ddmm", "dms", "nmea")
+
+
+UNITS: Final = {  # that a column's name may state, by its role
+    "time": frozenset({*_TIME_UNITS, "utc"}),
+    **dict.fromkeys(("lat", "lon"), frozenset({*_PER_DEGREE, *_DEGREES, "ddmm", "dms", "nmea"})),
+    **dict.fromkeys(("x", "y"), frozenset({*_PER_METER, *_DEGREES, *_FEET})),
+}
 
 
 def split_unit(name: str) -> tuple[str, str]:
@@ -92,7 +118,13 @@ def unit_of_time(name: str) -> str | None:
     """The unit of numeric times that a column's name states, "gps" for its count; None without one."""
     if re.search("gps", name.lower()) and not re.search("utc|unix|iso", name.lower()):
         return "gps"
-    return _TIME_UNITS.get(split_unit(name)[1])
+    return _TIME_UNITS.get(split_unit(name)[1] or name.strip().lower())
+
+
+def zone_in_name(name: str) -> str:
+    """The zone of times that a column's name states, such as CET; empty without one, and for UTC."""
+    match = _ZONE_OF_NAME.search(name)
+    return match[1] if match else ""
 
 
 def divisor(name: str, *, angle: bool) -> float:
@@ -101,6 +133,11 @@ def divisor(name: str, *, angle: bool) -> float:
     Raises InputError for a unit that shoal does not read.
     """
     unit = split_unit(name)[1] or ("e7" if name.strip().lower().endswith("e7") else "")
+    if angle and _TURNED.search(name):
+        raise InputError(
+            f"the name of the column '{name}' says that its degrees count to the west or south; write those "
+            "as negative numbers, and rename the column"
+        )
     if unit in _FEET:
         raise InputError(
             f"the name of the column '{name}' says that it counts in {unit}, which shoal does not "
@@ -109,17 +146,30 @@ def divisor(name: str, *, angle: bool) -> float:
     return (_PER_DEGREE if angle else _PER_METER).get(unit, 1.0)
 
 
-def sign_column(names: Sequence[str], axis: str, coordinate: str) -> str:
-    """The column of the hemispheres of a coordinate, "lat" or "lon"; empty without one."""
-    word, pair, side = _AXES[axis]
-    full = re.compile(
-        rf"(?:gps)?(?:{word}(?:{_MARK}|{pair})|(?:{_MARK}|{pair}){word}|{pair}{_MARK}?|{side}{_MARK}?)"
-        + ("|hemisphere" if axis == "lat" else "")
+def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str, ...]:
+    """The columns that may tell the hemisphere of a coordinate, "lat" or "lon"; the likeliest first."""
+    word = _AXES[axis][0]
+    maybe = re.compile(
+        rf"(?:gps)?{word}[a-z/]+|.*{word}|.*(?:nors|eorw|northsouth|eastwest|hemi|emisf).*|quadrant"
     )
-    beside = names[names.index(coordinate) + 1 :][:1]
-    chosen = [name for name in names if full.fullmatch(_compact(name))]
-    chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[nsew]", _compact(name))]
-    return next((name for name in chosen if name != coordinate), "")
+    beside = names[names.index(coordinate) + 1 :][:1] if coordinate in names else ()
+    chosen = [name for name in names if _is_sign(name, axis)]
+    chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[a-z]{{1,2}}", _compact(name))]
+    chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
+    return tuple(dict.fromkeys(name for name in chosen if name != coordinate))[:_MOST_TRIED]
+
+
+def _is_sign(name: str, axis: str) -> bool:
+    """Whether a column's name is that of a hemisphere."""
+    word, pair, side = _AXES[axis]
+    full = rf"(?:gps)?(?:{word}(?:{_MARK}|{pair})|(?:{_MARK}|{pair}){word}|{pair}{_MARK}?|{side}{_MARK}?)"
+    return bool(re.fullmatch(full + ("|hemisphere" if axis == "lat" else ""), _compact(name)))
+
+
+def part_columns(names: Sequence[str], used: Sequence[str]) -> tuple[str, ...]:
+    """The columns that may hold minutes, seconds or decimals of degrees."""
+    part = re.compile("|".join(f"{word}{_PART}" for word, *_ in _AXES.values()))
+    return tuple(name for name in names if name not in used and part.fullmatch(_compact(name)))
 
 
 def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
@@ -128,12 +178,18 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     Raises InputError when many values are something else, as an O, which is east or west.
     """
     coded = plain(column).dictionary_encode()
-    flag = re.search(
-        "neg|south(?!.*north)|west(?!.*east)",
-        _compact(name).replace("northsouth", "").replace("eastwest", ""),
-    )
-    words = _FLAGS if flag else {**_LETTERS[axis], **_SIGNS}
-    texts = [str(value).strip().lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
+    compact, sure = _compact(name), _is_sign(name, axis)
+    turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))
+    flag = turned != right and sure
+    words = {word: sign for sign, side in zip((1, -1), _SIDES[axis], strict=True) for word in side}
+    words |= {quadrant: words[quadrant[axis == "lon"]] for quadrant in _QUADRANTS}
+    if flag:
+        words = {word: -sign if right else sign for word, sign in _FLAGS.items()}
+    elif sure and re.search("sign|sgn|mult|factor", compact):
+        words |= _SIGNS
+    texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
+    if not (flag or sure or {*texts} - {""} <= words.keys() | {_EITHER_SIDE}):
+        return None
     of_text = np.array([*(words.get(text, 0) for text in texts), 0])
     has_text = np.array([*(text != "" for text in texts), False])
     rows = pc.fill_null(coded.indices.cast(pa.int64()), len(texts)).to_numpy(zero_copy_only=False)

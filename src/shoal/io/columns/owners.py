@@ -1,8 +1,8 @@
 """Files without a column of persons: the person is the file, or its folder."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -47,11 +47,11 @@ def stem_of(name: str) -> str:
     )
 
 
-_PEOPLE, _OTHER_THINGS, _PERHAPS = (
-    frozenset(TABLES["people"][kind]) for kind in ("people", "other_things", "perhaps")
+_PEOPLE, _SHARED, _USERS, _OTHER_THINGS, _PERHAPS = (
+    frozenset(TABLES["people"][kind]) for kind in ("people", "shared", "users", "other_things", "perhaps")
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
-_NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name"}
+_NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name", "address", "fk", "ref"}
 _INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
 _EACH: Final = {
     "file": say("reading.each_file", "each file counts as one person; {instead}", instead=_INSTEAD),
@@ -65,10 +65,8 @@ _MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
 
 def names_people(column: str) -> bool:
     """Whether a column's name is that of people, or of what they carry (riderId, icao24, user_id.$uuid)."""
-    words = _words(column)
-    while len(words) > 1 and words[-1] in _NUMBERS:
-        words.pop()
-    return bool(words) and (words[-1] in _PEOPLE or words[-1].removesuffix("id") in _PEOPLE)
+    last = _last_word(column)
+    return last in _PEOPLE or last.removesuffix("id") in _PEOPLE
 
 
 def may_name_people(column: str) -> bool:
@@ -83,29 +81,72 @@ def _words(column: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(column.partition(".$")[0])]
 
 
-def require_person(table: Table, person: str, named: Reading) -> None:
+def _last_word(column: str) -> str:
+    """The last word that says of what a column is (owner of ownerId)."""
+    words = _words(column)
+    while len(words) > 1 and words[-1] in _NUMBERS:
+        words.pop()
+    return words[-1].removesuffix("id") or words[-1] if words else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubts:
+    """Questions to ask if people are in several places at one time, or have one row each; empty = none."""
+
+    at_once: str = ""
+    each_row: str = ""
+
+
+def require_person(table: Table, person: str, named: Reading) -> Doubts:
     """Add a note where each file or trip counts as a person, since no column names people.
 
     named: settings of the caller, who answers by naming a column. Raises InputError where other columns look
-    like ids of people.
+    like ids of people. Returns what the rows may still raise.
     """
     if named.id is not None or named.person is not None:
-        return
+        return Doubts()
     owner = next((owner for owner in table.owners if owner.column == person), None)
-    if owner is not None and table.like_ids:
+    remedy = f"{table.name}: name the column of people with --id"
+    looks = may_name_people if person.strip().lower() == "trajectory_id" else names_people
+    others = [name for name in table.columns if name != person and looks(name)]
+    if owner is not None:
         column = "file" if owner.what == "file" else owner.column
-        raise InputError(
-            f"which column of {table.name} names people? {_listed(table.like_ids)}: name it with --id, or "
-            f"give --id {column} if each {owner.what} is one person"
+        if table.like_ids:
+            raise InputError(
+                f"which column of {table.name} names people? {_listed(table.like_ids)}: name it with --id, "
+                f"or give --id {column} if each {owner.what} is one person"
+            )
+        table.notes.append(_EACH[owner.what])
+        return Doubts(
+            at_once=f"the {owner.what} would count as one person, who is in several places at one time "
+            f"in {remedy} (it has {_names(table.columns, table.added)}), or give --id {column} if that is so"
         )
-    others = [name for name in table.columns if name != person and names_people(name)]
-    if owner is None and others and person.strip().lower() in _MAY_NUMBER_ROWS:
+    may_number = person.strip().lower() in _MAY_NUMBER_ROWS
+    if others and may_number:
         raise InputError(
             f"column '{person}' of {table.name} may number rows or trips, and {_listed(others)}: name the "
             "column of people with --id"
         )
-    if owner is not None:
-        table.notes.append(_EACH[owner.what])
+    users = [name for name in others if _last_word(name) in _USERS]
+    if users and _last_word(person) in _SHARED:
+        raise InputError(
+            f"several people may use what column '{person}' of {table.name} names, and {_listed(users)}: "
+            f"name the column of people with --id, or give --id {person}"
+        )
+    others = [name for name in table.columns if name != person and may_name_people(name)]
+    each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
+    if not others:
+        return Doubts(each_row=each if may_number else "")
+    at_once = (
+        f"people of column '{person}' are in several places at one time, as if several had one id, and "
+        f"{_listed(others)} in {remedy}, or add one that joins several, or give --id {person} if that is so"
+    )
+    return Doubts(at_once=at_once, each_row=each if may_number else "")
+
+
+def _names(columns: Sequence[str], added: Collection[str]) -> str:
+    names = [name for name in columns if name not in added]
+    return f"{', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -123,6 +164,10 @@ class Owners:
         for owner in table.owners:
             if owner.column == person:
                 self._take(owner.value, owner.place)
+
+    def name_people(self) -> bool:
+        """Whether files or folders are the people, so that each line's person is known."""
+        return bool(self._place_of)
 
     def join(self, later: "Owners") -> None:
         """Add the owners of another piece."""

@@ -36,6 +36,7 @@ _PAIR: Final = (
     rf"^(?i:geo:)?\(?\s*(?P<y>{_NUMBER})\s*°?\s*(?P<ns>[NnSs]?)\s*[,;\s]\s*(?P<x>{_NUMBER})\s*°?\s*(?P<ew>[EeWw]?)"
     rf"(?:[,;\s]\s*(?:{_NUMBER}|[a-z]+=[^,;]+)){{0,2}}\s*\)?$"
 )
+_COMMAS: Final = r"^\(?\s*([-+]?[0-9]+),([0-9]+)\s*[,;/\s]\s*([-+]?[0-9]+),([0-9]+)\s*\)?$"
 _HEXADECIMAL: Final = r"^(?:\\x|0[xX])?(?P<bytes>0[01](?:[0-9a-fA-F]{2}){20,})$"
 _WGS84: Final = {"", "0", "4326"}
 _TURN: Final = say("reading.turn", "--lat lon --lon lat turns that")
@@ -73,6 +74,7 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
     x, y = np.full(len(text), np.nan), np.full(len(text), np.nan)
     if not is_text(text.type):
         return x, y
+    text = pc.replace_substring_regex(text, _COMMAS, r"\1.\2;\3.\4")  # decimal commas
     for form in (_POINT, _LISTED, _PAIR):
         fields = pc.extract_regex(text, form)
         rows = np.flatnonzero(has_value(fields))

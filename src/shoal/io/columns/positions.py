@@ -1,7 +1,7 @@
 """From coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Final
@@ -122,9 +122,10 @@ class Positions:
             self._lengths = PlaneLengths(self._working_crs)
         self.commas = DecimalCommas()
         self._named = named
+        self._parts = columns.parts
         self._declared = reading.crs
         self._divisors: dict[str, float] = {}
-        self._signed: dict[str, bool] = {}
+        self._signed: dict[tuple[str, str], bool] = {}  # hemispheres by axis and column
         self._wraps: bool | None = None
         self._begin_counts()
 
@@ -146,7 +147,7 @@ class Positions:
         )  # of local meters: west and south with the sign turned, east, north
 
     @property
-    def decided(self) -> tuple[dict[str, bool], dict[str, bool], bool | None]:
+    def decided(self) -> tuple[dict[str, bool], dict[tuple[str, str], bool], bool | None]:
         """Decisions that hold for all later rows: decimal commas, hemispheres, longitudes above 180."""
         return self.commas.decided, dict(self._signed), self._wraps
 
@@ -220,7 +221,9 @@ class Positions:
             self._remember(first[sieve.good], second[sieve.good], people[sieve.good], table)
         return first, second
 
-    def _values(self, batch: pa.RecordBatch, name: str, sign: str, axis: str) -> tuple[Floats, Flags]:
+    def _values(
+        self, batch: pa.RecordBatch, name: str, tried: Sequence[str], axis: str
+    ) -> tuple[Floats, Flags]:
         per_unit = self._divisors.setdefault(name, divisor(name, angle=self.degrees))
         where, decimal = f"column '{name}' of {self._name}", self.degrees and per_unit == 1.0
         column = batch.column(name) if decimal else self.commas.replaced(batch, name, angle=False)
@@ -232,17 +235,20 @@ class Positions:
             written = column.filter(pa.array(~readable)).drop_null()
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
         values = values if per_unit == 1.0 else values / per_unit
-        if sign and self._signed.get(sign) is not False:
+        for sign in tried:
+            if self._signed.get((axis, sign)) is False:
+                continue
             side = signs(batch.column(sign), axis, sign)
-            if side is not None:
-                if sign not in self._signed:
-                    text = "the hemisphere of {name} comes from the column '{column}'"
-                    self.notes.append(say("reading.hemisphere", text, name=name, column=sign))
-                self._signed[sign] = True
-                values = signed(values, side)
-                readable = readable & np.isfinite(values)
-            elif batch.num_rows:
-                self._signed[sign] = False
+            if side is None:
+                self._signed[axis, sign] = self._signed.get((axis, sign), False) and not batch.num_rows
+                continue
+            if (axis, sign) not in self._signed:
+                text = "the hemisphere of {name} comes from the column '{column}'"
+                self.notes.append(say("reading.hemisphere", text, name=name, column=sign))
+            self._signed.update({(axis, other): other == sign for other in tried})
+            values = signed(values, side)
+            readable = readable & np.isfinite(values)
+            break
         return values, readable
 
     def _wrapped(self, lon: Floats, good: Flags) -> Floats:
@@ -383,6 +389,12 @@ class Positions:
             )
 
     def _note_coarse(self) -> None:
+        if self.degrees and self._rows and not self._decimals and self._parts:
+            raise InputError(
+                f"the degrees of {self._name} are whole, and {', '.join(self._parts)} may hold "
+                "their minutes, seconds or decimals; write each coordinate as one decimal number, or remove "
+                "these columns"
+            )
         if not self.degrees or self._decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
             return
         text = "the positions of {file} are {steps}, precise to about {km} km; a smaller --cell adds nothing"

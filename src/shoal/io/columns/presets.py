@@ -259,15 +259,15 @@ def without_header(lines: Sequence[str], delimiters: str) -> tuple[str, str] | N
 def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table and the settings by the preset, if any.
 
-    It is recognized only while no column is named, but for the person of trips. Settings of the caller come
-    first.
+    It is recognized only while no column is named, but for the person of computed times. Settings of the
+    caller come first.
     """
     columns = {name.strip().lower() for name in table.columns}
     recognized = table.settings.get("preset") or next(
         (name for name, preset in PRESETS.items() if preset.header and preset.header <= columns), None
     )
     named = {role for role in _COLUMNS if getattr(reading, role) is not None}
-    if recognized and named - ({"id"} if PRESETS[recognized].settings.get("id") == "trip" else set()):
+    if recognized and named - ({"id"} if PRESETS[recognized].settings.get("time") == "time" else set()):
         recognized = None
     preset_name = reading.preset or recognized
     if preset_name is None:

@@ -83,9 +83,12 @@ def layout_of(form: str) -> str:
     for sign, longer in _LONGER.items():
         form = form.replace(f"%{sign}", longer)
     pieces = re.split(r"(%.?)", form)
-    layout = ""
+    layout, in_digits = "", False
     for piece in pieces:
+        if not piece:
+            continue
         if not piece.startswith("%"):
+            in_digits = False
             layout += re.sub(r"\\ |\s+", r"\\s+", re.escape(piece))
             continue
         sign = piece[1:]
@@ -99,7 +102,9 @@ def layout_of(form: str) -> str:
                 f"time_format = '{form}' holds '{piece}', which is not known; known are "
                 f"{', '.join(f'%{letter}' for letter in [*_SIGNS, *_LONGER])}"
             )
-        layout += _SIGNS[sign]
+        # digits without a sign between them have their full width, but for a zero that a number lost in front
+        layout += re.sub(r"\{1,(\d)\}", r"{\1}", _SIGNS[sign]) if in_digits else _SIGNS[sign]
+        in_digits = "\\d" in _SIGNS[sign]
     names = re.findall(r"\(\?P<(\w+)>", layout)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -48,6 +48,23 @@ _OTHER_DAYS: Final = (
     ("days of MATLAB", 719_529, 767_011),  # both 1970 to 2100
     ("modified Julian days", _SERIAL_TO, 88_069),
 )
+_LONGER_UNITS: Final = (  # whole numbers from 2000 to 2029
+    (36_526, 47_482, "days of a spreadsheet (Excel)", SERIAL_DAYS),
+    (15_778_080, 31_558_000, "minutes since 1970", "1min"),
+)
+_NOT_BY_CHANCE: Final = 4  # different numbers that all read as dates or clock times
+_NO_CLOCK: Final = 10_000  # smaller numbers count something
+_FORMS: Final = (  # of dates as numbers, their digits, and how many different numbers are none by chance
+    ("%Y%m%d", 8, 1), ("%Y%m%d%H%M", 12, 1), ("%Y%m%d%H%M%S", 14, 1), ("%Y%m%d%H%M%S%f", 17, 1),
+    ("%d%m%Y", 8, 2), ("%m%d%Y", 8, 2), ("%y%m%d%H%M%S", 12, 2), ("%y%m%d%H%M", 10, 2),
+    ("%y%m%d", 6, _NOT_BY_CHANCE),
+    ("%Y%j", 7, _NOT_BY_CHANCE),
+)  # fmt: skip
+_PARTS_OF_NUMBERS: Final = {
+    "Y": "(?:19[7-9][0-9]|20[0-9]{2})", "y": "2[0-9]", "m": "(?:0[1-9]|1[0-2])",
+    "d": "(?:0[1-9]|[12][0-9]|3[01])", "j": "(?:[0-2][0-9]{2}|3[0-5][0-9]|36[0-6])",
+    "H": "(?:[01][0-9]|2[0-3])", "M": "[0-5][0-9]", "S": "[0-5][0-9]", "f": "[0-9]{3}",
+}  # fmt: skip
 _FEW, _MANY = 0.01, 0.5
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
@@ -71,6 +88,8 @@ class Times:
         self._begin_counts()
         self.beside = TimeNeighbors()
         self.named_unit: str | None = None
+        self.size = 0.0  # of the first numbers
+        self.zone_in_name = ""
         self._layout = None if form is None else time_text.layout_of(form)
         self._zone = None if zone is None or zone.upper() in {"UTC", "Z", "GMT"} else zone
         self._zone_given = zone is not None
@@ -160,6 +179,11 @@ class Times:
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
                 f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format"
             )
+        if self.zone_in_name and not self._zone_given:
+            raise InputError(
+                f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
+                "give --time-zone (UTC if they are of UTC)"
+            )
         if self.beside.zones and not self._zone_given:
             raise InputError(
                 f"the times of {name} have no zone, and the column '{self.beside.zones[0]}' tells "
@@ -171,6 +195,12 @@ class Times:
                 f"the column '{self.beside.halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
             )
+
+    def unit_of_this_time(self, latest_s: float) -> str:
+        """The unit in which the numbers give years from 1995 on; empty without one."""
+        tick = {**{unit: ticks / SECOND for unit, ticks in PER_UNIT.items()}, "ns": 1e-9}
+        years = {unit: self.size * seconds for unit, seconds in tick.items()}
+        return next((unit for unit, at in years.items() if _OPEN_GPS_S <= at <= latest_s), "")
 
     def notes(self) -> list[str]:
         """Assumptions, for users."""
@@ -253,14 +283,16 @@ class Times:
             values = np.where(readable, values, 0.0)
         if not readable.any():
             return np.zeros(len(values), dtype=np.int64), readable
+        if not self.size:
+            self.size = float(np.median(np.abs(values[readable].astype(np.float64))))
         if self.unit is None:
-            _require_no_dates(values[readable], where)
-            size = float(np.median(np.abs(values[readable].astype(np.float64))))
-            self.unit = next((unit for unit in ("ns", "us", "ms") if size >= _FROM[unit]), "s")
-            self.steps = size < _FROM["s"]
+            if self.named_unit in {None, GPS}:
+                _require_no_dates(values[readable], where, beside_days=bool(self.beside.days))
+            self.unit = next((unit for unit in ("ns", "us", "ms") if self.size >= _FROM[unit]), "s")
+            self.steps = self.size < _FROM["s"]
             self._require_unit_of_name(where)
             if pa.types.is_float32(column.type) or pa.types.is_float16(column.type):
-                self._require_digits(float(np.spacing(np.float32(size))), where)
+                self._require_digits(float(np.spacing(np.float32(self.size))), where)
         if self.unit == SERIAL_DAYS:
             days = np.clip(values.astype(np.float64), -1e6, 1e7) - SERIAL_DAY_OF_1970
             ticks = np.rint(days * DAY_S * 1000).astype(np.int64) * 1000  # spreadsheets keep milliseconds
@@ -413,21 +445,21 @@ class Times:
         return ticks, readable
 
 
-def clock_jumps(t_s: Numbers, *, by_size: bool = False) -> list[str]:
+def clock_jumps(t_s: Numbers, *, steps: bool = False) -> list[str]:
     """A note on times half a GPS era from the median, or of years when hardly anybody was tracked.
 
-    by_size: they were numbers whose unit was recognized, which may count from another year than 1970.
+    steps: they were counted, or the caller gave their unit.
 
     Older receivers restart their count of weeks after 1,024, and show a time 19.6 years too early.
     """
     if not len(t_s):
         return []
-    if by_size and np.median(t_s) < _OPEN_GPS_S:
+    if not steps and np.median(t_s) < _OPEN_GPS_S:
         return [
             say(
                 "reading.early",
-                "most times lie before 1995, around {year}; if they are later, their numbers count "
-                "from another year than 1970 or in another unit: convert them to dates",
+                "most times lie before 1995, around {year}; if they are later, a clock was not set, or "
+                "their numbers count from another year than 1970 or in another unit: convert them to dates",
                 year=1970 + int(np.median(t_s) // (365.2425 * DAY_S)),
             )
         ]
@@ -444,8 +476,8 @@ def clock_jumps(t_s: Numbers, *, by_size: bool = False) -> list[str]:
     return [say_number("reading.clock_jumps", int(apart.sum()), *texts)]
 
 
-def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
-    """Dates and clock times joined as text, null when either is missing."""
+def with_date(date: pa.Array, clock: pa.Array, form: str | None = None) -> pa.Array:
+    """Dates and clock times joined as text, null when either is missing. form: tells lost zeros."""
     date, clock = plain(date), plain(clock)
     for kind in (date.type, clock.type):
         if not (is_text(kind) or is_number(kind) or pa.types.is_temporal(kind) or pa.types.is_null(kind)):
@@ -455,14 +487,15 @@ def with_date(date: pa.Array, clock: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(clock.type):  # a spreadsheet's clock stands on a day of its own
         clock = clock.cast(pa.time64("us"), safe=False)
     days, clocks = (column.cast(pa.string()) for column in (date, clock))
-    return pc.binary_join_element_wise(days, pc.utf8_lpad(clocks, 2, "0"), " ")  # 6 o'clock
+    width = 2 * len(re.findall("%[HIMS]", form or "")) if re.search("%[HI]%M", form or "") else 2  # 6 o'clock
+    return pc.binary_join_element_wise(days, pc.utf8_lpad(clocks, width, "0"), " ")
 
 
 def _first(text: pa.Array, rows: Flags) -> str:
     return str(text[int(np.argmax(rows))].as_py())
 
 
-def _require_no_dates(values: Numbers, where: str) -> None:
+def _require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
     size = np.abs(values)
     whole = values == np.floor(values)
     if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:
@@ -484,20 +517,38 @@ def _require_no_dates(values: Numbers, where: str) -> None:
             f"{where} holds numbers between {_FIRST_YEAR} and {_LAST_YEAR}, which are years; give "
             "whole dates, or --time-unit if they are counted steps"
         )
-    for digits, form in ((1, "%Y%m%d"), (10_000, "%Y%m%d%H%M"), (1_000_000, "%Y%m%d%H%M%S")):
-        dates = values // digits
-        month, day = dates // 100 % 100, dates % 100
-        plausible = (dates >= _FIRST_DATE) & (dates <= _LAST_DATE) & (month >= 1) & (month <= 12)
-        plausible &= (day >= 1) & (day <= 31)
-        if digits > 1:
-            clock = values % digits * (1 if digits == 1_000_000 else 100)
-            plausible &= (clock // 10_000 <= 23) & (clock // 100 % 100 <= 59) & (clock % 100 <= 59)
-        if plausible.all():
+    some = np.unique(values)[:_LOOKED_AT].astype(np.int64).tolist()
+    for form, digits, fewest in _FORMS:
+        texts = pa.array([str(number).zfill(digits) for number in some])
+        if len(some) >= fewest and pc.all(pc.match_substring_regex(texts, _layout_of_digits(form))).as_py():
+            like = f"like {shape_of(str(some[0]))}"
+            other = " or %m%d%Y" if form == "%d%m%Y" else ""
             raise InputError(
-                f"{where} holds numbers that are dates without separators, like "
-                f"{shape_of(str(int(values[0])))}; give --time-format {form}, or --time-unit if they "
-                "are not"
+                f"{where} holds numbers that are dates without separators, {like}; give --time-format "
+                f"{form}{other}, or --time-unit if they are not"
             )
+    if beside_days:
+        return
+    for first, last, what, unit in _LONGER_UNITS:
+        if first <= some[0] and some[-1] < last:
+            raise InputError(
+                f"{where} holds whole numbers between {first:,} and {last:,}, which may be {what}; give "
+                f"--time-unit {unit}, or another unit, such as s, if they are counted steps"
+            )
+    texts = pa.array([str(number).zfill(6) for number in some])
+    if (
+        len(some) >= _NOT_BY_CHANCE
+        and some[-1] >= _NO_CLOCK
+        and pc.all(pc.match_substring_regex(texts, _layout_of_digits("%H%M%S"))).as_py()
+    ):
+        raise InputError(
+            f"{where} holds numbers that may be clock times without a date, like {shape_of(str(some[0]))}; "
+            "write times with their dates, or give --time-unit s if they are counted steps"
+        )
+
+
+def _layout_of_digits(form: str) -> str:
+    return "^" + re.sub("%(.)", lambda match: _PARTS_OF_NUMBERS[match[1]], form) + "$"
 
 
 def _scaled(values: Numbers, unit: str) -> Micros:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.io.columns.look_alikes import EXACT, has_lost_digits, names_nobody
+from shoal.io.columns.look_alikes import EXACT, has_lost_digits, has_lost_letters, names_nobody
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 
 Codes = npt.NDArray[np.int32]
@@ -18,6 +18,7 @@ Codes = npt.NDArray[np.int32]
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$|^[+-]?(?i:nan|inf|infinity)$"
 # kinds of ids; spreadsheets write zeros for the digits of a long number behind the first 15
 LOST_DIGITS, ZEROS, ALL_DIGITS = "numbers that lost digits", "zeros at the end", "digits to the end"
+LOST_LETTERS: Final = "texts that lost letters"
 SHEET_DIGITS: Final = 15
 COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
 WKB_POINT_BYTES: Final = 21
@@ -223,6 +224,8 @@ class Names:
             return -2
         if self._people and has_lost_digits(text):
             self.kinds.add(LOST_DIGITS)
+        if self._people and has_lost_letters(text):
+            self.kinds.add(LOST_LETTERS)
         if self._people and len(text) > SHEET_DIGITS and text.isdigit():
             self.kinds.add(ZEROS if not text[SHEET_DIGITS:].strip("0") else ALL_DIGITS)
         self.texts.append(text)

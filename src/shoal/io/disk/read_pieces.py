@@ -16,7 +16,7 @@ from shoal.errors import InputError
 from shoal.io.columns import presets
 from shoal.io.columns.cell_positions import prepare_table
 from shoal.io.columns.column_names import NAMES, find_columns
-from shoal.io.columns.meanings import TimeNeighbors, unit_of_time
+from shoal.io.columns.meanings import TimeNeighbors, unit_of_time, zone_in_name
 from shoal.io.columns.owners import require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
@@ -187,7 +187,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """named: settings of the caller."""
     columns = find_columns(table, reading)
-    require_person(table, columns.person, named)
+    doubts = require_person(table, columns.person, named)
     positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
     filled = replace(
         reading,
@@ -204,9 +204,11 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
     )
     times = Times(reading.time_unit, reading.time_format, reading.time_zone)
     if reading.preset is None:
-        times.beside = TimeNeighbors(table.columns, columns.wanted())
-        times.named_unit = unit_of_time(columns.time)
-    state = ReadingState(name=name, columns=columns, positions=positions, reading=filled, times=times)
+        times.beside = TimeNeighbors(table.columns, replace(columns, signs=((), ())).wanted())
+        times.named_unit, times.zone_in_name = unit_of_time(columns.time), zone_in_name(columns.time)
+    state = ReadingState(
+        name=name, columns=columns, positions=positions, reading=filled, times=times, doubts=doubts
+    )
     if positions.crs is None and columns.alternative == "columns of degrees":
         state.notes.append(
             say(

@@ -18,6 +18,7 @@ from shoal.messages import say
 DEFAULT_CRS: Final = "OGC:CRS84"
 BATCH_ROWS: Final = 1 << 20
 WRONG_FIELDS: Final = say("row.wrong_fields", "line with the wrong number of fields")
+NO_OBJECT: Final = say("row.broken_json", "line that is no JSON object")
 
 
 @dataclass(frozen=True, kw_only=True)

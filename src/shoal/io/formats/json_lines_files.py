@@ -10,13 +10,11 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats import json_files
-from shoal.io.formats.input_table import Table, text_batch
+from shoal.io.formats.input_table import NO_OBJECT, Table, text_batch
 from shoal.io.formats.json_values import flat, text_of
 from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
-from shoal.messages import say
 from shoal.model.intake import Reading
 
-BROKEN: Final = say("row.broken_json", "line that is no JSON object")
 _LINES: Final = 1 << 16
 _LOOKED_AT: Final = 1000
 
@@ -34,7 +32,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
             path,
             {"type": "FeatureCollection", "features": [value for value in features if value is not None]},
         )
-        table.unreadable.update({BROKEN: broken} if broken else {})
+        table.unreadable.update({NO_OBJECT: broken} if broken else {})
         return table
     names = list(dict.fromkeys(name for value in first for name in flat(value)))
 
@@ -43,7 +41,7 @@ def open_table(path: Path, _reading: Reading) -> Table:
         while lines := list(islice(objects, _LINES)):
             values = [flat(value) for value in lines if value is not None]
             if len(values) < len(lines):
-                unreadable[BROKEN] = unreadable.get(BROKEN, 0) + len(lines) - len(values)
+                unreadable[NO_OBJECT] = unreadable.get(NO_OBJECT, 0) + len(lines) - len(values)
             rows = [tuple(text_of(value.get(name)) for name in columns) for value in values]
             yield 0.0, text_batch(rows, columns, columns)
 
