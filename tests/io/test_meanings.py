@@ -366,7 +366,12 @@ def test_each_plane_is_guessed_with_its_place(crs: str, lat: float, lon: float) 
 def test_hemispheres_by_names_and_words_of_more_programs(
     south: str, west: str, values: tuple[str, str]
 ) -> None:
-    columns = {"lat": [22.9] * 2, south: [values[0]] * 2, "lon": [43.2] * 2, west: [values[1]] * 2}
+    columns: dict[str, list[Any]] = {
+        "lat": [22.9] * 2,
+        south: [values[0]] * 2,
+        "lon": [43.2] * 2,
+        west: [values[1]] * 2,
+    }
     assert degrees(table(**columns)) == [RIO, RIO]
 
 
@@ -393,7 +398,7 @@ def test_degrees_that_count_to_the_west_are_refused(name: str) -> None:
     ],
 )
 def test_whole_degrees_beside_their_minutes_are_refused(whole: str, part: str) -> None:
-    columns = {whole: [48, 48], part: [51, 52], "lon": [2, 2]}
+    columns: dict[str, list[Any]] = {whole: [48, 48], part: [51, 52], "lon": [2, 2]}
     assert f"are whole, and {part} may hold their minutes" in refusal(table(**columns))
     assert read(table(**{**columns, whole: [48.85, 48.86]}), lat=whole).n_subjects == 2
 
@@ -463,6 +468,6 @@ def test_degrees_minutes_and_seconds_and_meters_are_among_the_guesses() -> None:
         np.array([22108.0]), np.array([485136.0])
     )
     assert "--crs EPSG:3857 (maps in the web (Mercator), at 48.9 N 2.4 E)" in advise_degrees(
-        np.array([261_600.5]), np.array([6_250_566.7])
+        np.array([262_600.5]), np.array([6_250_566.7])
     )
     assert "(0.0 N 0.0 E)" not in advise_degrees(np.array([2350.0]), np.array([48850.0]))

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.values import Codes
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 
 FEW: Final = 0.1  # of the positions may lie elsewhere at the same time
 _FAR_M: Final = 1000.0
@@ -24,7 +24,7 @@ class PlacesAtOnce:
     def __init__(self) -> None:
         self._rows: list[tuple[Codes, Micros, Floats, Floats]] = []
         self._every = 1
-        self._counts = np.zeros(2, dtype=np.int64)  # apart, looked at
+        self._counts: Integers = np.zeros(2, dtype=np.int64)  # apart, looked at
 
     def add(self, code: Codes, t: Micros, x_m: Floats, y_m: Floats) -> None:
         """Add one batch, in meters."""
@@ -41,7 +41,7 @@ class PlacesAtOnce:
         """Add the counts of another piece."""
         self._counts += later.counts()
 
-    def counts(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def counts(self) -> Integers:
         """Positions that are far from another one of the same person and time, and all in the sample."""
         if not self._rows:
             return self._counts
@@ -50,7 +50,8 @@ class PlacesAtOnce:
         code, t, x_m, y_m = code[order], t[order], x_m[order], y_m[order]
         far = (np.diff(code) == 0) & (np.diff(t) == 0) & (np.hypot(np.diff(x_m), np.diff(y_m)) > _FAR_M)
         apart = np.append(far, False) | np.append(False, far)
-        return self._counts + np.array([np.count_nonzero(apart), len(code)])
+        counts: Integers = self._counts + np.array([np.count_nonzero(apart), len(code)])
+        return counts
 
     def has_many(self) -> bool:
         """Whether more positions lie elsewhere at the same time than by chance."""
