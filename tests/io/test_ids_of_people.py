@@ -53,6 +53,7 @@ SPELLINGS = {
     "hyphens": ("550e8400-e29b-41d4-a716-446655440000", "550e8400e29b41d4a716446655440000"),
     "0x": ("0x550e8400e29b41d4a716446655440000", "550e8400e29b41d4a716446655440000"),
     "a network address": ("AA:BB:CC:DD:EE:FF", "aa-bb-cc-dd-ee-ff"),
+    "a network address of a router": ("aabb.ccdd.ee00", "AA:BB:CC:DD:EE:00"),
     "telephone": ("+33612345678", "0033612345678"),
     "entities": ("A&B", "A&amp;B"), "percent": ("ann@ex.org", "ann%40ex.org"),
     "an escape": ("Zoë", "Zo\\u00eb"),

@@ -123,8 +123,9 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
     if number := _number(text):
         return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
-    digits = len(signs) if _ADDRESS.fullmatch(signs) else sum(map(str.isdigit, signs))
-    if len(signs) < _FEWEST_SIGNS or digits < _FEWEST_DIGITS:
+    if _ADDRESS.fullmatch(signs) and not signs.isdigit():
+        return signs, ()
+    if len(signs) < _FEWEST_SIGNS or sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
         return text, ()
     gaps = tuple(place for place, sign in enumerate(text) if not sign.isalnum())
     return (signs.lstrip("0") if signs.isdigit() else signs), gaps
