@@ -123,12 +123,12 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
     if number := _number(text):
         return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
-    if _ADDRESS.fullmatch(signs) and not signs.isdigit():
-        return signs, ()
-    if len(signs) < _FEWEST_SIGNS or sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
+    is_address = _ADDRESS.fullmatch(signs) is not None and not signs.isdigit()
+    is_long = len(signs) >= _FEWEST_SIGNS and sum(map(str.isdigit, signs)) >= _FEWEST_DIGITS
+    gaps = tuple(place for place, sign in enumerate(text) if is_long and not sign.isalnum())
+    if not (is_address or is_long):
         return text, ()
-    gaps = tuple(place for place, sign in enumerate(text) if not sign.isalnum())
-    return (signs.lstrip("0") if signs.isdigit() else signs), gaps
+    return (signs.lstrip("0") if signs.isdigit() else signs), () if is_address else gaps
 
 
 def _folded(text: str) -> str:
