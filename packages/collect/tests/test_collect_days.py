@@ -4,9 +4,12 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -183,14 +186,16 @@ def test_a_witness_takes_no_day_that_does_not_add_up() -> None:
         ]
         for said in bad:
             with pytest.raises(PeerError):
-                days.take(said)
+                days.take(TODAY - 4, said)
         assert own.rows("SELECT COUNT(*) FROM record") == [(0,)], "nothing of it is kept"
-        days.take(good)
+        for _ in range(2):
+            days.take(TODAY - 4, good)
+            assert own.rows("SELECT COUNT(*) FROM record") == [(3,)]
         with pytest.raises(PeerError, match="not those under its root"):
-            days.take(good)
+            days.take(TODAY - 3, good)  # else a collector could keep its witness busy for ever
         database.change("DELETE FROM record WHERE id = (SELECT MIN(id) FROM record)")
         with Database() as later:
-            ClosedDays(later).take(ask(f"/v1/days/{TODAY - 4}"))
+            ClosedDays(later).take(TODAY - 4, ask(f"/v1/days/{TODAY - 4}"))
             assert ClosedDays(later).after(-1) == days.after(-1), "what is gone stands there by its digest"
 
 
@@ -227,6 +232,28 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
                 require_stored_release(wrong, bytes(key), bytes(points))
         with pytest.raises(PeerError, match="bad-proof"):
             require_stored_release(shown, seed("another's key"), bytes(points))
+
+
+def test_two_members_who_ask_at_once_make_a_witness_take_a_day_over_once(tmp_path: Path) -> None:
+    """Two processes of one witness do the same: each has a follower."""
+    with Database(tmp_path / "c.sqlite") as database, Database(tmp_path / "own.sqlite") as own:
+        volunteers(PhiStore(database), 3, TODAY - 2)
+        ClosedDays(database).state_before(TODAY)
+        ask, both = of(database), Barrier(2)
+
+        def at_once(target: str) -> Any:
+            reply = ask(target)
+            if target == f"/v1/days/{TODAY - 2}":
+                with suppress(BrokenBarrierError):
+                    both.wait(0.5)  # both have it before one stores it
+            return reply
+
+        with ThreadPoolExecutor(2) as pool:
+            followers = [DayFollower(own, at_once) for _ in range(2)]
+            for done in [pool.submit(follower.follow_until, TODAY) for follower in followers]:
+                done.result()
+        assert ClosedDays(own).after(-1) == ClosedDays(database).after(-1)
+        assert PhiStore(own).n_records == 3
 
 
 def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:

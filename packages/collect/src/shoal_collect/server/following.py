@@ -42,7 +42,7 @@ class DayFollower:
             if not new:
                 break
             for closed in new:
-                self._days.take(self._ask(f"/v1/days/{closed}"), self._require)
+                self._days.take(closed, self._ask(f"/v1/days/{closed}"), self._require)
         StoredReleases(self._db).tidy(day, None)
         self._forget(day - _KEPT_DAYS)
 

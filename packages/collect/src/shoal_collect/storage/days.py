@@ -148,14 +148,14 @@ class ClosedDays:
             "withdrawn": [row[0] for row in gone],
         }
 
-    def take(self, document: Any, require: Callable[[Release, bytes], None] = lambda *_: None) -> None:
-        """Copy the next closed day; PeerError unless consistent.
+    def take(
+        self, day: int, document: Any, require: Callable[[Release, bytes], None] = lambda *_: None
+    ) -> None:
+        """Copy a closed day, once; PeerError unless it continues the copy.
 
         A release in the tree that is no longer stored does not count. ``require``: raises PeerError for a
         release that has no right to its scope.
         """
-        last = self._last()
-        state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
         try:
             closed = ClosedDay.read(document["closed"])
             releases = [_read_release(entry) for entry in document["releases"]]
@@ -163,11 +163,14 @@ class ClosedDays:
             added = [entry[0] for entry in releases] + [bytes.fromhex(leaf) for leaf in document["deleted"]]
         except (KeyError, TypeError, ValueError) as error:
             raise PeerError("bad-frame", "words that do not describe a closed day's releases") from error
-        leaves = list(map(identifier_leaf, gone))
-        if closed.day <= after or closed != ClosedDay.after(state, closed.day, added, leaves):
-            raise PeerError("bad-proof", f"the releases of day {closed.day} are not those under its root")
-        store = PhiStore(self._db)
+        leaves, store = list(map(identifier_leaf, gone)), PhiStore(self._db)
         with self._db.transaction():
+            if closed in self.after(day - 1):
+                return  # another thread or process was first
+            last = self._last()
+            state, after = (NO_STATE, -1) if last is None else (last.state, last.day)
+            if day <= after or closed != ClosedDay.after(state, day, added, leaves):
+                raise PeerError("bad-proof", f"the releases of day {day} are not those under its root")
             for _, release, scope, identifier in releases:
                 require(release, scope)
                 store.take_over(release, closed.day, scope, identifier)
