@@ -426,7 +426,7 @@ def test_a_report_without_a_statement_or_attacks_says_so(tmp_path: Path) -> None
     shoal.publish(original, shoal.Glove(k=2), tmp_path / "release", rng=Randomness.from_system(), tries=0)
     page = Marks((tmp_path / "release/report.html").read_text())
     unstated = page.text.partition("not stated: ")[2].partition("This section")[0]
-    assert len(unstated.split("; ")) == 11
+    assert len(unstated.split("; ")) == 12
     assert "no attack was played" in page.text
     assert "checked together with no earlier release of the same people" in page.text
     assert page.unmarked == []

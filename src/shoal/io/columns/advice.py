@@ -109,8 +109,8 @@ def likely_planes(west: float, south: float, east: float, north: float) -> dict[
 
     Examples
     --------
-    >>> likely_planes(2_676_000, 1_241_000, 2_690_000, 1_255_000)
-    {'EPSG:2056': '--crs EPSG:2056 (Switzerland (LV95), at 47.4 N 8.5 E)'}
+    >>> likely_planes(2_676_000, 1_241_000, 2_690_000, 1_255_000)["EPSG:2056"]
+    '--crs EPSG:2056 (Switzerland (LV95), at 47.4 N 8.5 E)'
     >>> likely_planes(0, 0, 5_000, 5_000)
     {}
     """
