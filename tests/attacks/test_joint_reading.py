@@ -47,7 +47,7 @@ def test_the_surest_place_is_in_most_draws_that_touch_all_sides(
     contents = places_in_boxes(box, listed([(int(a), int(b)) for a, b in rng.integers(0, 5, (4, 2))]), reach)
     shares = rng.dirichlet(np.ones(len(contents.places)))
     mass: Floats = np.bincount(contents.sides, weights=shares, minlength=16).astype(np.float64)
-    surest = surest_place(contents, 0, touched, count, Draws(shares, mass, np.empty((count + 1, 16))))
+    surest = surest_place(contents, 0, shares, touched, count, Draws(mass, np.empty((5, 16))))
     chance = np.zeros(len(shares))
     for drawn in product(range(len(shares)), repeat=count):
         if touched | int(np.bitwise_or.reduce(contents.sides[list(drawn)])) == 15:

@@ -18,7 +18,7 @@ _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
 _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
-_UNUSED: Final = 1e-3  # visits to a place that explains nothing
+_UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
 _NEIGHBORS: Final = [complex(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
@@ -109,5 +109,8 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 
     for _ in range(_ROUNDS):
         parts = evaluation.run.map(visits_in, range(0, len(chosen), _PART), label="learning places")
-        places = places._replace(busyness=np.sum(list(parts), axis=0) + _UNUSED)
+        visits = np.sum(list(parts), axis=0)
+        kept = (visits == 0) | (visits > _UNUSED)
+        cells = cells[kept]
+        places = _as_list(cells, visits[kept] + _UNUSED, public=False)
     return places

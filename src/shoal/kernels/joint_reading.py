@@ -24,7 +24,7 @@ _ROUNDS_OF_LEARNING: Final = (
 )
 _TRUST: Final = 50.0  # draws that busyness counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
-_MORE_DRAWS: Final = 4  # that are tried where fewer cannot touch all sides
+_SIDES: Final = 4  # so many draws touch all sides, if any can
 
 
 class PlaceList(NamedTuple):
@@ -82,60 +82,51 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     return Contents(offsets, inside, sides)
 
 
-@compiled
-def _fill_chances(mass: Floats, draws: int, chances: Floats) -> None:
-    # chances [draws + 1, 16]: that so many draws touch all sides that a set lacks
-    chances[: draws + 1] = 0.0
-    chances[0, _ALL] = 1.0
-    for drawn in range(1, draws + 1):
-        for c in range(_SETS):
-            if mass[c] > 0:
-                for touched in range(_SETS):
-                    chances[drawn, touched] += mass[c] * chances[drawn - 1, touched | c]
-
-
 class Draws(NamedTuple):
     """Workspace: draws from a box."""
 
-    shares: Floats  # float64 [c], of each place in its box
-    mass: Floats  # [16], of the places at each set of sides
+    mass: Floats  # [16], the share of the places at each set of sides
     chances: Floats  # [draws + 1, 16], that so many draws touch all sides that a set lacks
 
 
 @compiled
-def surest_place(contents: Contents, b: int, touched: int, count: int, draws: Draws) -> int:
-    """The position of the place with the least chance to be in no draw, if all sides are touched."""
-    # only the usual place of each set of sides can be it
-    surest, least = -1, np.inf
-    for group in range(_SETS):
-        at = -1
-        for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            if contents.sides[c] == group and (at < 0 or draws.shares[c] > draws.shares[at]):
-                at = c
-        if at >= 0:
-            without = draws.mass.copy()
-            without[group] = max(without[group] - draws.shares[at], 0.0)
-            _fill_chances(without, count, draws.chances)
-            if draws.chances[count, touched] < least:
-                surest, least = at, draws.chances[count, touched]
-    return surest
+def _fill_chances(draws: Draws, touched: int, least: int) -> int:
+    # the number of draws, at least so many, that can touch the other sides; 0 = none can
+    mass, chances = draws
+    chances[0] = 0.0
+    chances[0, _ALL] = 1.0
+    for drawn in range(1, len(chances)):
+        chances[drawn] = 0.0
+        for c in range(_SETS):
+            if mass[c] > 0:
+                for have in range(_SETS):
+                    chances[drawn, have] += mass[c] * chances[drawn - 1, have | c]
+        if drawn >= least and chances[drawn, touched] > 0.0:
+            return drawn
+    return 0
 
 
 @compiled
-def _explain_box(contents: Contents, b: int, habit: Floats, touched: int, least: int, draws: Draws) -> int:
-    # the number of draws, at least so many, that can touch the other sides; 0 = none can
-    first, end, total = contents.offsets[b], contents.offsets[b + 1], 0.0
-    draws.mass[:] = 0.0
-    for c in range(first, end):
-        total += habit[contents.places[c]]
-    for c in range(first, end):
-        draws.shares[c] = habit[contents.places[c]] / total
-        draws.mass[contents.sides[c]] += draws.shares[c]
-    _fill_chances(draws.mass, least + _MORE_DRAWS, draws.chances)
-    for count in range(least, least + _MORE_DRAWS + 1):
-        if draws.chances[count, touched] > 0.0:
-            return count
-    return 0
+def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count: int, draws: Draws) -> int:
+    """The position of the place with the least chance to be in no draw, if all sides are touched.
+
+    shares [c]: of the places in their boxes; draws.mass: of those at each set of sides.
+    """
+    # only the usual place of each set of sides can be it
+    usual, surest, least = np.full(_SETS, -1), -1, np.inf
+    for c in range(contents.offsets[b], contents.offsets[b + 1]):
+        group = contents.sides[c]
+        if usual[group] < 0 or shares[c] > shares[usual[group]]:
+            usual[group] = c
+    for at in usual[usual >= 0]:
+        group = contents.sides[at]
+        mass = draws.mass[group]
+        draws.mass[group] = max(mass - shares[at], 0.0)
+        _fill_chances(draws, touched, count)
+        draws.mass[group] = mass
+        if draws.chances[count, touched] < least:
+            surest, least = at, draws.chances[count, touched]
+    return surest
 
 
 @compiled
@@ -153,31 +144,38 @@ def read_record(
     touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
     draws of each place in a box. named [2, 0]: only these are filled.
     """
+    offsets, places, sides = contents
     prior, least = np.zeros(len(busyness)), _DRAWS_EACH * people
-    for place in contents.places:
+    for place in places:
         prior[place] = busyness[place]
-    if len(contents.places):
+    if len(places):
         prior *= _TRUST / prior.sum()
-    habit = prior.copy()
-    chances = np.empty((least + _MORE_DRAWS + 1, _SETS))
-    draws = Draws(np.zeros(len(contents.places)), np.empty(_SETS), chances)
+    habit, shares, each = prior.copy(), np.empty(len(places)), np.empty(_SETS)
+    draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
     named[:], expected[:] = -1, 0.0
     for turn in range(rounds + 1):
         counts = prior.copy()
         for b in range(len(touched)):
-            count = _explain_box(contents, b, habit, touched[b], least, draws)
+            first, end = offsets[b], offsets[b + 1]
+            draws.mass[:] = 0.0
+            for c in range(first, end):
+                shares[c] = habit[places[c]]
+                draws.mass[sides[c]] += shares[c]
+            total = draws.mass.sum()
+            draws.mass[:] /= max(total, 1e-300)
+            count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
-            usual = contents.offsets[b]
-            for c in range(contents.offsets[b], contents.offsets[b + 1]):
-                others = chances[count - 1, touched[b] | contents.sides[c]] / chances[count, touched[b]]
-                expected[c] = count * draws.shares[c] * others
-                counts[contents.places[c]] += expected[c]
-                if expected[c] > expected[usual]:
-                    usual = c
+            for c in range(_SETS):
+                each[c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
+            each *= count / total
+            for c in range(first, end):
+                expected[c] = shares[c] * each[sides[c]]
+                counts[places[c]] += expected[c]
             if turn == rounds and named.shape[1]:
-                named[0, b] = contents.places[surest_place(contents, b, touched[b], count, draws)]
-                named[1, b] = contents.places[usual]
+                shares[first:end] /= total
+                named[0, b] = places[surest_place(contents, b, shares, touched[b], count, draws)]
+                named[1, b] = places[first + np.argmax(expected[first:end])]
         habit = counts
 
 
