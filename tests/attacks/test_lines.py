@@ -122,9 +122,10 @@ def test_as_much_is_known_of_each_release() -> None:
     assert counts == [[2, 2, 2], [2, 2, 2], [2, 0, 2], [2, 0, 2]]
 
 
-def test_two_releases_of_the_same_data_hold_each_sample_once() -> None:
-    weeks = [released(0, [[0, 1], [2, 3]]), released(0, [[0, 2], [1, 3]])]
-    assert join_releases(weeks).people.n_samples == weeks[0][0].n_samples
+def test_releases_of_one_period_narrow_down_to_those_who_fit_both() -> None:
+    """People live in a row: 0 and 3 are alone in their lines, and 1 and 2 also in that of 0 or of 3."""
+    both = [released(0, [[0, 1], [2, 3]]), released(0, [[0, 2], [1, 3]])]
+    assert rates(both, "points:3")["unicity"] == 0.5
 
 
 def test_lines_hold_their_people_where_planes_differ() -> None:

@@ -8,6 +8,7 @@ differ from those of their crowd; who knows these absences, too, may win more.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -25,8 +26,10 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.units import DAY_S
 
 LinkedRelease = tuple[Trajectories, Release, Linkage]
+_WEEK_S: Final = 7 * DAY_S
 _NO_PLANE: Final = (
     "one of the releases is in local meters, so that places cannot be joined; attack each alone"
 )
@@ -105,6 +108,9 @@ def _evaluation(lines: Lines, victims: Integers, claim: Claim, run: Run) -> Eval
 def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
     """The lines of releases, on the plane of the newest; others are moved by whole cells.
 
+    Where periods overlap, each release has a stretch of time of its own, whole weeks later: what is known of
+    a person must fit the boxes of each release, not those of any.
+
     Raises MisuseError for other cells or slots, or a release without a plane among others.
     """
     newest = releases[0][1]
@@ -118,6 +124,7 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         }
     )
     place = {uid: number for number, uid in enumerate(ids)}
+    later = _weeks_apart([original for original, _, _ in releases], grid)
     samples, boxes = [], []
     n_of = np.zeros(len(ids), dtype=np.int64)
     in_newest = np.empty(0, dtype=np.int64)
@@ -134,11 +141,17 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         in_newest = np.sort(person[published]) if number == 0 else in_newest
         rows = np.repeat(published, snapped.lengths)
         east, north = _cells_between(release, newest, snapped, grid)
-        columns = (np.repeat(person, snapped.lengths), snapped.t, snapped.x + east, snapped.y + north)
+        columns = (
+            np.repeat(person, snapped.lengths),
+            snapped.t + number * later,
+            snapped.x + east,
+            snapped.y + north,
+        )
         samples.append(np.column_stack([*columns, np.full(len(rows), number)])[rows])
         person_of = np.empty(release.n_records, dtype=np.int64)
         person_of[record[published]] = person[published]
-        shifted = np.column_stack(on_grid.boxes.columns()) + np.array([0, 0, east, north, east, north])
+        moved = [number * later, number * later, east, north, east, north]
+        shifted = np.column_stack(on_grid.boxes.columns()) + np.array(moved)
         boxes.append(np.column_stack([np.repeat(person_of, np.diff(on_grid.offsets)), shifted]))
     known, of_line = (_in_order(np.concatenate(parts)) for parts in (samples, boxes))
     known = known[np.r_[True, (np.diff(known[:, :4], axis=0) != 0).any(axis=1)]]
@@ -162,6 +175,20 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         in_all=np.flatnonzero(n_of == len(releases)),
         in_newest=in_newest,
     )
+
+
+def _weeks_apart(people: Sequence[Trajectories], grid: Grid) -> int:
+    """Slots that part releases whose periods overlap, hours and days of the week kept; 0 if none overlap."""
+    periods_s = sorted(
+        tuple(
+            float(end) * (1.0 if one.grid is None else one.grid.slot_s) for end in (one.t.min(), one.t.max())
+        )
+        for one in people
+    )
+    if all(earlier[1] < later[0] for earlier, later in pairwise(periods_s)):
+        return 0
+    span_s = max(last for _, last in periods_s) - periods_s[0][0]
+    return round((1 + span_s // _WEEK_S) * _WEEK_S / grid.slot_s)
 
 
 def _in_order(rows: Integers) -> Integers:
