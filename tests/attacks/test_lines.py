@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.lines import LinkedRelease, attack_lines, join_releases
+from shoal.attacks.lines import Lines, LinkedRelease, attack_lines, join_releases
+from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.model.grid import Grid
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd
@@ -105,7 +107,15 @@ def test_as_much_is_known_of_each_release() -> None:
     assert [lines.people.ids[one] for one in lines.in_newest.tolist()] == ["p00", "p01", "p02", "p03"]
     assert lines.in_all.tolist() == [0, 1]
     assert lines.target.n_records == lines.people.n_subjects == 6
-    evaluation = Evaluation(
+    offsets, samples = evaluation_of(lines).draw_samples(2, np.random.default_rng(0))
+    counts = [
+        np.bincount(part[:, 0] // 1000, minlength=3).tolist() for part in np.split(samples, offsets[1:-1])
+    ]
+    assert counts == [[2, 2, 2], [2, 2, 2], [2, 0, 2], [2, 0, 2]]
+
+
+def evaluation_of(lines: Lines) -> Evaluation[BoxTarget]:
+    return Evaluation(
         people=lines.people,
         target=lines.target,
         victims=lines.in_newest,
@@ -114,12 +124,21 @@ def test_as_much_is_known_of_each_release() -> None:
         start=0.0,
         run=Run(),
         release_of=lines.release_of,
+        number_of=lines.number_of,
     )
-    offsets, samples = evaluation.draw_samples(2, np.random.default_rng(0))
-    counts = [
-        np.bincount(part[:, 0] // 1000, minlength=3).tolist() for part in np.split(samples, offsets[1:-1])
-    ]
-    assert counts == [[2, 2, 2], [2, 2, 2], [2, 0, 2], [2, 0, 2]]
+
+
+@pytest.mark.parametrize("errors", [None, np.array([2.0, 3.0, 5.0])], ids=["exact", "noisy"])
+def test_the_same_samples_are_known_of_releases_of_one_period(errors: Floats | None) -> None:
+    """With the same errors: two releases do not tell one adversary of more moments than one does."""
+    both = join_releases([released(0, [[0, 1], [2, 3]]), released(0, [[0, 2], [1, 3]])])
+    for seed in range(5):
+        offsets, seen = evaluation_of(both).draw_samples(2, np.random.default_rng(seed), errors)
+        assert offsets.tolist() == [0, 4, 8, 12, 16]
+        first, second = np.sort(seen.reshape(4, 2, 2, 3), axis=2).transpose(1, 0, 2, 3)
+        apart = second - first
+        assert np.allclose(apart[..., 0], 7 * 1440)
+        assert np.allclose(apart[..., 1:], 0)
 
 
 def test_releases_of_one_period_narrow_down_to_those_who_fit_both() -> None:

@@ -16,7 +16,7 @@ from shoal.model.linkage_checks import require_linked_records
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 
@@ -114,7 +114,8 @@ class Evaluation(Generic[Target]):
 
     records: int64 [v]. People of the control group have none; records drawn at random stand in, so that the
     rate shows luck. as_given: points, for cells of records that were moved into cylinders. release_of: int64
-    [samples of people], where records of several releases are joined; as much is known of each.
+    [samples of people], where records of several releases are joined; as much is known of each. number_of:
+    int64 [samples of people], a range for each person; rows of one number are one sample in several releases.
     """
 
     people: Trajectories  # the data that knowledge comes from: snapped for boxes, as given for points
@@ -127,6 +128,7 @@ class Evaluation(Generic[Target]):
     context: Context = field(default_factory=Context)  # the claim, the other people and an earlier release
     as_given: "Evaluation[PointTarget] | None" = None
     release_of: Integers | None = None
+    number_of: Integers | None = None
 
     @property
     def guess_rate(self) -> float:
@@ -156,23 +158,38 @@ class Evaluation(Generic[Target]):
         return {"target": self.label, "baseline": self.guess_rate, "clusters": self.clusters}
 
     def draw_rows(self, victim: int, count: int, rng: np.random.Generator) -> Integers:
-        """``count`` different random rows of a victim (in each release), all where there are fewer."""
-        first, end = self.people.offsets[victim : victim + 2].tolist()
-        if self.release_of is None:
-            return np.asarray(first + rng.choice(end - first, size=min(count, end - first), replace=False))
-        release = self.release_of[first:end]
-        parts = [np.flatnonzero(release == number) for number in np.unique(release).tolist()]
-        drawn = [rng.choice(rows, size=min(count, len(rows)), replace=False) for rows in parts]
-        return np.asarray(first + np.concatenate(drawn))
+        """``count`` different random rows of a victim, all where there are fewer.
 
-    def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim."""
+        Where releases are joined, as many of each; the same samples of those that hold the same.
+        """
+        first, end = self.people.offsets[victim : victim + 2].tolist()
+        if self.release_of is None or self.number_of is None:
+            return np.asarray(first + rng.choice(end - first, size=min(count, end - first), replace=False))
+        release, number = self.release_of[first:end], self.number_of[first:end]
+        luck = rng.permutation(np.ptp(number) + 1)[number - number.min()]
+        order = np.lexsort((luck, release))
+        place = np.arange(end - first) - np.searchsorted(release[order], release[order])
+        return np.asarray(first + order[place < count])
+
+    def draw_samples(
+        self, count: int, rng: np.random.Generator, errors: Floats | None = None
+    ) -> tuple[Integers, Floats]:
+        """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim.
+
+        errors: [3], standard deviations of Gaussian errors, added to a random place in the slot and cell; a
+        sample has the same ones in all releases.
+        """
         rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]
         offsets = np.cumsum([0, *(len(victim_rows) for victim_rows in rows)], dtype=np.int64)
-        drawn_rows = np.concatenate(rows)
-        return offsets, np.column_stack(
-            [self.people.t[drawn_rows], self.people.x[drawn_rows], self.people.y[drawn_rows]]
-        )
+        drawn = np.concatenate(rows)
+        samples = np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
+        if errors is None:
+            return offsets, samples
+        off = rng.random(samples.shape) + rng.normal(size=samples.shape) * errors
+        if self.number_of is not None:
+            _, first, same = np.unique(self.number_of[drawn], return_index=True, return_inverse=True)
+            off = off[first[same]]
+        return offsets, samples + off
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

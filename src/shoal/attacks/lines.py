@@ -39,12 +39,14 @@ _NO_PLANE: Final = (
 class Lines:
     """Everybody with a record in any release.
 
-    people: samples of the releases that hold a record of the person. release_of: int64 [samples]. target: a
-    line for each person. in_all, in_newest: int64, people with a record in all releases, and in the newest.
+    people: samples of the releases that hold a record of the person. release_of, number_of: int64
+    [samples]; the same sample has one number in releases of one period. target: a line for each person.
+    in_all, in_newest: int64, people with a record in all releases, and in the newest.
     """
 
     people: Trajectories
     release_of: Integers
+    number_of: Integers
     target: BoxTarget
     in_all: Integers
     in_newest: Integers
@@ -102,14 +104,15 @@ def _evaluation(lines: Lines, victims: Integers, claim: Claim, run: Run) -> Eval
             inside=Victims(label="release", people=lines.people, subjects=everybody, records=everybody),
         ),
         release_of=lines.release_of,
+        number_of=lines.number_of,
     )
 
 
 def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
     """The lines of releases, on the plane of the newest; others are moved by whole cells.
 
-    Where periods overlap, each release has a stretch of time of its own, whole weeks later: what is known of
-    a person must fit the boxes of each release, not those of any.
+    Where periods overlap, each release gets a time of its own, whole weeks later: what is known of a person
+    must fit the boxes of each release, not those of any.
 
     Raises MisuseError for other cells or slots, or a release without a plane among others.
     """
@@ -141,12 +144,7 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         in_newest = np.sort(person[published]) if number == 0 else in_newest
         rows = np.repeat(published, snapped.lengths)
         east, north = _cells_between(release, newest, snapped, grid)
-        columns = (
-            np.repeat(person, snapped.lengths),
-            snapped.t + number * later,
-            snapped.x + east,
-            snapped.y + north,
-        )
+        columns = (np.repeat(person, snapped.lengths), snapped.t, snapped.x + east, snapped.y + north)
         samples.append(np.column_stack([*columns, np.full(len(rows), number)])[rows])
         person_of = np.empty(release.n_records, dtype=np.int64)
         person_of[record[published]] = person[published]
@@ -154,7 +152,9 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
         shifted = np.column_stack(on_grid.boxes.columns()) + np.array(moved)
         boxes.append(np.column_stack([np.repeat(person_of, np.diff(on_grid.offsets)), shifted]))
     known, of_line = (_in_order(np.concatenate(parts)) for parts in (samples, boxes))
-    known = known[np.r_[True, (np.diff(known[:, :4], axis=0) != 0).any(axis=1)]]
+    number_of = np.cumsum(np.r_[0, (np.diff(known[:, :4], axis=0) != 0).any(axis=1)])
+    known[:, 1] += known[:, 4] * later
+    known = _in_order(np.column_stack([known, number_of]))
     sample_offsets, box_offsets = (
         np.searchsorted(table[:, 0], np.arange(len(ids) + 1)).astype(np.int64) for table in (known, of_line)
     )
@@ -171,6 +171,7 @@ def join_releases(releases: Sequence[LinkedRelease]) -> Lines:
             intake=releases[0][0].intake,
         ),
         release_of=known[:, 4],
+        number_of=known[:, 5],
         target=BoxTarget.of_boxes(box_offsets, of_line[:, 1:], grid),
         in_all=np.flatnonzero(n_of == len(releases)),
         in_newest=in_newest,

@@ -137,10 +137,8 @@ def attack_noisy(
     evaluation: Evaluation[BoxTarget], p: int, noise_m: float, noise_s: float, *, rng: np.random.Generator
 ) -> list[Rate]:
     """Linkage by p observations with deviations noise_m and noise_s on each axis."""
-    offsets, samples = evaluation.draw_samples(p, rng)
     noise = noise_of(noise_m, noise_s, evaluation.target.grid)
-    scales = np.array([noise.slots, noise.cells, noise.cells])
-    seen = samples + rng.random(samples.shape) + rng.normal(size=samples.shape) * scales
+    offsets, seen = evaluation.draw_samples(p, rng, np.array([noise.slots, noise.cells, noise.cells]))
     weighed = weigh_blurred(evaluation, offsets, seen, noise)
     errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
     knows = (
