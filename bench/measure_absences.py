@@ -1,6 +1,6 @@
-"""What absences give away in a series: four weeks of people who leave, arrive and are away now and then.
+"""What absences give away in a series: weeks of people who leave, arrive and are away now and then.
 
-python bench/measure_absences.py
+python bench/measure_absences.py WEEKS
 """
 
 import json
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-_WEEKS, _PEOPLE, _CHANGE, _AWAY = 4, 1200, 36, 20
+_WEEKS, _PEOPLE, _CHANGE, _AWAY = int(sys.argv[1]), 1200, 36, 20
 _BEGIN_S, _WEEK_S = 1_704_067_200, 7 * 86_400
 
 
