@@ -13,7 +13,6 @@ from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.model.grid import Grid
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd
@@ -128,12 +127,17 @@ def evaluation_of(lines: Lines) -> Evaluation[BoxTarget]:
     )
 
 
-@pytest.mark.parametrize("errors", [None, np.array([2.0, 3.0, 5.0])], ids=["exact", "noisy"])
-def test_the_same_samples_are_known_of_releases_of_one_period(errors: Floats | None) -> None:
+@pytest.mark.parametrize("noisy", [False, True], ids=["exact", "noisy"])
+def test_the_same_samples_are_known_of_releases_of_one_period(noisy: bool) -> None:
     """With the same errors: two releases do not tell one adversary of more moments than one does."""
     both = join_releases([released(0, [[0, 1], [2, 3]]), released(0, [[0, 2], [1, 3]])])
     for seed in range(5):
-        offsets, seen = evaluation_of(both).draw_samples(2, np.random.default_rng(seed), errors)
+        evaluation, rng = evaluation_of(both), np.random.default_rng(seed)
+        offsets, seen = (
+            evaluation.draw_noisy_samples(2, np.array([2.0, 3.0, 5.0]), rng)
+            if noisy
+            else evaluation.draw_samples(2, rng)
+        )
         assert offsets.tolist() == [0, 4, 8, 12, 16]
         first, second = np.sort(seen.reshape(4, 2, 2, 3), axis=2).transpose(1, 0, 2, 3)
         apart = second - first

@@ -171,25 +171,26 @@ class Evaluation(Generic[Target]):
         place = np.arange(end - first) - np.searchsorted(release[order], release[order])
         return np.asarray(first + order[place < count])
 
-    def draw_samples(
-        self, count: int, rng: np.random.Generator, errors: Floats | None = None
-    ) -> tuple[Integers, Floats]:
-        """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim.
+    def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim."""
+        offsets, drawn = self._draw_all_rows(count, rng)
+        return offsets, np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
 
-        errors: [3], standard deviations of Gaussian errors, added to a random place in the slot and cell; a
-        sample has the same ones in all releases.
-        """
-        rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]
-        offsets = np.cumsum([0, *(len(victim_rows) for victim_rows in rows)], dtype=np.int64)
-        drawn = np.concatenate(rows)
+    def draw_noisy_samples(
+        self, count: int, deviations: Floats, rng: np.random.Generator
+    ) -> tuple[Integers, Floats]:
+        """As ``draw_samples``, in the slot and cell, with errors [3]; of a sample the same in all releases."""
+        offsets, drawn = self._draw_all_rows(count, rng)
         samples = np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
-        if errors is None:
-            return offsets, samples
-        off = rng.random(samples.shape) + rng.normal(size=samples.shape) * errors
+        errors = rng.random(samples.shape) + rng.normal(size=samples.shape) * deviations
         if self.number_of is not None:
             _, first, same = np.unique(self.number_of[drawn], return_index=True, return_inverse=True)
-            off = off[first[same]]
-        return offsets, samples + off
+            errors = errors[first[same]]
+        return offsets, samples + errors
+
+    def _draw_all_rows(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]
+        return np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

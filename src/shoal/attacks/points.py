@@ -138,7 +138,8 @@ def attack_noisy(
 ) -> list[Rate]:
     """Linkage by p observations with deviations noise_m and noise_s on each axis."""
     noise = noise_of(noise_m, noise_s, evaluation.target.grid)
-    offsets, seen = evaluation.draw_samples(p, rng, np.array([noise.slots, noise.cells, noise.cells]))
+    deviations = np.array([noise.slots, noise.cells, noise.cells])
+    offsets, seen = evaluation.draw_noisy_samples(p, deviations, rng)
     weighed = weigh_blurred(evaluation, offsets, seen, noise)
     errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
     knows = (
