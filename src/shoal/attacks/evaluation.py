@@ -179,7 +179,7 @@ class Evaluation(Generic[Target]):
     def draw_noisy_samples(
         self, count: int, deviations: Floats, rng: np.random.Generator
     ) -> tuple[Integers, Floats]:
-        """As ``draw_samples``, in the slot and cell, with errors [3]; of a sample the same in all releases."""
+        """As ``draw_samples``, in the slot and cell, with errors [3]; of a sample alike in all releases."""
         offsets, drawn = self._draw_all_rows(count, rng)
         samples = np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
         errors = rng.random(samples.shape) + rng.normal(size=samples.shape) * deviations
