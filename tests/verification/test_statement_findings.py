@@ -1,6 +1,6 @@
 """What a manifest states, held against what is derived: each statement true, and just false."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 from claim_check import verdict_on_claim
 from shoal.errors import InputError
-from shoal.model.intake import OUT_OF_ORDER, Intake
+from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.omission import NO_DURATION, OUTSIDE_ALL_BOXES, PERSON_LEFT_OUT
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
@@ -64,11 +64,14 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"cell_m": 100.0, "slot_s": 60.0},
         ["it counts created samples, and areas with intervals have none"],
     ),
-    ({}, {"cell_m": 100.0, "slot_s": 60.0}, []),
-    (
-        {},
-        {"cell_m": 100.0, "slot_s": 61.0},
-        ["its reading has another cell or slot than the release"],
+    ({}, {"reading": {**asdict(Reading()), "not_after_s": 1e9, "lose_people": True, "cells": "c.csv"}}, []),
+    *(
+        (
+            {},
+            {"reading": asdict(Reading()) | {name: value}},
+            [f"its reading has another {name} than the raw data was read with"],
+        )
+        for name, value in [("time", "when"), ("slot_s", 61.0), ("snap", False), ("working_crs", "EPSG:3857")]
     ),
     ({"subjects_suppressed": 2}, {}, []),
     ({"subjects_suppressed": 2, "subjects_by_reason": {NO_DURATION: 2}}, {}, []),

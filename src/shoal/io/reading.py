@@ -234,6 +234,8 @@ def read_rows(
     state = read_tables(source, reading, run, keep, read_in_tasks)
     state.times.require_meaning(state.name, reading.date)
     state.reading = replace(state.reading, time_unit=state.times.unit)
+    if not reading.snap:  # these settings read nothing, and may say nothing
+        state.reading = replace(state.reading, cell_m=Reading.cell_m, slot_s=Reading.slot_s)
     if not state.rows_kept:
         raise no_rows(state)
     state.plane = state.positions.plane()

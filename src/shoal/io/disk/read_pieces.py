@@ -197,7 +197,11 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
         lon=columns.first if columns.angles else None,
         x=columns.first if not columns.angles and not columns.geometry else None,
         y=columns.second if not columns.angles and not columns.geometry else None,
-        crs=reading.crs if columns.angles else positions.crs or "local",
+        crs=None if columns.angles else positions.crs or "local",
+        cell_id=None if reading.cells is None else reading.cell_id,
+        places_are_public=reading.places_are_public and reading.places is not None,
+        places_sha256=None if reading.places is None else reading.places_sha256,
+        sensitive_sha256=None if reading.sensitive is None else reading.sensitive_sha256,
         cells=None if reading.cells is None else Path(reading.cells).name,  # a manifest holds no folders
         places=None if reading.places is None else Path(reading.places).name,
         sensitive=None if reading.sensitive is None else Path(reading.sensitive).name,
