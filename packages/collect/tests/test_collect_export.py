@@ -2,20 +2,19 @@
 
 import json
 import sqlite3
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from command_line import Shoal
 from shoal.errors import InputError, OutputError
+from shoal.measures.query import Zones, people_in_zones
 from shoal_collect.collected.folder import export
 from shoal_collect.collected.tables import outlines
-from shoal_collect.collected.zones import Grid, density, flow
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, cylinder_for, distance_m
 from shoal_collect.matching.records import Release
@@ -74,9 +73,8 @@ def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: P
     told = exported(shoal, lab, folder, *secrets)
     assert (told["releases"], told["circles"]) == (N_PEOPLE, 4 * N_PEOPLE)
     assert told["verdict"] == "HOLDS"
-    for table, *time in (("points",), ("circles", "--time", "t_start")):
-        seen = shoal("inspect", str(folder / f"{table}.parquet"), *time, "--json")
-        assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE), seen.err
+    seen = shoal("inspect", str(folder / "circles.parquet"), "--time", "t_start", "--json")
+    assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE), seen.err
     boxes = str(folder / "boxes")
     claim = ("--claim", "blurred-at-source:width=1km,duration=30min")
     checked = shoal("verify", raw, boxes, "--linkage", str(linkage), *claim, "--json")
@@ -92,6 +90,20 @@ def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: P
     drawn = pytest.importorskip("geopandas").read_parquet(folder / "circles.parquet")
     assert drawn.geometry.is_valid.all()
     assert len(drawn) == 4 * (N_PEOPLE)
+
+
+def test_bounds_from_the_boxes_hold_the_truth(lab: Path, tmp_path: Path) -> None:
+    with PhiStore(lab / "collect.sqlite") as store:
+        stored = StoredReleases(store.database).all()
+    names = iter("abcdefghijkl")
+    export(stored, [], tmp_path / "out", lambda: next(names))
+    release = shoal.read_release(tmp_path / "out" / "boxes")
+    people = shoal.read(lab / "raw.parquet", working_crs=release.crs)
+    zones = Zones.over(people, 3000)
+    bounds, truth = people_in_zones(release, zones), people_in_zones(people, zones).expected
+    assert (bounds.minimum <= truth).all()
+    assert (truth <= bounds.maximum).all()
+    assert bounds.minimum.sum() > 0
 
 
 def test_an_export_holds_no_identifier_tag_or_key(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
@@ -126,7 +138,6 @@ def test_an_export_of_a_day_or_of_identifiers(shoal: Shoal, lab: Path, tmp_path:
         (("--database", "sqlite:///nowhere.sqlite"), "does not exist"),
         (("--day", "1999-01-01"), "nothing to export"),
         (("--raw", "raw.parquet"), "go together"),
-        (("--zone", "1m"), "choose zones of 100 m"),
         (("--identifiers", "nowhere.txt"), "cannot be read"),
     ],
 )
@@ -137,41 +148,6 @@ def test_what_cannot_be_exported_is_told(
     done = shoal("collect", "export", *given)
     assert (done.code, said in done.err) == (2, True), done.err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_bounds_hold_the_truth_and_what_is_expected_lies_between() -> None:
-    chance, grid = Chance(bytes(32)), Grid(zone_m=2000, slot_min=60)
-    records = []
-    visits: dict[tuple[tuple[int, int], int], int] = {}
-    steps: dict[tuple[tuple[int, int], tuple[int, int]], int] = {}
-    for number in range(40):
-        points = [
-            Point(
-                45.7 + 0.1 * chance.unit(),
-                4.8 + 0.1 * chance.unit(),
-                START_MIN + 90 * step + chance.below(60),
-            )
-            for step in range(3)
-        ]
-        blur = Blur(radius_m=100 + chance.below(900), gap_min=10 + chance.below(50))
-        drawn = [cylinder_for(one, blur, chance.seed(), 0) for one in points]
-        records.append((str(number), drawn))
-        zones = [grid.zone_at(one.lat_deg, one.lon_deg) for one in points]
-        for key in {(zone, int(one.t_min) // 60) for zone, one in zip(zones, points, strict=True)}:
-            visits[key] = visits.get(key, 0) + 1
-        for pair in pairwise(zones):
-            steps[pair] = steps.get(pair, 0) + 1
-    cases: list[tuple[dict[Any, Any], dict[Any, int]]] = [
-        (density(records, grid), visits),
-        (flow(records, grid), steps),
-    ]
-    for found, true in cases:
-        assert set(true) <= set(found)
-        wrong = [key for key, one in found.items() if not one.least <= true.get(key, 0) <= one.most]
-        assert wrong == []
-        assert all(one.least - 1e-9 <= one.expected <= one.most + 1e-9 for one in found.values())
-        # a zone that nobody reaches is absent, and some are known for sure
-        assert sum(one.least for one in found.values()) > 0
 
 
 @pytest.mark.parametrize(
@@ -209,11 +185,10 @@ def test_an_export_that_exists_is_left_alone(lab: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with PhiStore(lab / "collect.sqlite") as store:
         stored = StoredReleases(store.database).all()
-    grid = Grid(zone_m=2000, slot_min=60)
     with pytest.raises(OutputError, match="exists"):
-        export(stored, [], tmp_path / "out", grid, iter("abcdefghijklmnopq").__next__)
+        export(stored, [], tmp_path / "out", iter("abcdefghijklmnopq").__next__)
     with pytest.raises(InputError, match="nothing to export"):
-        export([], [], tmp_path / "other", grid, iter("abcdefghijklmnopq").__next__)
+        export([], [], tmp_path / "other", iter("abcdefghijklmnopq").__next__)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]
 
 
@@ -221,8 +196,8 @@ def test_every_record_gets_a_name_that_says_nothing_of_its_order(lab: Path, tmp_
     points = (Cylinder(1000, 30, 45 * MICRO, 4 * MICRO, 500),)
     names = iter(["c", "a", "b"])
     stored = [ReleaseRow(f"{number:032x}", DAY, points) for number in range(3)]
-    export(stored, [], tmp_path / "out", Grid(zone_m=2000, slot_min=60), lambda: next(names))
-    for table in ("circles", "points", "boxes/release"):
+    export(stored, [], tmp_path / "out", lambda: next(names))
+    for table in ("circles", "boxes/release"):
         assert pq.read_table(tmp_path / "out" / f"{table}.parquet")["trajectory_id"].to_pylist() == [
             "a",
             "b",

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import (
-    DURATION,
-    LENGTH,
     PATH,
     input_options,
     needs_extra,
@@ -36,13 +34,12 @@ if TYPE_CHECKING:
             "everything that is stored, as tables for analysts",
         ),
         (
-            "shoal collect export --database sqlite:///collect.sqlite --day 2026-03-02 --zone 500m --per "
-            "15min --output day",
-            "one day, in finer zones and slots",
+            "shoal collect export --database sqlite:///collect.sqlite --day 2026-03-02 --output day",
+            "what was stored on one day",
         ),
     ),
-    epilog="The folder holds circles, points, density and flow as GeoParquet, boxes with a manifest for "
-    "attack and measure, and the terms. Tags, keys and identifiers stay in the database.",
+    epilog="The folder holds circles as GeoParquet, boxes with a manifest for attack and measure, and the "
+    "terms. Tags, keys and identifiers stay in the database.",
 )
 @click.option(
     "--database", required=True, metavar="URL", help="The collector's: sqlite:///FILE or postgresql://..."
@@ -60,8 +57,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Only the releases whose identifiers stand in FILE, one a line, as the authority prints them.",
 )
-@click.option("--zone", "zone_m", type=LENGTH, default="2km", help="The side of a zone of density and flow.")
-@click.option("--per", "zone_s", type=DURATION, default="1h", help="The length of a slot of the density.")
 @click.option(
     "--raw",
     metavar="INPUT",
@@ -82,11 +77,10 @@ if TYPE_CHECKING:
 @input_options
 @output_options
 def export(**options: Any) -> int:
-    """Export a collector's releases: tables for analysts and maps, boxes for attacks and metrics."""
+    """Export a collector's releases: circles for maps, boxes for analysts, attacks and metrics."""
     as_json, _ = options.pop("as_json"), options.pop("quiet")
     with needs_extra("shoal-collect"):
         from shoal_collect.collected.folder import export as write
-        from shoal_collect.collected.zones import Grid
         from shoal_collect.roles.wire import DAY_S
         from shoal_collect.storage.database import Database
         from shoal_collect.storage.stored import StoredReleases
@@ -94,12 +88,11 @@ def export(**options: Any) -> int:
     require_there(options["database"], "collector")
     identifiers = None if options["identifiers"] is None else _lines(options["identifiers"])
     day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
-    grid = Grid(zone_m=options["zone_m"], slot_min=max(1, round(options["zone_s"] / 60)))
     owners = _owners(options)
     with Database(options["database"]) as database:
         stored_releases = StoredReleases(database)
         stored, terms = stored_releases.all(day=day, identifiers=identifiers), stored_releases.terms()
-    result = write(stored, terms, options["output"], grid, lambda: secrets.token_hex(8), owners)
+    result = write(stored, terms, options["output"], lambda: secrets.token_hex(8), owners)
     missing = (
         []
         if identifiers is None

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.model.grid import Grid as CellGrid
+from shoal.model.grid import Grid
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import check_linkage_path, staged_linkage
 from shoal.runtime.staging import staged_folder
 from shoal_collect.collected.boxes import Laboratory, account_for_losses, boxes_of, fill, plane_of
-from shoal_collect.collected.tables import Records, write_circles, write_points
-from shoal_collect.collected.zones import Grid, density, flow, write_density, write_flow
+from shoal_collect.collected.tables import Records, write_circles
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.roles.consent import date_of
 from shoal_collect.storage.stored import ReleaseRow
 
-CELLS: Final = CellGrid()
+CELLS: Final = Grid()
 BOXES: Final = "boxes"
 
 
@@ -73,34 +72,16 @@ def export(
     stored: Sequence[ReleaseRow],
     terms: Sequence[Mapping[str, Any]],
     output: Path,
-    grid: Grid,
     draw_name: Callable[[], str],
     owners: LaboratoryInputs | None = None,
 ) -> ExportResult:
     """Write a new folder with all stored releases, complete or not at all.
 
-    Parameters
-    ----------
-    stored
-        The releases.
-    terms
-        The terms of their rounds.
-    output
-        The folder; it must not exist.
-    grid
-        Zones and slots of density and flow.
-    draw_name
-        Draws a fresh pseudonym; identifiers and tags go into no table.
-    owners
-        A laboratory's knowledge. All releases of a person then become one record of boxes, as seen by an
-        adversary who can join them.
-
-    Raises
-    ------
-    InputError
-        If nothing is stored, or the circles fit into no plane.
-    OutputError
-        If the folder exists or cannot be written.
+    ``stored``: the releases. ``terms``: the terms of their rounds. ``output``: the folder; it must not exist.
+    ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. ``owners``: a laboratory's
+    knowledge. All releases of a person then become one record of boxes, as seen by an adversary who can join
+    them. InputError if nothing is stored, or the circles fit into no plane. OutputError if the folder exists
+    or cannot be written.
     """
     named = sorted(((draw_name(), entry) for entry in stored), key=lambda pair: pair[0])
     records: Records = [(name, entry.points) for name, entry in named]
@@ -117,9 +98,6 @@ def export(
         if owners is not None and lab is not None:
             files.enter_context(staged_linkage(lab.linkage, owners.linkage_file, output))
         write_circles(records, folder / "circles.parquet")
-        write_points(records, folder / "points.parquet")
-        write_density(density(records, grid), grid, folder / "density.parquet")
-        write_flow(flow(records, grid), grid, folder / "flow.parquet")
         boxes = folder / BOXES
         boxes.mkdir()
         verdict = fill(boxes, release, lab)

@@ -82,28 +82,11 @@ def write_circles(records: Records, path: Path) -> None:
         "radius_m": pa.array([circle.radius_m for _, circle in rows], pa.int32()),
         "geometry": pa.array([_multipolygon(parts) for parts in shapes], pa.large_binary()),
     }
-    write_geo(columns, "MultiPolygon", [corner for parts in shapes for corner in parts], path)
+    _write_geo(columns, [corner for parts in shapes for corner in parts], path)
 
 
-def write_points(records: Records, path: Path) -> None:
-    """A row for each circle: its middle, and its uncertainty."""
-    rows = [(name, point) for name, points in records for point in points]
-    places = np.array([[circle.lon_udeg, circle.lat_udeg] for _, circle in rows]).reshape(-1, 2) / MICRO
-    columns = {
-        "trajectory_id": pa.array([name for name, _ in rows], pa.string()),
-        "t": _moments([circle.start_min + circle.gap_min / 2 for _, circle in rows]),
-        "lat": pa.array(places[:, 1]),
-        "lon": pa.array(places[:, 0]),
-        "off_by_at_most_m": pa.array([circle.radius_m for _, circle in rows], pa.int32()),
-        "off_by_at_most_s": pa.array([circle.gap_min * 30 for _, circle in rows], pa.int32()),
-        "geometry": pa.array([struct.pack("<BIdd", 1, 1, *place) for place in places], pa.large_binary()),
-    }
-    write_geo(columns, "Point", [places], path)
-
-
-def write_geo(columns: dict[str, pa.Array], kind: str, corners: Sequence[Floats], path: Path) -> None:
-    """Write a table with ``geometry`` in WGS 84."""
-    about: dict[str, object] = {"encoding": "WKB", "geometry_types": [kind]}
+def _write_geo(columns: dict[str, pa.Array], corners: Sequence[Floats], path: Path) -> None:
+    about: dict[str, object] = {"encoding": "WKB", "geometry_types": ["MultiPolygon"]}
     every = np.concatenate([*corners, np.empty((0, 2))])
     if len(every):
         about["bbox"] = [*every.min(axis=0).tolist(), *every.max(axis=0).tolist()]
@@ -114,20 +97,14 @@ def write_geo(columns: dict[str, pa.Array], kind: str, corners: Sequence[Floats]
         writer.add_key_value_metadata({"geo": json.dumps(geo)})
 
 
-def rectangle(west: float, south: float, east: float, north: float) -> Floats:
-    """Counterclockwise and open."""
-    return np.array([[west, south], [east, south], [east, north], [west, north]])
-
-
-def polygon(corners: Floats) -> bytes:
-    """Well-known binary; the ring is closed here."""
+def _polygon(corners: Floats) -> bytes:
     closed = np.concatenate([corners, corners[:1]])
     return struct.pack("<BIII", 1, 3, 1, len(closed)) + closed.astype("<f8").tobytes()
 
 
 def _multipolygon(parts: Sequence[Floats]) -> bytes:
-    return struct.pack("<BII", 1, 6, len(parts)) + b"".join(map(polygon, parts))
+    return struct.pack("<BII", 1, 6, len(parts)) + b"".join(map(_polygon, parts))
 
 
-def _moments(minutes: Sequence[float]) -> pa.Array:
-    return pa.array([round(minute * 60) for minute in minutes], pa.timestamp("s", tz="UTC"))
+def _moments(minutes: Sequence[int]) -> pa.Array:
+    return pa.array([minute * 60 for minute in minutes], pa.timestamp("s", tz="UTC"))
