@@ -79,7 +79,7 @@ def started(folder: str, pairs: int, sessions: int) -> tuple[int, str, Cylinder]
             Database(url),
             KEY,
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=600, quota=10**9),
+            CollectorSettings(PLACES, round_size=3, join_s=600),
             os.urandom,
             quiet=True,
         )

@@ -49,7 +49,7 @@ def start(url: str, terms: Terms, members: int) -> tuple[list[int], str, str]:
             database,
             KEY,
             terms,
-            CollectorSettings(PLACES, round_size=members, join_s=600, quota=10**9),
+            CollectorSettings(PLACES, round_size=members, join_s=600),
             os.urandom,
             quiet=True,
         )
@@ -104,7 +104,7 @@ def ask(address: str, batches: list[tuple[str, bytes]], member: int, took_s: lis
 
 
 def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]:
-    """Sustained phi queries, signed answers and quota included, from two connections at once."""
+    """Sustained phi queries, signed answers included, from two connections at once."""
     releases = city(Chance(bytes(32)), pairs, CONTRIBUTORS, 5.0 * pairs / 242_582)
     terms = Terms(group_size=3, n_real=batch - 1, n_fake=1, least_radius_m=1, least_gap_min=1)
     with PhiStore(Database(url)) as store:

@@ -64,7 +64,7 @@ def start(url: str) -> tuple[int, str]:
             Database(url),
             KEY,
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=600, quota=10),
+            CollectorSettings(PLACES, round_size=3, join_s=600),
             os.urandom,
             quiet=True,
         )

@@ -83,7 +83,7 @@ def start(url: str, terms: Terms) -> tuple[int, str]:
             database,
             KEY,
             terms,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             os.urandom,
             quiet=True,
         )

@@ -30,12 +30,12 @@ from shoal_collect.matching.records import Query, decode_query, encode_query
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.matching.subtrajectories import Prior, draw_subtrajectories, fake_trajectory
 from shoal_collect.roles.participant import Participant, blur, choose_questions
-from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.terms import Terms
 from shoal_collect.simulation.experiment import Setting, _Submissions
 from shoal_collect.simulation.trips import trips_of
 
 Question = tuple[tuple[Cylinder, ...], bool]  # its circles, and whether it is real
-BEFORE = Rules(n_real=40, n_fake=10)
+BEFORE = Terms(n_real=40, n_fake=10)
 
 
 def town(people: int, source: str | None, seed: int) -> tuple[list[list[Point]], Prior]:
@@ -65,14 +65,14 @@ def places_of(trips: Sequence[Sequence[Point]]) -> Prior:
     return Prior(lat, lon, list(cells.values()), min(times) - 365 * 1440, max(times) + 1)
 
 
-def asked_now(member: Participant, prior: Prior, rules: Rules, chance: Chance) -> list[Question]:
+def asked_now(member: Participant, prior: Prior, rules: Terms, chance: Chance) -> list[Question]:
     """As a device asks."""
     asked = choose_questions(member, blur(member, 0), prior, rules, chance)
     questions = [decode_query(record) for record in asked.records]
     return [(one.points, one.name in asked.places) for one in questions if one.name not in asked.canaries]
 
 
-def asked_before(member: Participant, prior: Prior, rules: Rules, chance: Chance) -> list[Question]:
+def asked_before(member: Participant, prior: Prior, rules: Terms, chance: Chance) -> list[Question]:
     """As a device asked until now."""
     points = blur(member, 0)
     records = [
@@ -182,7 +182,7 @@ def joined(questions: Sequence[Question]) -> float:
     return max(map(len, sets)) / len(set[Cylinder]().union(*sets))
 
 
-def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Rules) -> list[dict[str, Any]]:
+def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Terms) -> list[dict[str, Any]]:
     """How often an honest collector counts somebody for real questions and for decoys, by theta."""
     (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
     members = [
@@ -213,7 +213,7 @@ def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Ru
     return found
 
 
-def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Rules) -> dict[str, Any]:
+def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Terms) -> dict[str, Any]:
     """Measure both ways of drawing fakes on the same trips."""
     (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
     found: dict[str, Any] = {"people": len(trips), "radius_m": radius_m}
@@ -248,11 +248,11 @@ def main() -> None:
     parser.add_argument("--input", help="Movement data in place of a made-up city.")
     parser.add_argument("--radius", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--real", type=int, default=Rules().n_real)
-    parser.add_argument("--fake", type=int, default=Rules().n_fake)
+    parser.add_argument("--real", type=int, default=Terms().n_real)
+    parser.add_argument("--fake", type=int, default=Terms().n_fake)
     parser.add_argument("--counted", action="store_true", help="What an honest collector counts instead.")
     given = parser.parse_args()
-    rules = Rules(n_real=given.real, n_fake=given.fake)
+    rules = Terms(n_real=given.real, n_fake=given.fake)
     what = (given.people, given.input, given.radius, given.seed, rules)
     print(json.dumps(counted(*what) if given.counted else measure(*what), indent=2))
 

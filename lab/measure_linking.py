@@ -15,6 +15,7 @@ last, beside phi with scoped tags; and how many pairs of a person's releases hav
 """
 
 import argparse
+import hashlib
 import itertools
 import math
 import random
@@ -27,7 +28,7 @@ import numpy as np
 from shoal.io import read
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.matching.contributors import Scoping, lasting_tag, scoped_tag
+from shoal_collect.matching.contributors import TAG_BYTES, Scoping, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
@@ -47,6 +48,11 @@ class Pinned(NamedTuple):
     pinned: list[float]  # [rounds]: the share of tags with one key left
     guessed: float  # how often it names the owner of a tag after the last round
     releases: float  # after how many releases a tag was pinned on average, infinite if any never was
+
+
+def lasting_tag(device_key: bytes) -> bytes:
+    """One tag for all releases, as there was once."""
+    return hashlib.blake2b(b"contributor", digest_size=TAG_BYTES, key=device_key).digest()
 
 
 def key_of(kind: str, person: int, number: int) -> bytes:

@@ -26,7 +26,6 @@ from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.collector import Answer
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
-from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
 from shoal_collect.server.http_collector import DailyCleanup
@@ -53,7 +52,7 @@ def state() -> dict[str, int]:
             user="me", signing_seed=seed("sign"), device_key=seed("device"), points=WAY, k=1,
             blur=Blur(radius_m=500, gap_min=30), elsewhere=elsewhere,
         )  # fmt: skip
-        rules = Rules(n_real=3, n_fake=1, longest=2)
+        rules = Terms(n_real=3, n_fake=1, longest=2)
         asked = choose_questions(member, points, PLACES.prior, rules, Chance(bytes(32)))
         answers = {
             record: Answer(0 if record[4:20] in asked.canaries else counted, DAY + 1)
@@ -79,7 +78,7 @@ def storage() -> dict[str, int]:
                 "VALUES (1, ?, ?, 0, ?, ?)",
                 (name, bytes(64), channel, place),
             )
-        mailbox = Mailbox(database, seed("server"), quota=9)
+        mailbox = Mailbox(database, seed("server"))
         letters = Correspondence(channel, names, 0, seed("member", 0), max_text_bytes=longest)
         head = len(letters.seal(1, b"", Chance(bytes(32))))
         for number in range(LETTERS):

@@ -74,7 +74,7 @@ class Strangers:
     mailbox: Mailbox = field(init=False)
 
     def __post_init__(self) -> None:
-        self.mailbox = Mailbox(self.database, bytes(32), quota=10**9)
+        self.mailbox = Mailbox(self.database, bytes(32))
 
     def counts(self, queries: Sequence[tuple[Cylinder, ...]]) -> list[int]:
         """Ask these questions; what is left of a batch asks the last one again."""

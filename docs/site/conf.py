@@ -12,7 +12,6 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src")]
 
 import reference  # noqa: E402  (the line above makes it importable)
 import shoal  # noqa: E402
-import states  # noqa: E402
 
 project = "shoal"
 author = "The shoal developers"
@@ -58,7 +57,6 @@ html_theme_options: dict[str, Any] = {
 
 
 def setup(app: Any) -> None:
-    """Write the pages of the reference first, resolve the names in its signatures, draw state machines."""
+    """Write the pages of the reference first, and resolve the names in its signatures."""
     app.connect("builder-inited", reference.write_pages)
     app.connect("missing-reference", reference.resolve)
-    app.connect("doctree-read", states.replace_blocks)

@@ -107,14 +107,3 @@ def test_a_dead_link_stops_the_site(tmp_path: Path) -> None:
     done = render(source, tmp_path / "built", "-t", "without_reference")
     assert done.returncode != 0
     assert [wrong for wrong in ("gone.md", "nowhere", "no-heading") if f"'{wrong}'" not in done.stderr] == []
-
-
-def test_state_machines_are_drawn(site: Path) -> None:
-    source = (ROOT / "docs" / "collect-states.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```mermaid\n(.*?)^```", source, re.DOTALL | re.MULTILINE)
-    drawn = re.findall(r'<svg class="states".*?</svg>', (site / "collect-states.html").read_text(), re.DOTALL)
-    assert len(drawn) == len(blocks) > 0
-    for block, picture in zip(blocks, drawn, strict=True):
-        labels = re.findall(r"^\s*\w+ --> \w+: (.*)$", block, re.MULTILINE)
-        assert len(labels) > 0
-        assert [label for label in labels if f">{label}" not in picture] == []

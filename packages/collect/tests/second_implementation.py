@@ -641,12 +641,6 @@ def _received(session: Session, vector: Vector, texts: Sequence[bytes]) -> None:
             opened.add(one.sender)
 
 
-def _quota(vector: Vector, texts: Sequence[bytes]) -> None:
-    for asked, record in enumerate(texts):
-        refuse_unless(asked < vector["quota"], "too-many")
-        read_query(record)
-
-
 def _shown_hop(session: Session, vector: Vector, texts: Sequence[bytes]) -> None:
     *inputs, hop = (read_frame(session, one) for one in texts)
     before = [pair for one in inputs for pair in read_input(session, one.body)]
@@ -681,7 +675,6 @@ def judge(vector: Vector, good_mix: Vector) -> Any:
         "opening": lambda: read_opening(session, texts[0]),
         "points": lambda: read_points(texts[0]),
         "query": lambda: read_query(texts[0]),
-        "quota": lambda: _quota(vector, texts),
         "receive": lambda: _received(session, vector, texts),
         "request": lambda: _request(vector, texts),
         "share": lambda: read_keys(session, texts[0]),

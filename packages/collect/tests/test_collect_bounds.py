@@ -78,7 +78,7 @@ def test_consent_in_advance_changes_nothing(shoal: Shoal, tmp_path: Path) -> Non
             database,
             seed("server"),
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=300, quota=9),
+            CollectorSettings(PLACES, round_size=3, join_s=300),
             seed,
             quiet=True,
         )

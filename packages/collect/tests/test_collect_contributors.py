@@ -10,7 +10,7 @@ from pydantic import ValidationError
 import measure_linking
 from service_town import TERMS, own_round_for, seed
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.matching.contributors import Scoping, count_people, lasting_tag, scoped_tag
+from shoal_collect.matching.contributors import Scoping, count_people, scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.matching.similarity import Thresholds
@@ -36,7 +36,6 @@ def test_a_tag_is_one_for_each_person_area_and_period() -> None:
     keys = [seed("device", i) for i in range(3)]
     tags = {scoped_tag(scope, key) for scope in scopes for key in keys}
     assert len(tags) == 9
-    assert not tags & {lasting_tag(key) for key in keys}
     assert {len(tag) for tag in tags} == {16}
     assert SCOPING.scope_of(here) != Scoping(50, 365).scope_of(here) != Scoping(50, 366).scope_of(here)
 
@@ -74,7 +73,7 @@ def test_people_are_never_counted_more_than_there_are(trips: list[tuple[int, int
             )
             scope = b"" if lasting else SCOPING.scope_of(begins)
             key = seed("device", person)
-            tag = scoped_tag(scope, key) if scope else lasting_tag(key)
+            tag = scoped_tag(scope, key)
             store.add(Release(seed(number)[:16], tag, bytes(32), (begins, *shared)), 1, scope)
         people = {person for person, *_ in trips}
         counted = store.count(shared, Thresholds(), 2).people
@@ -107,10 +106,7 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
         )
         for number in range(2):
             member = own_round_for(device_for(number), 0).member
-            drafts = [
-                draft_release(member, points, (0, 1), chance, scoping=SCOPING)
-                for points in (here, here, away)
-            ]
+            drafts = [draft_release(member, points, (0, 1), chance, SCOPING) for points in (here, here, away)]
             released = [one.release for one in drafts if one is not None]
             assert released[0].contributor == released[1].contributor != released[2].contributor
             records = [record for one in released for record in encode_release(one, 1, chance)]
@@ -129,7 +125,7 @@ def test_without_a_registrar_a_device_that_makes_up_tags_counts_as_several_peopl
             Collector(store, seed("collector"), scope_of=lambda one: SCOPING.scope_of(one.points[0])),
             Chance(seed("drafts")),
         )
-        one = draft_release(own_round_for(device_for(0), 0).member, here, (0, 1), chance, scoping=SCOPING)
+        one = draft_release(own_round_for(device_for(0), 0).member, here, (0, 1), chance, SCOPING)
         assert one is not None
         several = [replace(one.release, name=seed(i)[:16], contributor=seed(i)[:16]) for i in range(4)]
         records = [record for release in several for record in encode_release(release, 1, chance)]

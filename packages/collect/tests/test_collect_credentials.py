@@ -82,7 +82,7 @@ def deliver(store: PhiStore, terms: Terms, session: bytes, *releases: Release, d
 
 def people(store: PhiStore, terms: Terms, points: tuple[Cylinder, ...] = HERE) -> int:
     """Whom a later question of a round on these terms counts."""
-    rules = terms.rules
+    rules = terms
     return store.count(points, rules.thresholds, TODAY + 800, proven=terms.registrar is not None).people
 
 
@@ -226,7 +226,7 @@ def test_a_group_brings_no_more_releases_than_it_has_members() -> None:
         several = [replace(drafted(i), contributor=seed(i)[:16]) for i in range(4)]
         body = b"".join(piece for one in several for piece in encode_release(one, 1, Chance(bytes(32))))
         with pytest.raises(PeerError, match="4 releases of 3 members"):
-            Mailbox(database, SERVER, quota=9).deliver(who, group, body, START_S)
+            Mailbox(database, SERVER).deliver(who, group, body, START_S)
 
 
 def test_a_round_of_admitted_people_counts_each_of_them_once(office: Office) -> None:

@@ -24,7 +24,7 @@ from collect_oracles import claim_key
 from service_town import PLACES, TERMS, device_for, identity_of, running, seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import encode_points
 from shoal_collect.matching.similarity import Thresholds
@@ -33,7 +33,7 @@ from shoal_collect.roles.requests import Call, Reply, answer_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_registrar import registrar_application
-from shoal_collect.storage.database import Database, UnavailableError
+from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY, MIGRATIONS
 from shoal_collect.storage.phi import _INSERT_SQLITE, PhiStore, _box
 from shoal_collect.storage.register import RegisterBook
@@ -135,7 +135,7 @@ def test_a_collector_that_lost_its_key_does_not_go_on_under_another(database_url
     def start(key: bytes) -> None:
         with Database(database_url) as database:
             collector_application(
-                database, key, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60, quota=5), bytes
+                database, key, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60), bytes
             )
 
     start(seed("server"))
@@ -200,7 +200,7 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
             database,
             seed("server"),
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             os.urandom,
             quiet=True,
         )

@@ -18,7 +18,7 @@ from command_line import Shoal
 from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
 from shoal_collect.crypto import merkle
 from shoal_collect.device.http_client import RemoteServer, make_asker
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.records import encode_points
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
@@ -27,7 +27,7 @@ from shoal_collect.roles.terms import OtherCollector
 from shoal_collect.server.following import DayFollower
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_witness import Witness
-from shoal_collect.storage.database import Database, UnavailableError
+from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import batches_asked
@@ -263,7 +263,7 @@ def test_a_witness_follows_over_http_and_nobody_else_is_told() -> None:
             database,
             seed("server"),
             WATCHED,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             lambda n: seed("draw")[:n],
             clock=lambda: START_S,
             quiet=True,
@@ -297,7 +297,7 @@ def test_what_passes_at_the_collector_passes_at_its_witness() -> None:
             database,
             seed("server"),
             WATCHED,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             lambda n: seed("draw")[:n],
             clock=lambda: START_S,
             quiet=True,
@@ -412,7 +412,7 @@ def test_a_witness_says_what_its_collector_would_refuse_it_for(
                 database,
                 seed("server"),
                 terms,
-                CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+                CollectorSettings(PLACES, round_size=3, join_s=60),
                 seed,
                 clock=partial(shifted, ahead_s),
                 quiet=True,

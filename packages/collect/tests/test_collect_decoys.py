@@ -21,7 +21,7 @@ from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, decode_query
 from shoal_collect.matching.subtrajectories import NOBODY_SOUTH_OF_UDEG, Prior
 from shoal_collect.roles.participant import Participant, Questions, blur, choose_questions
-from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.terms import Terms
 
 PLACES = Prior([45.70, 45.75, 45.80], [4.80, 4.85, 4.90], [1, 5, 2], 20_000_000, 20_500_000)
 TRIP = [Point(45.74 + 0.01 * i, 4.83 + 0.02 * (i % 3), 20_400_000.0 + 47 * i) for i in range(6)]
@@ -34,14 +34,14 @@ def member_of(trip: list[Point], size: Blur = SHARP, key: object = 0) -> Partici
     )
 
 
-def asked(member: Participant, rules: Rules, draw: object = 0) -> tuple[Questions, list[Query]]:
+def asked(member: Participant, rules: Terms, draw: object = 0) -> tuple[Questions, list[Query]]:
     questions = choose_questions(member, blur(member, 0), PLACES, rules, Chance(seed("round", draw)))
     return questions, [decode_query(record) for record in questions.records]
 
 
 @pytest.mark.parametrize("n_points", [2, 3, 4, 5, 6])
 def test_every_trajectory_is_asked_about_equally_often_and_each_question_once(n_points: int) -> None:
-    rules = Rules()
+    rules = Terms()
     member = member_of(TRIP[:n_points], Blur(radius_m=500, gap_min=30))
     questions, every = asked(member, rules)
     assert len(every) == len({one.points for one in every}) == rules.n_real + rules.n_fake
@@ -56,13 +56,13 @@ def test_every_trajectory_is_asked_about_equally_often_and_each_question_once(n_
 
 
 def test_canaries_are_apart_and_fill_what_holds_no_decoy() -> None:
-    questions, every = asked(member_of(TRIP), Rules(n_real=15, n_fake=50))
+    questions, every = asked(member_of(TRIP), Terms(n_real=15, n_fake=50))
     canaries = [one for one in every if one.name in questions.canaries]
     assert len(canaries) == 65 % 15
     assert all(any(point.lat_udeg < NOBODY_SOUTH_OF_UDEG for point in one.points) for one in canaries)
     elsewhere = {point for one in every if one.name not in questions.canaries for point in one.points}
     assert not elsewhere & {point for one in canaries for point in one.points}
-    assert asked(member_of(TRIP), Rules(n_real=15, n_fake=45))[0].canaries == frozenset(), "they are rare"
+    assert asked(member_of(TRIP), Terms(n_real=15, n_fake=45))[0].canaries == frozenset(), "they are rare"
 
 
 def middle(point: Cylinder) -> tuple[float, float]:
@@ -87,7 +87,7 @@ def test_a_decoy_has_the_times_the_steps_and_the_sizes_of_the_real_trip() -> Non
 
 def test_the_same_trip_has_the_same_decoys_in_every_round_and_another_device_others() -> None:
     def without_canaries(key: object, draw: object) -> set[tuple[Cylinder, ...]]:
-        questions, every = asked(member_of(TRIP, key=key), Rules(), draw)
+        questions, every = asked(member_of(TRIP, key=key), Terms(), draw)
         return {one.points for one in every if one.name not in questions.canaries}
 
     assert without_canaries(0, 1) == without_canaries(0, 2)
@@ -104,11 +104,11 @@ def test_a_place_is_found_again_by_its_direction_and_distance() -> None:
 
 def test_the_measure_itself_finds_the_old_fakes() -> None:
     """A short run of lab/measure_decoys.py; its figures stand in the documentation."""
-    found = measure_decoys.measure(16, None, 500, 1, Rules())
+    found = measure_decoys.measure(16, None, 500, 1, Terms())
     assert found["now"]["joined"] == 1.0, "as the consent says"
     assert found["before"]["wins"] > 0.9
     assert found["now"]["wins"] < found["before"]["wins"]
     assert found["now"]["guessing"] < 0.35
-    close, wide = measure_decoys.counted(12, None, 500, 1, Rules())
+    close, wide = measure_decoys.counted(12, None, 500, 1, Terms())
     assert close["decoys"] < wide["decoys"], "the wider theta, the more plausible questions are somebody's"
     assert wide["decoys"] > 0, "so a plausible canary would accuse an honest collector"

@@ -107,7 +107,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
             database,
             KEY,
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             lambda n: seed("draw")[:n],
         )
         with running(app) as url:
@@ -207,26 +207,11 @@ def test_a_signed_request_cannot_be_used_for_anything_else(site: Site) -> None:
         site.raw("POST", target, batch(), header),
     )
     assert (first[0], again[:2]) == (200, first[:2]), "a replay gives the same answer"
-    assert site.database.rows("SELECT SUM(n) FROM quota") == [(3,)], "and costs nothing"
+    assert site.database.rows("SELECT COUNT(*) FROM asked") == [(1,)], "and costs nothing"
     digest = {"Shoal-Digest": body_digest(batch()).hex()}
     assert site.raw("POST", target, batch(1), header)[0] == 401
     assert site.raw("POST", target, batch(1), header | digest)[0] == 400
     assert site.raw("POST", target.replace("questions", "releases"), question(1), header)[0] == 401
-
-
-def test_beyond_the_quota_it_says_when_to_come_back(site: Site) -> None:
-    target, body = f"/v1/groups/{site.group.hex()}/questions", batch(1)
-    assert site.signed("POST", target, batch()) == (200, "")
-    for _ in range(2):
-        header = {
-            "Authorization": authorization(
-                MEMBER, identity_of(MEMBER), identity_of(KEY), "POST", target, body, time.time()
-            )
-        }
-        status, content, headers = site.raw("POST", target, body, header)
-        assert (status, json.loads(content)["error"]) == (429, "too-many")
-        assert 0 < int(headers["retry-after"]) <= 86_401
-    assert site.signed("POST", target, batch()) == (200, ""), "what was answered is answered again"
 
 
 def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:

@@ -252,7 +252,7 @@ def test_fakes_are_as_new_as_real_trips_however_long_a_server_runs() -> None:
             database,
             seed("server"),
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=60, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=60),
             lambda n: seed("draw")[:n],
             clock=lambda: START_S + 400 * DAY_S,
             quiet=True,

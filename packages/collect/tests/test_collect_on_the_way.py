@@ -43,7 +43,7 @@ def collector(tmp_path: Path) -> Iterator[str]:
             database,
             KEY,
             TERMS,
-            CollectorSettings(PLACES, round_size=3, join_s=600, quota=5),
+            CollectorSettings(PLACES, round_size=3, join_s=600),
             seed,
             quiet=True,
         )

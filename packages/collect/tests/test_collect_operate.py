@@ -53,7 +53,7 @@ SET = {
 
 def application(database: Database) -> FastAPI:
     return collector_application(
-        database, KEY, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60, quota=5), seed, quiet=True
+        database, KEY, TERMS, CollectorSettings(PLACES, round_size=3, join_s=60), seed, quiet=True
     )
 
 

@@ -192,5 +192,5 @@ def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(dat
         far = Cylinder(NOON_MIN, 30, 0, 5_000, 500), Cylinder(NOON_MIN + 120, 30, 0, 5_000, 500)
         store.add(Release(bytes(15) + b"!", bytes(15) + b"!", bytes(32), far), TODAY - 2)
         with pytest.raises(TooManyRowsError):
-            store.count(point, terms.rules.thresholds, TODAY)
+            store.count(point, terms.thresholds, TODAY)
         assert ask(b"crowded".ljust(32)) == [0, 0, 0]

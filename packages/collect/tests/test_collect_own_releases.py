@@ -122,7 +122,7 @@ def test_mine_lists_fetches_and_deletes_over_a_socket(shoal: Shoal, store: PhiSt
         store.database,
         seed("server"),
         TERMS,
-        CollectorSettings(PLACES, round_size=3, join_s=300, quota=9),
+        CollectorSettings(PLACES, round_size=3, join_s=300),
         seed,
         quiet=True,
     )

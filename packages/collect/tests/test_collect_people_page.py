@@ -122,7 +122,7 @@ def test_the_collector_serves_it(tmp_path: Path) -> None:
             database,
             seed("server"),
             STATED,
-            CollectorSettings(PLACES, round_size=16, join_s=60, quota=100),
+            CollectorSettings(PLACES, round_size=16, join_s=60),
             seed,
             quiet=True,
         )

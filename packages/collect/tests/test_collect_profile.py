@@ -1,25 +1,21 @@
 """A person's profile: read with errors that say where, applied as by an obvious loop, shown on a page."""
 
 import random
-import re
-from html import unescape
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser import Browser
 from collect_oracles import contains
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.cli.collector import STATEMENTS
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.preview import preview_page
-from shoal_collect.device.profile import Applied, Profile, apply, likeliest_place, read_profile
+from shoal_collect.device.profile import Profile, apply, likeliest_place, read_profile, rule_rows
 from shoal_collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
 from shoal_collect.matching.subtrajectories import Prior, fake_trajectory
-from shoal_collect.roles.consent import OPEN, days_and_hours, describe_collector, describe_promise
+from shoal_collect.roles.consent import days_and_hours, describe_collector, describe_promise
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 
@@ -254,61 +250,14 @@ def test_a_participant_blurs_each_point_by_its_own_rule_and_fakes_look_alike(tmp
         )
 
 
-def page_of(applied: Applied, profile: Profile) -> str:
-    cylinders = [
-        cylinder_for(point, one, seed("device"), 0)
-        for point, one in zip(applied.points, applied.blurs, strict=True)
-    ]
-    return preview_page(profile, applied, cylinders)
-
-
-def fact(html: str, name: str) -> str:
-    found = re.search(rf'id="fact-{name}" value="([^"]*)"', html)
-    assert found is not None, name
-    return found[1]
-
-
-def test_the_page_says_what_is_shared_and_what_stays_open(tmp_path: Path) -> None:
-    profile = profile_of(GOOD.replace('"my sister"', '"<b>sister</b>"'), tmp_path)
-    html = page_of(apply(profile, weeks()), profile)
-    facts = {name: fact(html, name) for name in ("points", "dropped", "shared", "days", "k", "radius", "gap")}
-    assert facts == {
-        "points": "71",
-        "dropped": "41",
-        "shared": "30",
-        "days": "10",
-        "k": "3",
-        "radius": "2000",
-        "gap": "1800",
-    }
-    assert "<b>sister" not in html
-    assert all(sentence in html for sentence in OPEN)
-    assert "fewer than 3 other people" in html
-    assert "default-src 'none'; style-src" in unescape(html)
-    assert "<script" not in html
-    lonely = apply(profile, [point for point in weeks() if 540 <= point.t_min % 1440 < 1000])
-    assert "No home was found" in page_of(lonely, profile)
-    assert "Nothing is left to share" in page_of(apply(profile, []), profile)
-    assert "k = 0" in page_of(lonely, profile.model_copy(update={"k": 0}))
-    assert "&lt;i&gt;&amp; a witness" in preview_page(profile, apply(profile, []), [], ["<i>& a witness"])
-    with pytest.raises(MisuseError, match="blur what the profile leaves"):
-        preview_page(profile, lonely, [])
-
-
-@pytest.mark.parametrize("kind", ["weeks", "many", "one", "none"])
-def test_the_page_works_offline_at_desk_and_on_a_phone(kind: str, tmp_path: Path, browser: Browser) -> None:
+def test_each_rule_says_what_it_met_and_what_it_does(tmp_path: Path) -> None:
     profile = profile_of(GOOD, tmp_path)
-    points = {"weeks": weeks(), "many": weeks(200), "one": [Point(48.9, 2.2, MONDAY_MIN + 600)], "none": []}[
-        kind
-    ]
-    file = tmp_path / "preview.html"
-    file.write_text(page_of(apply(profile, points), profile), encoding="utf-8")
-    seen = browser.visit(file)
-    assert seen.requests == ()
-    assert seen.complaints == ()
-    assert seen.overflowing == ()
-    assert seen.clashes == ()
-    assert seen.drawn == seen.plots == (kind != "none")
+    rows = {row.name: row for row in rule_rows(profile, apply(profile, weeks()))}
+    assert sum(row.left_out for row in rows.values()) == 41
+    assert rows["home"].says == "within 300 m: left out"
+    assert rows["elsewhere"].says == "circles of 500 m, intervals of 30 min"
+    lonely = apply(profile, [point for point in weeks() if 540 <= point.t_min % 1440 < 1000])
+    assert any("not found in your data" in row.says for row in rule_rows(profile, lonely))
 
 
 def test_one_other_is_a_person_and_two_are_people() -> None:

@@ -115,10 +115,10 @@ def test_a_collector_that_shows_members_different_terms_makes_nobody_a_culprit()
 
 
 def test_terms_that_leave_no_time_for_proofs_are_refused(tmp_path: Path) -> None:
-    assert Terms(proven_shuffle=True, phase_limit_s=22).rules.proven_shuffle
+    assert Terms(proven_shuffle=True, phase_limit_s=22).proven_shuffle
     with pytest.raises(ValidationError, match="21 s a hop"):
         Terms(proven_shuffle=True, phase_limit_s=21)
-    assert not Terms().rules.proven_shuffle
+    assert not Terms().proven_shuffle
     (tmp_path / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n")
     options = (
         "--database",

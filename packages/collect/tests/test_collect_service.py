@@ -100,9 +100,9 @@ def test_what_is_stored_had_the_crowd_that_its_owner_asked_for(database: Databas
         noted = TypeAdapter(documents()["collect-join"]).validate_json(file.read_text())
         first = Cylinder(*noted["released"]["points"][0])
         own = scoped_tag(SCOPING.scope_of(first), device.device_key)
-        n += check_round(database, noted, own, 2, terms.rules.thresholds)
+        n += check_round(database, noted, own, 2, terms.thresholds)
         with pytest.raises(AssertionError, match="others share"):
-            check_round(database, noted, own, 3, terms.rules.thresholds)
+            check_round(database, noted, own, 3, terms.thresholds)
     assert n == 6, "three pairs each"
 
 
@@ -260,19 +260,6 @@ def test_answers_that_come_when_all_is_answered_change_nothing(database: Databas
     assert own_round.phase != "asking", "the next member stood in"
     assert not own_round.replied(call, town.answer(own_round.device.identity, call), town.now_s)
     assert kinds(town.run()) == {"shared"}
-
-
-def test_a_member_without_quota_is_stood_in_for(database: Database) -> None:
-    town = Town(database, 3, quota=6)
-    poor = identity_of(seed("sign", 0))
-    database.change("INSERT INTO quota VALUES (?, ?, ?, ?)", (poor, TODAY, b"earlier", 4))
-    endings = town.run()
-    assert kinds(endings) == {"shared"}, endings
-    assert [
-        reply.status
-        for number, call, reply in town.calls
-        if call.target.endswith("/questions") and number == 0
-    ] == [429]
 
 
 def test_who_comes_late_takes_part_in_the_next_round(database: Database) -> None:

@@ -21,8 +21,8 @@ from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.collector import Answer
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.rules import Rules
 from shoal_collect.roles.stored_releases import StoredRelease
+from shoal_collect.roles.terms import Terms
 from shoal_collect.storage.database import Database
 
 POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))
@@ -183,7 +183,7 @@ def test_what_she_released_from_another_state_is_no_crowd_of_hers() -> None:
         elsewhere=[(POINTS, 5), (POINTS[:2], 6), (POINTS, 9)],
     )  # fmt: skip
     asked = choose_questions(
-        member, POINTS, PLACES.prior, Rules(n_real=3, n_fake=1, longest=2), Chance(bytes(32))
+        member, POINTS, PLACES.prior, Terms(n_real=3, n_fake=1, longest=2), Chance(bytes(32))
     )
     answers = {record: Answer(0 if record[4:20] in asked.canaries else 4, 9) for record in asked.records}
     # of 4 she is one, and under other keys another, and one more for the first two points; not yet on day 9

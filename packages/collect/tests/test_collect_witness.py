@@ -118,7 +118,7 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
         records = session.slice_of(number)
 
         def said(who: bytes, day: int) -> bytes:
-            honest = Collector(store, who, TERMS.rules.thresholds)
+            honest = Collector(store, who, TERMS.thresholds)
             return b"".join(honest.sign_answer(record, honest.people(record, day), day) for record in records)
 
         first, witness = town.server_seed, seed("witness", 0)
@@ -156,7 +156,7 @@ def test_a_witness_answers_only_what_the_collector_has_answered(database: Databa
     assert len(witness.ask(me, channel, body, day)) == TERMS.n_questions * ANSWER_BYTES
     other = session.group.identities[session.group.me - 1]
     assert witness.ask(other, channel, body, day), "who stands in for a member needs the same answers"
-    before = database.rows("SELECT * FROM quota")
+    before = database.rows("SELECT * FROM asked")
     for identity, where, asked, snapshot, kind in (
         (me, channel, body, day + 1, "not-entitled"),
         (me, channel, body, day - 1, "not-entitled"),
@@ -169,7 +169,7 @@ def test_a_witness_answers_only_what_the_collector_has_answered(database: Databa
         with pytest.raises(PeerError) as refused:
             witness.ask(identity, where, asked, snapshot)
         assert refused.value.kind == kind
-    assert database.rows("SELECT * FROM quota") == before, "it writes nothing"
+    assert database.rows("SELECT * FROM asked") == before, "it writes nothing"
     town.rounds.open_round(town.now_s + DAY_S)
     assert witness.ask(me, channel, body, day), "over midnight, too"
 

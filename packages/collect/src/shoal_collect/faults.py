@@ -81,3 +81,7 @@ class PeerError(ShoalError):
     def status(self) -> int:
         """Of a reply with this error."""
         return STATUS[self.kind]
+
+
+class UnavailableError(ShoalError):
+    """A server or a database cannot be reached now."""

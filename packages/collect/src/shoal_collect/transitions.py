@@ -13,7 +13,6 @@ from shoal_collect.faults import Kind, PeerError
 
 State = TypeVar("State", bound=StrEnum)
 Event = TypeVar("Event", bound=StrEnum)
-Action = TypeVar("Action", bound=StrEnum)
 
 
 class TransitionError(MisuseError):
@@ -21,10 +20,10 @@ class TransitionError(MisuseError):
 
 
 @dataclass(frozen=True)
-class Step(Generic[State, Action]):
-    """Enter the state, then carry out the action, if any."""
+class Step(Generic[State]):
+    """Enter the state, then carry out the action, a method of the machine, if any."""
 
-    action: Action | None
+    action: str | None
     state: State
 
 
@@ -45,7 +44,7 @@ IGNORED: Final = Ignored()
 
 
 @dataclass(frozen=True)
-class Table(Generic[State, Event, Action]):
+class Table(Generic[State, Event]):
     """A machine's transitions.
 
     ``name``: in errors. ``rows``: for each state and event a step, a refusal, or ``IGNORED``.
@@ -53,10 +52,10 @@ class Table(Generic[State, Event, Action]):
 
     name: str
     start: State
-    rows: Mapping[tuple[State, Event], Step[State, Action] | Refusal | Ignored]
+    rows: Mapping[tuple[State, Event], Step[State] | Refusal | Ignored]
     final: frozenset[State] = field(default_factory=frozenset)
 
-    def step(self, state: State, event: Event) -> Step[State, Action] | None:
+    def step(self, state: State, event: Event) -> Step[State] | None:
         """The step for an event; None when ignored.
 
         PeerError if refused, TransitionError without a row.
@@ -73,21 +72,3 @@ class Table(Generic[State, Event, Action]):
     def reacts(self, state: State, event: Event) -> bool:
         """Whether an event leads to a step."""
         return isinstance(self.rows.get((state, event)), Step)
-
-    def mermaid(self) -> str:
-        """A Mermaid diagram, without ignored and refused events."""
-        edges: dict[tuple[State, State, Action | None], list[Event]] = {}
-        for (state, event), row in self.rows.items():
-            if isinstance(row, Step):
-                edges.setdefault((state, row.state, row.action), []).append(event)
-        lines = ["stateDiagram-v2", f"    [*] --> {_identifier(self.start)}"]
-        for (state, after, action), events in edges.items():
-            label = ", ".join(events) + (f" / {action}" if action is not None else "")
-            lines.append(f"    {_identifier(state)} --> {_identifier(after)}: {label}")
-        lines += [f"    {_identifier(state)} --> [*]" for state in type(self.start) if state in self.final]
-        return "\n".join(lines) + "\n"
-
-
-def _identifier(state: StrEnum) -> str:
-    """Mermaid allows no spaces or hyphens."""
-    return state.replace(" ", "_").replace("-", "_")

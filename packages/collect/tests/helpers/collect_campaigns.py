@@ -43,9 +43,16 @@ from shoal_collect.mix.session import Kind, open_frame
 from shoal_collect.roles.authority import Authority, claim, receipt
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
-from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import bundles, unbundle
 from shoal_collect.storage.phi import PhiStore
+
+
+def ffdhe2048() -> Group:
+    """RFC 7919, appendix A.1: large enough for the protocol's records, twice as fast as its own group."""
+    with gmpy2.context(precision=3000):
+        e = int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(gmpy2.mpfr(1)), 1918)))
+    return Group(mpz(2**2048 - 2**1984 + (e + 560_316) * 2**64 - 1), mpz(4))
 
 
 class BadNetwork(Network):
@@ -56,6 +63,8 @@ class BadNetwork(Network):
     crash_after: how many messages a party sends before it vanishes, in the middle of telling all others
     perhaps.
     """
+
+    group = ffdhe2048()
 
     def __init__(
         self, number: int, *, lose: float = 0, copy: float = 0, damage: float = 0, late: float = 0
@@ -186,14 +195,9 @@ def schedule(number: int) -> str:
 START: Final = 25_000_000
 
 
-def ffdhe2048() -> Group:
-    """RFC 7919, appendix A.1: large enough for the protocol's records, twice as fast as its own group."""
-    with gmpy2.context(precision=3000):
-        e = int(gmpy2.floor(gmpy2.mul_2exp(gmpy2.exp(gmpy2.mpfr(1)), 1918)))
-    return Group(mpz(2**2048 - 2**1984 + (e + 560_316) * 2**64 - 1), mpz(4))
-
-
-RULES: Final = Rules(group_size=3, n_real=1, n_fake=1, longest=2, n_pieces=1, group=ffdhe2048())
+RULES: Final = Terms(
+    group_size=3, n_real=1, n_fake=1, longest=2, n_pieces=1, resolution_m=0, resolution_min=0
+)
 PLACES: Final = Prior([39.9, 39.95], [116.3, 116.4], [2, 1], START, START + 1440)
 
 

@@ -5,15 +5,16 @@ import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import required_phi, trim
+from shoal_collect.matching.trimming import trim
 from shoal_collect.mix.grouping import Lottery, commitment, divide
 from shoal_collect.mix.member import PHASE_LIMIT_S, AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.session import Session
@@ -21,26 +22,18 @@ from shoal_collect.roles import collector as service
 from shoal_collect.roles.authority import Authority, Receipt, claim
 from shoal_collect.roles.collector import Answer, read_answer
 from shoal_collect.roles.participant import Participant, blur, choose_questions, count_others, draft_release
-from shoal_collect.roles.rules import Rules, require_room
+from shoal_collect.roles.terms import Terms
 
 SERVER: Final = b"server"
 
 
 @dataclass
 class Collector(service.Collector):
-    """A collector that is asked directly; ``quota``: questions per member and day."""
+    """A collector that is asked directly."""
 
-    quota: int = 4096
-    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)
-
-    def answer(self, submitter: bytes, record: bytes, today: int) -> bytes:
-        """Answer one question; PeerError beyond the quota."""
-        asked = self._asked.get((submitter, today), 0)
-        if asked >= self.quota:
-            raise PeerError("too-many", f"more than {self.quota} questions in a day; try again tomorrow")
-        people = self.people(record, today)
-        self._asked[submitter, today] = asked + 1
-        return self.sign_answer(record, people, today)
+    def answer(self, _submitter: bytes, record: bytes, today: int) -> bytes:
+        """Answer one question."""
+        return self.sign_answer(record, self.people(record, today), today)
 
 
 def require_agreement(answers: Sequence[Answer]) -> Answer:
@@ -54,8 +47,10 @@ class Network:
     """A perfect network between identity keys; the server has none.
 
     Subclasses lose, copy, delay or damage messages. Time is counted; nothing waits. ``limit_s``: for a
-    message.
+    message. ``group``: of the mixes.
     """
+
+    group = FFDHE3072
 
     def __init__(self, limit_s: float = PHASE_LIMIT_S) -> None:
         self.now_s, self.limit_s = 0.0, limit_s
@@ -174,14 +169,14 @@ def run_collection(
     chance: Chance,
     *,
     day: int,
-    rules: Rules | None = None,
+    rules: Terms | None = None,
     network: Network | None = None,
 ) -> Outcome:
     """One round: group, blur, extract, mix, ask, trim, mix again, release, claim.
 
     ``day``: since 1970. PeerError if a collector is caught lying, MisuseError if the rules cannot serve.
     """
-    rules, network = rules or Rules(), network or Network()
+    rules, network = rules or Terms(resolution_m=0, resolution_min=0), network or Network()
     by_identity = {one.identity: one for one in participants}
     groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, network)
     shared: dict[str, ParticipantOutcome] = {}
@@ -190,7 +185,7 @@ def run_collection(
         members = [by_identity[identity] for identity in identities]
         name = b"%d group %d" % (day, number)
         blurred = [blur(member, day // rules.period_days) for member in members]
-        require_room(rules, max(map(len, blurred)))
+        rules.require_room(max(map(len, blurred)))
         questions = [
             choose_questions(member, points, prior, rules, chance)
             for member, points in zip(members, blurred, strict=True)
@@ -212,11 +207,11 @@ def run_collection(
             for m, asked, heard in zip(members, questions, answers, strict=True)
         ]
         places_left = [
-            trim(len(points), phi, required_phi(m.k, m.reading), m.trimming)
+            trim(len(points), phi, m.k, m.trimming)
             for m, points, phi in zip(members, blurred, counts, strict=True)
         ]
         drafts = [
-            draft_release(m, points, places, chance, scoping=rules.scoping)
+            draft_release(m, points, places, chance, rules.scoping)
             for m, points, places in zip(members, blurred, places_left, strict=True)
         ]
         pieces = [
@@ -278,14 +273,14 @@ def mix(
     members: Sequence[Participant],
     records: Sequence[list[bytes]],
     name: bytes,
-    rules: Rules,
+    rules: Terms,
     chance: Chance,
     network: Network,
 ) -> tuple[tuple[bytes, ...] | None, list[AbortedRun]]:
     """Step 5: the records, if any member opened them, and findings where a run was stopped."""
     identities = tuple(member.identity for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
-    session = Session(run, identities, len(records[0]), RECORD_BYTES, rules.group, rules.proven_shuffle)
+    session = Session(run, identities, len(records[0]), RECORD_BYTES, network.group, rules.proven_shuffle)
     machines = [
         Member(session, i, m.signing_seed, records[i], Chance(chance.seed()), network.limit_s)
         for i, m in enumerate(members)

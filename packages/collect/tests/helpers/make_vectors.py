@@ -278,7 +278,6 @@ def records() -> None:
         "answer_changed", "bad-signature", "answers", good, answer[:33] + b"\x09" + answer[34:], collector=own
     )
     bad("answer_cut", "bad-length", "answers", good, answer[:-1], collector=own)
-    bad("questions_beyond_the_quota", "too-many", "quota", good, another, good, quota=2)
 
 
 def requests() -> None:

@@ -111,11 +111,10 @@ class Town:
         terms: Terms = TERMS,
         restart: bool = False,
         k: int = 0,
-        quota: int = 1000,
         entry_of: Callable[[Device], Entry | None] = lambda _: None,
         credentials_of: Callable[[Device], Mapping[str, Entry]] = lambda _: {},
     ) -> None:
-        self.database, self.n, self.terms, self.restart, self.quota = database, n, terms, restart, quota
+        self.database, self.n, self.terms, self.restart = database, n, terms, restart
         self.server_seed, self.now_s = seed("server"), START_S
         self.book = ClaimBook(
             Database(None, AUTHORITY), seed("authority"), frozenset({identity_of(self.server_seed)})
@@ -149,7 +148,7 @@ class Town:
             join_s=300,
             collector_key=identity_of(self.server_seed),
         )
-        self.mailbox = Mailbox(self.database, self.server_seed, quota=self.quota)
+        self.mailbox = Mailbox(self.database, self.server_seed)
 
     @property
     def n_records(self) -> int:

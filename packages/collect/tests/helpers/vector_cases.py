@@ -12,7 +12,7 @@ from typing import Any, Final
 from gmpy2 import mpz
 
 from collect_oracles import decode_points
-from in_process import Collector, require_agreement
+from in_process import require_agreement
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext
 from shoal_collect.crypto.group import Group
@@ -26,7 +26,6 @@ from shoal_collect.mix.transcript import read_hop, read_input, read_key
 from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.requests import body_digest, read_authorization
-from shoal_collect.storage.phi import PhiStore
 
 FOLDER: Final = Path(__file__).parents[1] / "vectors"
 Vector = Mapping[str, Any]
@@ -107,13 +106,6 @@ def _lottery(vector: Vector) -> None:
         lottery = getattr(lottery, verb)(*raw(words)) or lottery
 
 
-def _quota(vector: Vector) -> None:
-    with PhiStore() as store:
-        collector = Collector(store, bytes(32), quota=vector["quota"])
-        for record in raw(vector["bytes"]):
-            collector.answer(b"someone", record, 1)
-
-
 def _answers(vector: Vector) -> None:
     record, *answers = raw(vector["bytes"])
     require_agreement([read_answer(bytes.fromhex(vector["collector"]), record, answer) for answer in answers])
@@ -137,7 +129,6 @@ def judge(vector: Vector) -> None:
         "letters": _letters,
         "claims": _claims,
         "lottery": _lottery,
-        "quota": _quota,
         "answers": _answers,
         "request": _request,
         "query": lambda v: decode_query(*raw(v["bytes"])),

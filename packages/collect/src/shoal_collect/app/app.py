@@ -18,7 +18,7 @@ from shoal_collect.app.person import Person, plain
 from shoal_collect.app.uploads import MOST_BYTES, files_in
 from shoal_collect.device.admission import LoginNeededError
 from shoal_collect.device.own_releases import points_in_words
-from shoal_collect.device.preview import rule_rows
+from shoal_collect.device.profile import rule_rows
 from shoal_collect.roles.consent import OPEN, SHARED, date_of, describe_promise
 
 PAGES: Final = {"trip": "Your trip", "share": "Blur and agree", "round": "The round", "mine": "What I shared"}

@@ -142,9 +142,6 @@ def stating(command: Command) -> Command:
     help="Delete a release after so many days. [default: when its owner takes it back]",
 )
 @click.option(
-    "--quota", type=click.IntRange(min=1), default=4096, help="Questions that one member may ask in a day."
-)
-@click.option(
     "--least-radius", "least_radius_m", type=LENGTH, default="75m", help="Circles of at least this radius,"
 )
 @click.option("--most-radius", "most_radius_m", type=LENGTH, default="2km", help="and at most this one.")
@@ -181,7 +178,6 @@ def server(**options: Any) -> int:
     """
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
-        from shoal_collect.matching.contributors import Scoping
         from shoal_collect.roles.contributors import MOST_AREAS, areas_of
         from shoal_collect.server.http_collector import CollectorSettings, collector_application
         from shoal_collect.storage.database import Database
@@ -191,7 +187,7 @@ def server(**options: Any) -> int:
         refuse_unused("without --registrar", "token_days")
     terms = _terms_of(options)
     places = _public_places(options["places"], options["days"])
-    areas = areas_of(places, Scoping(terms.area_km, terms.period_days))
+    areas = areas_of(places, terms.scoping)
     if terms.registrar is not None and len(areas) > MOST_AREAS:
         raise MisuseError(
             f"{options['places']} has places in more than {MOST_AREAS} areas of {terms.area_km} km, and with "
@@ -208,7 +204,6 @@ def server(**options: Any) -> int:
                 places,
                 round_size=options["round_size"],
                 join_s=options["join_s"],
-                quota=options["quota"],
                 authority=options["authority"] and RemoteServer(options["authority"]).url,
             ),
             os.urandom,

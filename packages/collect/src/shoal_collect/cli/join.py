@@ -3,14 +3,12 @@
 import json
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.options import DURATION, PATH, input_options, needs_extra, output_options, take_reading
 from shoal.cli.sections import Command
-from shoal.runtime.staging import explain_write_errors
 from shoal.units import show_s
 from shoal_collect.cli.collect import leave_no_core, require_points_as_given, servers_of_a_round
 
@@ -123,12 +121,8 @@ def join(**options: Any) -> int:
         for server in connected.servers.values():
             connections.callback(server.close)
         if connected.state.own_round is None:
-            from shoal_collect.device.preview import preview_page
-
             plan = prepare(connected, *(seen or look()))
-            page = folder.folder / "preview.html"
-            _write_private(page, preview_page(plan.profile, plan.applied, plan.cylinders, plan.special))
-            if not consent("\n".join(plan.lines(page))):
+            if not consent("\n".join(plan.lines())):
                 _say_declined(as_json=as_json)
                 return 0
             participation.begin(
@@ -168,11 +162,3 @@ def _say_declined(*, as_json: bool) -> None:
 
     message = "nothing was sent"
     click.echo(json.dumps(document_of(Ending("declined", message))) if as_json else message)
-
-
-def _write_private(file: Path, text: str) -> None:
-    with (
-        explain_write_errors(file),
-        os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream,
-    ):
-        stream.write(text)

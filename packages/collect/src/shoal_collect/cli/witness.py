@@ -94,10 +94,9 @@ def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
     """It may start before the collector, but answers nothing without it."""
     import time
 
-    from shoal_collect.faults import PeerError
+    from shoal_collect.faults import PeerError, UnavailableError
     from shoal_collect.roles.requests import SKEW_S
     from shoal_collect.roles.terms import read_terms
-    from shoal_collect.storage.database import UnavailableError
 
     try:
         facts = ask("/v1/about")

@@ -12,7 +12,6 @@ from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.past import Sent
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.roles.authority import MAX_USER_BYTES
 from shoal_collect.roles.contributors import areas_of
 from shoal_collect.roles.participant_round import Device
@@ -52,7 +51,7 @@ class Connection:
     @property
     def areas(self) -> tuple[str, ...]:
         """The areas of the collection."""
-        return areas_of(self.places, Scoping(self.terms.area_km, self.terms.period_days))
+        return areas_of(self.places, self.terms.scoping)
 
 
 def connect(

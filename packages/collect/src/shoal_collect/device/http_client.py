@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from shoal.errors import InputError, MisuseError
 from shoal.units import counted, show_s
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
 from shoal_collect.roles.requests import (
@@ -29,7 +29,6 @@ from shoal_collect.roles.requests import (
     require_reply_signature,
 )
 from shoal_collect.roles.wire import BATCH_BYTES
-from shoal_collect.storage.database import UnavailableError
 
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s

@@ -18,7 +18,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.measures.presence import Place as Found
 from shoal.measures.presence import share_of_hours
 from shoal.runtime.files import read_settings
-from shoal.units import duration_s, length_m
+from shoal.units import duration_s, length_m, show_m, show_s
 from shoal_collect.matching.cylinders import EARTH_M, MAX_GAP_MIN, MAX_RADIUS_M, Blur, Point, distance_m
 from shoal_collect.matching.similarity import CAP
 from shoal_collect.matching.trimming import DEFAULT, Trimming
@@ -288,6 +288,43 @@ class Applied:
     def by_rule(self) -> dict[str, int]:
         """Met by each rule."""
         return dict(Counter(rule for fate in self.fates for rule in fate.rules or (ELSEWHERE,)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRow:
+    """A rule: points met, left out, and in words."""
+
+    name: str
+    n_met: int
+    left_out: int
+    says: str
+
+
+def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
+    """Every rule, and last the blur of all other places."""
+    rules = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
+    rules = {
+        **{
+            kind: (profile.kinds[kind], profile.kinds[kind].within)
+            for kind in ("home", "work")
+            if kind in profile.kinds
+        },
+        **rules,
+    }
+    n_met, dropped = applied.by_rule, applied.dropped
+    rows = []
+    for name, (rule, within) in rules.items():
+        blur = (show_m(rule.radius or profile.blur.radius), show_s((rule.gap or profile.blur.gap) * 60))
+        says = (
+            "not found in your data, so nothing was done"
+            if name in applied.not_found
+            else f"within {show_m(within)}: "
+        )
+        if name not in applied.not_found:
+            says += "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
+        rows.append(RuleRow(name=name, n_met=n_met.get(name, 0), left_out=dropped.get(name, 0), says=says))
+    usual = f"circles of {show_m(profile.blur.radius)}, intervals of {show_s(profile.blur.gap * 60)}"
+    return [*rows, RuleRow(name=ELSEWHERE, n_met=n_met.get(ELSEWHERE, 0), left_out=0, says=usual)]
 
 
 def apply(profile: Profile, points: Sequence[Point]) -> Applied:

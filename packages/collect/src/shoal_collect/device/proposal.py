@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -13,9 +12,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.units import counted
 from shoal_collect.device.connection import Connection
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.device.profile import Applied, Profile, apply
+from shoal_collect.device.profile import Applied, Profile, apply, rule_rows
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
@@ -116,19 +114,18 @@ class Plan:
             ),
         ]
 
-    def lines(self, page: Path) -> list[str]:
-        """The text of the consent; ``page``: of the preview."""
-        dropped = ", ".join(f"{n} by '{rule}'" for rule, n in self.applied.dropped.items()) or "none"
-        not_found = [
-            f"No {kind} was found in your data, so its rule does nothing." for kind in self.applied.not_found
-        ]
+    def lines(self) -> list[str]:
+        """The text of the consent."""
         used, total = len(self.applied.original), self.thinned_from
         return [
             f"{'All' if used == total else f'{used} of'} {counted(total, 'point')} of this trip "
-            f"{'is' if total == 1 else 'are'} looked at. Your rules leave out: {dropped}. "
+            f"{'is' if total == 1 else 'are'} looked at. "
             f"{counted(len(self.cylinders), 'circle and interval', 'circles and intervals')} would be "
-            f"asked about; see them in {page}.",
-            *not_found,
+            "asked about. Your rules:",
+            *(
+                f"- {row.name}: {row.says}; {counted(row.n_met, 'point')}, {row.left_out} left out"
+                for row in rule_rows(self.profile, self.applied)
+            ),
             *SHARED,
             describe_promise(self.profile.k, self.profile.trimming),
             *self.special,
@@ -197,7 +194,7 @@ def _require_areas(connection: Connection, cylinders: Sequence[Cylinder]) -> Non
             f"this collector's places lie in more than {MOST_AREAS} areas, for which a device does not ask; "
             "ask its operator"
         )
-    scoping = Scoping(terms.area_km, terms.period_days)
+    scoping = terms.scoping
     if not {scoping.area_of(cylinder) for cylinder in cylinders} <= set(areas):
         raise InputError(
             "this trip leaves the areas around the public places of this collection; choose another trip "

@@ -53,11 +53,6 @@ class Scoping:
         return f"{self.area_of(first)} {self.period_days} days: {period}".encode()
 
 
-def lasting_tag(device_key: bytes) -> bytes:
-    """One tag for all releases."""
-    return hashlib.blake2b(b"contributor", digest_size=TAG_BYTES, key=device_key).digest()
-
-
 def scoped_tag(scope: bytes, device_key: bytes) -> bytes:
     """A device's tag in a scope; without the key, two look like two people's."""
     return hashlib.blake2b(scope, digest_size=TAG_BYTES, key=device_key, person=b"shoal tag").digest()

@@ -18,7 +18,7 @@ from shoal_collect.crypto.chance import SEED_BYTES, Chance, bound_chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import Findings, audit
-from shoal_collect.mix.member_states import AWAITED, TABLE, Action, Event, State
+from shoal_collect.mix.member_states import AWAITED, TABLE, Event, State
 from shoal_collect.mix.message_log import MessageLog
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, encode_list
 from shoal_collect.mix.session import Kind, Session, SignedMessage, open_frame, sign
@@ -76,7 +76,7 @@ class Member:
     ``limit_s``: of each state.
     """
 
-    table: Table[State, Event, Action] = TABLE
+    table: Table[State, Event] = TABLE
     draw_fresh: Callable[[int], bytes] = staticmethod(randombytes)
 
     def __init__(
@@ -203,23 +203,6 @@ class Member:
     # the run: each step reads the table
 
     @property
-    def _actions(self) -> Mapping[Action, Callable[[], None]]:
-        return {
-            Action.COMMIT_KEYS: self._commit_keys,
-            Action.SHOW_KEYS: self._show_keys,
-            Action.COMMIT_INPUT: self._commit_input,
-            Action.SHOW_INPUT: self._show_input,
-            Action.MIX: self._mix,
-            Action.VOTE: self._vote,
-            Action.OPEN: self._open,
-            Action.STOP: self._stop,
-            Action.CONFESS: self._confess,
-            Action.FINISH: self._finish,
-            Action.AUDIT: self._abort_after_audit,
-            Action.NAME: self._name,
-        }
-
-    @property
     def _readers(self) -> Mapping[State, Callable[[], Event]]:
         """Commitments carry nothing to check, and the audit judges confessions."""
         return {
@@ -236,7 +219,7 @@ class Member:
             return
         self._state, self._deadline_s = step.state, now_s + self._limit_s
         if step.action is not None:
-            self._actions[step.action]()
+            getattr(self, step.action)()
 
     def _advance(self, now_s: float) -> None:
         while self._state not in self.table.final and (event := self._due_event()) is not None:

@@ -40,23 +40,6 @@ class Event(StrEnum):
     LATE = "late"  # the time for this state is over
 
 
-class Action(StrEnum):
-    """The member's reaction."""
-
-    COMMIT_KEYS = "commit to keys"
-    SHOW_KEYS = "show keys"
-    COMMIT_INPUT = "commit to input"
-    SHOW_INPUT = "show input"
-    MIX = "mix when it is her turn"
-    VOTE = "vote"
-    OPEN = "give the inner key"
-    STOP = "vote NO-GO and confess"
-    CONFESS = "confess"
-    FINISH = "open the records"
-    AUDIT = "audit the messages"
-    NAME = "name who gave a wrong inner key"
-
-
 _STOPPABLE: Final = (
     State.KEY_COMMITS,
     State.KEYS,
@@ -79,30 +62,30 @@ AWAITED: Final = {
     State.CONFESSIONS: (Kind.OPEN, Kind.BLAME),
 }
 
-_ROWS: dict[tuple[State, Event], Step[State, Action] | Refusal | Ignored] = {
-    (State.NEW, Event.START): Step(Action.COMMIT_KEYS, State.KEY_COMMITS),
-    (State.KEY_COMMITS, Event.SOUND): Step(Action.SHOW_KEYS, State.KEYS),
-    (State.KEYS, Event.SOUND): Step(Action.COMMIT_INPUT, State.INPUT_COMMITS),
-    (State.KEYS, Event.FAULTY): Step(Action.STOP, State.CONFESSIONS),
-    (State.INPUT_COMMITS, Event.SOUND): Step(Action.SHOW_INPUT, State.INPUTS),
-    (State.INPUTS, Event.SOUND): Step(Action.MIX, State.HOPS),
-    (State.INPUTS, Event.FAULTY): Step(Action.STOP, State.CONFESSIONS),
-    (State.HOPS, Event.SOUND): Step(Action.MIX, State.HOPS),
-    (State.HOPS, Event.LAST): Step(Action.VOTE, State.VOTES),
-    (State.HOPS, Event.FAULTY): Step(Action.STOP, State.CONFESSIONS),
-    (State.VOTES, Event.SOUND): Step(Action.OPEN, State.OPENINGS),
-    (State.VOTES, Event.FAULTY): Step(Action.CONFESS, State.CONFESSIONS),
-    (State.OPENINGS, Event.SOUND): Step(Action.FINISH, State.OPENED),
-    (State.OPENINGS, Event.FAULTY): Step(Action.NAME, State.ABORTED),
-    (State.OPENINGS, Event.DISSENT): Step(Action.AUDIT, State.ABORTED),
-    (State.OPENINGS, Event.LATE): Step(Action.AUDIT, State.ABORTED),
-    (State.CONFESSIONS, Event.SOUND): Step(Action.AUDIT, State.ABORTED),
-    (State.CONFESSIONS, Event.LATE): Step(Action.AUDIT, State.ABORTED),
+_ROWS: dict[tuple[State, Event], Step[State] | Refusal | Ignored] = {
+    (State.NEW, Event.START): Step("_commit_keys", State.KEY_COMMITS),
+    (State.KEY_COMMITS, Event.SOUND): Step("_show_keys", State.KEYS),
+    (State.KEYS, Event.SOUND): Step("_commit_input", State.INPUT_COMMITS),
+    (State.KEYS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.INPUT_COMMITS, Event.SOUND): Step("_show_input", State.INPUTS),
+    (State.INPUTS, Event.SOUND): Step("_mix", State.HOPS),
+    (State.INPUTS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.HOPS, Event.SOUND): Step("_mix", State.HOPS),
+    (State.HOPS, Event.LAST): Step("_vote", State.VOTES),
+    (State.HOPS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.VOTES, Event.SOUND): Step("_open", State.OPENINGS),
+    (State.VOTES, Event.FAULTY): Step("_confess", State.CONFESSIONS),
+    (State.OPENINGS, Event.SOUND): Step("_finish", State.OPENED),
+    (State.OPENINGS, Event.FAULTY): Step("_name", State.ABORTED),
+    (State.OPENINGS, Event.DISSENT): Step("_abort_after_audit", State.ABORTED),
+    (State.OPENINGS, Event.LATE): Step("_abort_after_audit", State.ABORTED),
+    (State.CONFESSIONS, Event.SOUND): Step("_abort_after_audit", State.ABORTED),
+    (State.CONFESSIONS, Event.LATE): Step("_abort_after_audit", State.ABORTED),
     # once the vote is over, the audit judges conflicts and confessions
     **{(s, e): IGNORED for s in (State.OPENINGS, State.CONFESSIONS) for e in (Event.CONFLICT, Event.STOPPED)},
-    **{(s, Event.CONFLICT): Step(Action.STOP, State.CONFESSIONS) for s in _STOPPABLE},
-    **{(s, Event.STOPPED): Step(Action.CONFESS, State.CONFESSIONS) for s in _STOPPABLE},
-    **{(s, Event.LATE): Step(Action.STOP, State.CONFESSIONS) for s in _STOPPABLE},
+    **{(s, Event.CONFLICT): Step("_stop", State.CONFESSIONS) for s in _STOPPABLE},
+    **{(s, Event.STOPPED): Step("_confess", State.CONFESSIONS) for s in _STOPPABLE},
+    **{(s, Event.LATE): Step("_stop", State.CONFESSIONS) for s in _STOPPABLE},
     # a message alone changes nothing: what it completes or contradicts does
     **{(s, Event.MESSAGE): IGNORED for s in State if s not in _FINAL},
     **{(s, Event.MESSAGE): _OVER for s in _FINAL},

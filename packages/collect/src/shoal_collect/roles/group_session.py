@@ -1,10 +1,11 @@
 """A member's session with the group: two mix runs, and the questions between."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
@@ -12,7 +13,7 @@ from shoal_collect.matching.records import RECORD_BYTES, Query, decode_query, en
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.session import Session
 from shoal_collect.roles.collector import ANSWER_BYTES, Answer, read_answer
-from shoal_collect.roles.group_session_states import TABLE, Action, Event, State
+from shoal_collect.roles.group_session_states import TABLE, Event, State
 from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.requests import Call
 from shoal_collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
@@ -103,10 +104,6 @@ class GroupSession:
         """
         self._step(Event.ANSWERS, call, answers)
 
-    def refused(self, batch: bytes) -> None:
-        """Ask the next member to submit: this member's quota is used up."""
-        self._step(Event.QUOTA, batch)
-
     def slice_of(self, number: int) -> list[bytes]:
         """The questions that a member submits; slices are disjoint."""
         n = len(self.group.identities)
@@ -121,27 +118,10 @@ class GroupSession:
         if step is not None:
             self.stage = step.state
             if step.action is not None:
-                self._actions[step.action](*what)
+                getattr(self, step.action)(*what)
 
-    @property
-    def _actions(self) -> Mapping[Action, Callable[..., None]]:
-        return {
-            Action.HAND_ON: self._pass_to_mix,
-            Action.KEEP: self._early.append,
-            Action.TICK: self._tick,
-            Action.VOUCH: self._vouch,
-            Action.TAKE_VOUCHER: self._take_voucher,
-            Action.ASK: self._begin_asking,
-            Action.HEAR: self._read_answers,
-            Action.TAKE_ANSWERS: self._take_answers,
-            Action.ASK_NEXT: self._ask_next,
-            Action.CHASE: self._cover_missing,
-            Action.MIX: self._mix_releases,
-            Action.TAKE_RECORDS: self._take_records,
-            Action.GIVE_UP: self._give_up,
-            Action.REPORT: self._report,
-            Action.ABORT: self._abort,
-        }
+    def _keep(self, text: bytes) -> None:
+        self._early.append(text)
 
     def _read(self, text: bytes) -> None:
         if not text or text[0] > max(_TAGS.values()):
@@ -278,15 +258,10 @@ class GroupSession:
         except PeerError:
             self._step(Event.CONTRADICTION)  # the run ends when the proof is sent
 
-    def _ask_next(self, batch: bytes) -> None:
-        self._broadcast(bytes((self._slice_number(batch),)))
-
     def _read_answers(self, text: bytes) -> None:
-        """An empty slice calls for the next member; a bad one is ignored."""
+        """Bad ones are ignored."""
         number, answers = text[:1], text[1:]
-        if number and not answers:
-            self._stand_in(number[0])
-        elif answers:
+        if answers:
             size = max(1, -(-len(answers) // len(self._keys)))
             chain = [answers[at : at + size] for at in range(0, len(answers), size)]
             try:
@@ -339,9 +314,9 @@ class GroupSession:
 def _mix_run(group: MemberGroup, tag: int) -> Session:
     """The mix run for the group's questions or its releases."""
     name = hashlib.blake2b(group.channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
-    terms, rules = group.terms, group.terms.rules
+    terms = group.terms
     n_records = terms.n_questions if tag == _TAGS[State.QUESTIONS] else terms.release_records
-    return Session(name, group.identities, n_records, RECORD_BYTES, rules.group, rules.proven_shuffle)
+    return Session(name, group.identities, n_records, RECORD_BYTES, FFDHE3072, terms.proven_shuffle)
 
 
 def _addressee(place: int) -> str:

@@ -32,29 +32,8 @@ class Event(StrEnum):
     VOUCHED = "vouched"  # more than half of the group has signed the same questions
     ANSWERS = "answers"  # a collector answered a slice of the questions
     CONTRADICTION = "contradiction"  # collectors answered a slice differently
-    QUOTA = "quota"  # the collector takes no more questions of hers today
     LATE = "late"  # answers did not come in time
     RELEASE = "release"  # she has trimmed what she releases
-
-
-class Action(StrEnum):
-    """The session's reaction."""
-
-    HAND_ON = "hand to the mix"
-    KEEP = "keep for later"
-    TICK = "let the mix see the time"
-    VOUCH = "vouch for the questions"
-    TAKE_VOUCHER = "take a voucher"
-    ASK = "ask her slice"
-    HEAR = "hear answers"
-    TAKE_ANSWERS = "check and pass on answers"
-    ASK_NEXT = "ask the next member to stand in"
-    CHASE = "stand in for the member before"
-    MIX = "mix the releases"
-    TAKE_RECORDS = "take the records"
-    GIVE_UP = "give up"
-    REPORT = "report the lie"
-    ABORT = "report the findings"
 
 
 _MIXING: Final = (State.QUESTIONS, State.RELEASES)
@@ -62,29 +41,28 @@ _WAITING: Final = (State.ASKING, State.CHASING)
 _ANSWERED: Final = (State.ASKING, State.CHASING, State.LIED_TO)  # answers to what she asked still count
 _LIVE: Final = tuple(state for state in State if state is not State.FAILED)
 
-_ROWS: dict[tuple[State, Event], Step[State, Action] | Ignored] = {
-    **{(s, Event.LETTER): Step(Action.HAND_ON, s) for s in _MIXING},
-    **{(s, Event.TIME): Step(Action.TICK, s) for s in _MIXING},
-    **{(s, Event.ABORTED): Step(Action.ABORT, State.FAILED) for s in _MIXING},
-    (State.QUESTIONS, Event.OPENED): Step(Action.VOUCH, State.VOUCHING),
-    (State.VOUCHING, Event.LETTER): Step(Action.TAKE_VOUCHER, State.VOUCHING),
-    (State.VOUCHING, Event.VOUCHED): Step(Action.ASK, State.ASKING),
-    (State.VOUCHING, Event.LATE): Step(Action.GIVE_UP, State.FAILED),
-    (State.RELEASES, Event.OPENED): Step(Action.TAKE_RECORDS, State.MIXED),
-    **{(s, Event.LETTER): Step(Action.HEAR, s) for s in _WAITING},
-    **{(s, Event.ANSWERS): Step(Action.TAKE_ANSWERS, s) for s in _ANSWERED},
-    **{(s, Event.QUOTA): Step(Action.ASK_NEXT, s) for s in _ANSWERED},
+_ROWS: dict[tuple[State, Event], Step[State] | Ignored] = {
+    **{(s, Event.LETTER): Step("_pass_to_mix", s) for s in _MIXING},
+    **{(s, Event.TIME): Step("_tick", s) for s in _MIXING},
+    **{(s, Event.ABORTED): Step("_abort", State.FAILED) for s in _MIXING},
+    (State.QUESTIONS, Event.OPENED): Step("_vouch", State.VOUCHING),
+    (State.VOUCHING, Event.LETTER): Step("_take_voucher", State.VOUCHING),
+    (State.VOUCHING, Event.VOUCHED): Step("_begin_asking", State.ASKING),
+    (State.VOUCHING, Event.LATE): Step("_give_up", State.FAILED),
+    (State.RELEASES, Event.OPENED): Step("_take_records", State.MIXED),
+    **{(s, Event.LETTER): Step("_read_answers", s) for s in _WAITING},
+    **{(s, Event.ANSWERS): Step("_take_answers", s) for s in _ANSWERED},
     **{(s, Event.CONTRADICTION): Step(None, State.LIED_TO) for s in _ANSWERED},
-    (State.ASKING, Event.LATE): Step(Action.CHASE, State.CHASING),
-    (State.CHASING, Event.LATE): Step(Action.GIVE_UP, State.FAILED),
-    **{(s, Event.RELEASE): Step(Action.MIX, State.RELEASES) for s in _WAITING},
-    (State.LIED_TO, Event.NEWS): Step(Action.REPORT, State.FAILED),
-    **{(s, Event.EARLY): Step(Action.KEEP, s) for s in (*_MIXING, State.VOUCHING, *_WAITING)},
+    (State.ASKING, Event.LATE): Step("_cover_missing", State.CHASING),
+    (State.CHASING, Event.LATE): Step("_give_up", State.FAILED),
+    **{(s, Event.RELEASE): Step("_mix_releases", State.RELEASES) for s in _WAITING},
+    (State.LIED_TO, Event.NEWS): Step("_report", State.FAILED),
+    **{(s, Event.EARLY): Step("_keep", s) for s in (*_MIXING, State.VOUCHING, *_WAITING)},
     # what comes too late to matter changes nothing
     **{(s, Event.NEWS): IGNORED for s in _LIVE if s is not State.LIED_TO},
     **{(s, Event.STALE): IGNORED for s in (State.VOUCHING, *_WAITING, State.RELEASES, State.MIXED)},
     **{(s, Event.TIME): IGNORED for s in (State.VOUCHING, *_WAITING, State.MIXED)},
-    **{(s, e): IGNORED for s in (State.RELEASES, State.MIXED) for e in (Event.ANSWERS, Event.QUOTA)},
+    **{(s, Event.ANSWERS): IGNORED for s in (State.RELEASES, State.MIXED)},
     (State.MIXED, Event.LETTER): IGNORED,
 }
 

@@ -1,6 +1,6 @@
 """A member's part in a round until the group is drawn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -41,30 +41,17 @@ class Event(StrEnum):
     RESTARTED = "restarted"  # the lottery starts again without those who kept silent
 
 
-class Action(StrEnum):
-    """The member's reaction."""
-
-    JOIN = "join"
-    COMMIT = "commit"
-    REVEAL = "reveal"
-    ENTER_GROUP = "enter her group"
-    FORGET_ROUND = "forget the round"
-    FORGET_ATTEMPT = "forget the attempt"
-    END = "wait for another round"
-    GIVE_UP = "give the round up"
-
-
 _PLAYING: Final = (State.JOINED, State.COMMITTED, State.REVEALED)
 _UNHEARD: Final = Refusal(
     "bad-answer", "the collector goes on with the lottery before everybody has been heard; send it nothing"
 )
 
-_ROWS: dict[tuple[State, Event], Step[State, Action] | Refusal | Ignored] = {
-    (State.LOOKING, Event.FOUND): Step(Action.JOIN, State.JOINED),
-    (State.JOINED, Event.COMMITTING): Step(Action.COMMIT, State.COMMITTED),
-    (State.COMMITTED, Event.REVEALING): Step(Action.REVEAL, State.REVEALED),
-    (State.REVEALED, Event.DRAWN): Step(Action.ENTER_GROUP, State.GROUPED),
-    (State.REVEALED, Event.LEFT_OVER): Step(Action.END, State.NO_GROUP),
+_ROWS: dict[tuple[State, Event], Step[State] | Refusal | Ignored] = {
+    (State.LOOKING, Event.FOUND): Step("_join", State.JOINED),
+    (State.JOINED, Event.COMMITTING): Step("_commit", State.COMMITTED),
+    (State.COMMITTED, Event.REVEALING): Step("_reveal", State.REVEALED),
+    (State.REVEALED, Event.DRAWN): Step("_enter_group", State.GROUPED),
+    (State.REVEALED, Event.LEFT_OVER): Step("_end", State.NO_GROUP),
     # the collector has not heard her yet, or she asks again
     **{(s, Event.JOINING): IGNORED for s in _PLAYING},
     (State.COMMITTED, Event.COMMITTING): IGNORED,
@@ -74,9 +61,9 @@ _ROWS: dict[tuple[State, Event], Step[State, Action] | Refusal | Ignored] = {
     (State.JOINED, Event.REVEALING): _UNHEARD,
     (State.JOINED, Event.DRAWN): _UNHEARD,
     (State.COMMITTED, Event.DRAWN): _UNHEARD,
-    **{(s, Event.RESTARTED): Step(Action.FORGET_ATTEMPT, State.JOINED) for s in _PLAYING},
-    **{(s, Event.LEFT_OUT): Step(Action.FORGET_ROUND, State.LOOKING) for s in _PLAYING},
-    **{(s, Event.ENDED): Step(Action.GIVE_UP, State.NO_GROUP) for s in _PLAYING},
+    **{(s, Event.RESTARTED): Step("_forget_attempt", State.JOINED) for s in _PLAYING},
+    **{(s, Event.LEFT_OUT): Step("_forget_round", State.LOOKING) for s in _PLAYING},
+    **{(s, Event.ENDED): Step("_give_up", State.NO_GROUP) for s in _PLAYING},
 }
 
 TABLE: Final = Table("a member's lottery", State.LOOKING, _ROWS, frozenset({State.GROUPED, State.NO_GROUP}))
@@ -248,20 +235,7 @@ class LotteryPart:
         if step is None or step.action is None:
             return []
         self._state = step.state
-        return self._actions[step.action](view)
-
-    @property
-    def _actions(self) -> Mapping[Action, Callable[[View], list[Call]]]:
-        return {
-            Action.JOIN: self._join,
-            Action.COMMIT: self._commit,
-            Action.REVEAL: self._reveal,
-            Action.ENTER_GROUP: self._enter_group,
-            Action.END: self._end,
-            Action.FORGET_ROUND: self._forget_round,
-            Action.FORGET_ATTEMPT: self._forget_attempt,
-            Action.GIVE_UP: self._give_up,
-        }
+        return getattr(self, step.action)(view)
 
     def _join(self, view: View) -> list[Call]:
         self._round = view.name

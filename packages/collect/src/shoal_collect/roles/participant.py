@@ -9,7 +9,7 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping, lasting_tag, scoped_tag
+from shoal_collect.matching.contributors import Scoping, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
 from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, Release, encode_points, encode_query
@@ -23,7 +23,7 @@ from shoal_collect.matching.subtrajectories import (
 )
 from shoal_collect.matching.trimming import DEFAULT, Reading, Trimming
 from shoal_collect.roles.collector import Answer
-from shoal_collect.roles.rules import Rules
+from shoal_collect.roles.terms import Terms
 
 
 @dataclass(kw_only=True)
@@ -91,7 +91,7 @@ class Questions:
 
 
 def choose_questions(
-    member: Participant, points: tuple[Cylinder, ...], prior: Prior, rules: Rules, chance: Chance
+    member: Participant, points: tuple[Cylinder, ...], prior: Prior, terms: Terms, chance: Chance
 ) -> Questions:
     """Choose real sub-trajectories, those of as many decoys as fit, and canaries.
 
@@ -100,8 +100,8 @@ def choose_questions(
     places: dict[bytes, Places] = {}
     canaries: set[bytes] = set()
     records: list[bytes] = []
-    size = rules.n_real + rules.n_fake
-    chosen = _places_to_ask(member, len(points), rules, chance)
+    size = terms.n_real + terms.n_fake
+    chosen = _places_to_ask(member, len(points), terms, chance)
     for places_asked in chosen:
         name = chance.take(16)
         places[name] = places_asked
@@ -130,11 +130,11 @@ def choose_questions(
     return Questions(places, frozenset(canaries), points, shuffled)
 
 
-def _places_to_ask(member: Participant, n_points: int, rules: Rules, chance: Chance) -> list[Places]:
+def _places_to_ask(member: Participant, n_points: int, terms: Terms, chance: Chance) -> list[Places]:
     """All pairs and nothing else if pairs are released; else as many parts as fit."""
-    if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= rules.n_real:
-        return choose_subtrajectories(n_points, math.comb(n_points, 2), rules.longest, chance)
-    return choose_subtrajectories(n_points, rules.n_real, rules.longest, chance)
+    if member.trimming == "verified-pairs" and math.comb(n_points, 2) <= terms.n_real:
+        return choose_subtrajectories(n_points, math.comb(n_points, 2), terms.longest, chance)
+    return choose_subtrajectories(n_points, terms.n_real, terms.longest, chance)
 
 
 def _distinct_points(member: Participant, most: int) -> tuple[list[Point], list[Blur]]:
@@ -201,20 +201,12 @@ class Draft:
 
 
 def draft_release(
-    member: Participant,
-    points: Sequence[Cylinder],
-    places: Places,
-    chance: Chance,
-    *,
-    scoping: Scoping | None = None,
+    member: Participant, points: Sequence[Cylinder], places: Places, chance: Chance, scoping: Scoping
 ) -> Draft | None:
-    """The points at ``places`` under a fresh name and key, if any; ``scoping``: None for a lasting tag."""
+    """The points at ``places`` under a fresh name and key, if any."""
     if not places:
         return None
     claim_seed = chance.seed()
     remaining = tuple(points[place] for place in places)
-    if scoping is None:
-        tag = lasting_tag(member.device_key)
-    else:
-        tag = scoped_tag(scoping.scope_of(remaining[0]), member.device_key)
+    tag = scoped_tag(scoping.scope_of(remaining[0]), member.device_key)
     return Draft(Release(chance.take(16), tag, verify_key(claim_seed), remaining), claim_seed)

@@ -3,18 +3,17 @@
 The state can be saved, and any request repeated: servers treat a copy as the same request.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import required_phi, trim
+from shoal_collect.matching.trimming import trim
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.authority import Receipt, claim
 from shoal_collect.roles.collector import read_answer
@@ -30,9 +29,8 @@ from shoal_collect.roles.participant import (
     count_others,
     draft_release,
 )
-from shoal_collect.roles.participant_round_states import TABLE, Action, Event, State
+from shoal_collect.roles.participant_round_states import TABLE, Event, State
 from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
-from shoal_collect.roles.rules import require_room
 from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.terms import OtherCollector, Terms
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
@@ -221,8 +219,6 @@ class ParticipantRound:
     def _refusal(self, call: Call, kind: str, message: str) -> tuple[Any, ...]:
         if self._session is None and kind in _PASSED:
             return (Event.PASSED,)
-        if self._session is not None and call.target.endswith("/questions") and kind == "too-many":
-            return Event.QUOTA, call.body
         return Event.REFUSED, f"the {call.to} refused: {message}"
 
     def _read_storing(self, document: Any) -> tuple[Any, ...]:
@@ -276,21 +272,7 @@ class ParticipantRound:
         if step is not None:
             self._state = step.state
             if step.action is not None:
-                self._actions[step.action](*what)
-
-    @property
-    def _actions(self) -> Mapping[Action, Callable[..., None]]:
-        return {
-            Action.FOLLOW: self._pass_view_to_lottery,
-            Action.ENTER: self._enter,
-            Action.READ: self._read,
-            Action.TAKE_ANSWERS: self._take_answers,
-            Action.ASK_NEXT: self._ask_next_member,
-            Action.TRIM: self._trim,
-            Action.STORE: self._store,
-            Action.CLAIM: self._claim,
-            Action.END: self._end,
-        }
+                getattr(self, step.action)(*what)
 
     @property
     def _active_session(self) -> GroupSession:
@@ -309,10 +291,8 @@ class ParticipantRound:
         self._chance = Chance(self._chance.seed())  # as in the session: no way back to its keys
 
     def _begin(self, group: MemberGroup) -> GroupSession:
-        require_room(group.terms.rules, len(self.points))
-        self._questions = choose_questions(
-            self.member, self.points, self._prior, group.terms.rules, self._chance
-        )
+        group.terms.require_room(len(self.points))
+        self._questions = choose_questions(self.member, self.points, self._prior, group.terms, self._chance)
         return GroupSession(
             group,
             self.entry.signing_seed,
@@ -328,27 +308,21 @@ class ParticipantRound:
     def _take_answers(self, call: Call, answers: bytes) -> None:
         self._active_session.answered(call, answers)
 
-    def _ask_next_member(self, batch: bytes) -> None:
-        self._active_session.refused(batch)
-
     def _trim(self) -> None:
         """Steps 7 and 8."""
-        session, member, rules = self._active_session, self.member, self.terms.rules
+        session, member, terms = self._active_session, self.member, self.terms
         if self._questions is None:
             raise AssertionError("the answers are to questions")
         answers = {
             record: read_answer(self.device.server_key, record, answer)
             for record, answer in session.answers.items()
         }
-        self._phi = count_others(member, self._questions, answers, rules.thresholds)
+        self._phi = count_others(member, self._questions, answers, terms.thresholds)
         self._snapshot = self._require_one_day(
             {answers[record].snapshot for record in self._questions.records}
         )
-        least = required_phi(member.k, member.reading)
-        self._places_kept = trim(len(self.points), self._phi, least, member.trimming)
-        self._draft = draft_release(
-            member, self.points, self._places_kept, self._chance, scoping=rules.scoping
-        )
+        self._places_kept = trim(len(self.points), self._phi, member.k, member.trimming)
+        self._draft = draft_release(member, self.points, self._places_kept, self._chance, terms.scoping)
         if self._draft is not None and self.terms.registrar is not None:
             self._draft = self._proven(self._draft)
         release = None if self._draft is None else self._draft.release
@@ -358,17 +332,13 @@ class ParticipantRound:
         session.release(encode_release(release, self.terms.release_records, self._chance), self._waited_s)
 
     def _proven(self, draft: Draft) -> Draft:
-        credential = self.credentials.get(self._scoping.area_of(draft.release.points[0]))
+        credential = self.credentials.get(self.terms.scoping.area_of(draft.release.points[0]))
         if credential is None:
             raise PeerError(
                 "not-entitled", "this device has no credential of the area where the release begins"
             )
         channel = self._active_session.group.channel
         return replace(draft, release=sign_release(draft.release, credential, channel))
-
-    @property
-    def _scoping(self) -> Scoping:
-        return Scoping(self.terms.area_km, self.terms.period_days)
 
     def _require_one_day(self, days: set[int]) -> int:
         """PeerError when too old, or in the future."""
@@ -381,7 +351,7 @@ class ParticipantRound:
 
     def _store(self) -> None:
         releases, _ = decode_releases(self._active_session.records)
-        require_one_key(releases, self._scoping, self.credentials)
+        require_one_key(releases, self.terms.scoping, self.credentials)
         self._store_until_s = self._waited_s + _STORE_LIMITS * self.terms.phase_limit_s
 
     def _claim(self, receipt: Receipt, draft: Draft) -> None:

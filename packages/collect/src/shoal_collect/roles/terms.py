@@ -12,11 +12,10 @@ from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
-from shoal_collect.matching.records import PROOF_RECORDS, RECORD_BYTES
+from shoal_collect.matching.records import PROOF_RECORDS, RECORD_BYTES, pieces_needed
 from shoal_collect.matching.similarity import CAP, Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.session import MAX_RECORDS, Session
-from shoal_collect.roles.rules import Rules
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 # to check a mixer's proof and make the next, per record: over four times the measurement
@@ -51,16 +50,19 @@ class RegistrarTerms(BaseModel):
 class Terms(BaseModel):
     """The terms of a round, fixed at its opening; each joining member signs them.
 
-    ``group_size`` to ``period_days``: as in ``Rules``; ``theta_m``, ``theta_min``, ``resolution_m``,
-    ``resolution_min``: as in ``Thresholds``. ``area_km``: a person has one contributor tag in each area of
-    this size and period. ``phase_limit_s``: time limit of a phase. ``witnesses``: collectors whose answers
-    must agree. ``controller`` to ``contact``: the collector's unchecked statements for consent.
-    ``least_roster``: the fewest people from whom groups are drawn. ``registrar``: admits people; None where
-    anyone can join, under any number of names. ``kept_days``: days until a release is deleted; None until its
-    owner withdraws it. ``least_k``: the least k of participating devices, which only they can enforce, since
-    k stays with them. ``least_radius_m`` to ``most_gap_min``: bounds on circles and intervals, in meters and
-    minutes. ``least_count``: smaller counts are answered as 0. ``area_questions``: answered questions per
-    area and day in 30 days, besides those with CAP people.
+    ``group_size``: one group may have one more. ``n_real``, ``n_fake``: sub-trajectories per member: at
+    most ``n_real`` real ones; decoys and canaries fill up. ``longest``: points of one. ``n_pieces``:
+    records per release, padding included. ``period_days``: until a device draws new circles. ``theta_m``,
+    ``theta_min``, ``resolution_m``, ``resolution_min``: as in ``Thresholds``. ``area_km``: a person has
+    one contributor tag in each area of this size and period. ``phase_limit_s``: time limit of a phase.
+    ``witnesses``: collectors whose answers must agree. ``controller`` to ``contact``: the collector's
+    unchecked statements for consent. ``least_roster``: the fewest people from whom groups are drawn.
+    ``registrar``: admits people; None where anyone can join, under any number of names. ``kept_days``:
+    days until a release is deleted; None until its owner withdraws it. ``least_k``: the least k of
+    participating devices, which only they can enforce, since k stays with them. ``least_radius_m`` to
+    ``most_gap_min``: bounds on circles and intervals, in meters and minutes. ``least_count``: smaller
+    counts are answered as 0. ``area_questions``: answered questions per area and day in 30 days, besides
+    those with CAP people.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -164,19 +166,27 @@ class Terms(BaseModel):
         terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
         return round_name + terms.digest()
 
+    def require_room(self, n_points: int) -> None:
+        """Raise MisuseError when so many points cannot be released."""
+        if pieces_needed(n_points) > self.n_pieces:
+            raise MisuseError(
+                f"{n_points} points need {pieces_needed(n_points)} records; the terms allow {self.n_pieces}"
+            )
+
     @property
-    def rules(self) -> Rules:
-        """As rules for participants."""
-        thresholds = Thresholds(
+    def thresholds(self) -> Thresholds:
+        """When two circles count as shared."""
+        return Thresholds(
             theta_m=self.theta_m,
             theta_min=self.theta_min,
             resolution_m=self.resolution_m,
             resolution_min=self.resolution_min,
         )
-        sizes = self.model_dump(
-            include={"group_size", "n_real", "n_fake", "longest", "n_pieces", "period_days", "proven_shuffle"}
-        )
-        return Rules(**sizes, thresholds=thresholds, scoping=Scoping(self.area_km, self.period_days))
+
+    @property
+    def scoping(self) -> Scoping:
+        """Areas and periods of tags."""
+        return Scoping(self.area_km, self.period_days)
 
 
 def read_terms(entries: Any) -> Terms:

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,9 +17,9 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.roles.requests import head_digest, read_authorization, sign_reply
-from shoal_collect.roles.wire import BODY_BYTES, DAY_S, SETTLE_S
+from shoal_collect.roles.wire import BODY_BYTES
 from shoal_collect.server.bodies import (
     BodyBudget,
     announced_digest,
@@ -30,7 +29,7 @@ from shoal_collect.server.bodies import (
 )
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch, WatchMiddleware
-from shoal_collect.storage.database import Database, UnavailableError
+from shoal_collect.storage.database import Database
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
 JSON: Final = "application/json"
@@ -65,8 +64,6 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
         response = refused(request, error.status, error.wire_name, str(error))
         if error.kind in _NOT_READ:
             response.headers["Connection"] = "close"  # else the rest of the body would be taken and dropped
-        if error.kind == "too-many":
-            response.headers["Retry-After"] = str(int(DAY_S - (time.time() - SETTLE_S) % DAY_S) + 1)
         return response
 
     async def no_database(request: Request, _: Exception) -> Response:

@@ -59,8 +59,6 @@ class CollectorSettings:
         Public places that fakes are drawn from.
     round_size, join_s
         A roster freezes with this many members, or after this many seconds with enough for one group.
-    quota
-        How many questions a member may ask in a day.
     authority
         The authority's address, for the page for people; may be empty.
     """
@@ -69,7 +67,6 @@ class CollectorSettings:
     _: KW_ONLY
     round_size: int
     join_s: float
-    quota: int
     authority: str = ""
 
 
@@ -112,7 +109,7 @@ def collector_application(
         clock,
         pools=pools,
         rounds=rounds,
-        mailbox=Mailbox(database, signing_seed, quota=settings.quota),
+        mailbox=Mailbox(database, signing_seed),
         news=News(database, rounds, pools, clock),
     )
 
@@ -144,7 +141,6 @@ def collector_application(
         facts |= {
             "terms": rounds.terms_at(now_s).model_dump(),
             "places": settings.places.until(now_s).model_dump(),
-            "quota": settings.quota,
         }
         return server.reply(request, facts)
 

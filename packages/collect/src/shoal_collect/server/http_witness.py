@@ -56,7 +56,7 @@ class Witness:
         batch = read_batch(session, members, body)
         if self._following is not None:
             self._following.follow_group(session)
-        entry = AskedQuestions(self._db, 0).find_batch(session, questions_digest(batch.questions))
+        entry = AskedQuestions(self._db).find_batch(session, questions_digest(batch.questions))
         if entry is None or entry[0] != snapshot or entry[1] is None:
             raise PeerError(
                 "not-entitled",

@@ -6,7 +6,6 @@ from typing import Any, Final
 from shoal_collect.crypto.sealing import address
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.records import CHANNEL_BYTES, Release, decode_query, decode_releases
 from shoal_collect.roles.collector import Collector
 from shoal_collect.roles.contributors import purpose_in, require_contributor
@@ -30,10 +29,10 @@ _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is 
 
 
 class Mailbox:
-    """Mailboxes, and the collector's answers; ``quota``: questions per member and day."""
+    """Mailboxes, and the collector's answers."""
 
-    def __init__(self, database: Database, signing_seed: bytes, *, quota: int) -> None:
-        self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database, quota)
+    def __init__(self, database: Database, signing_seed: bytes) -> None:
+        self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database)
         self._days = ClosedDays(database)
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
@@ -201,10 +200,7 @@ class Mailbox:
 
 def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: bytes) -> Collector:
     """A collector on a round's terms, for one group."""
-    scoping, collector_key = (
-        terms.rules.scoping or Scoping(terms.area_km, terms.period_days),
-        verify_key(signing_seed),
-    )
+    scoping, collector_key = terms.scoping, verify_key(signing_seed)
 
     def scope_of(release: Release) -> bytes:
         terms.require_bounds(release.points)
@@ -218,7 +214,7 @@ def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: b
     return Collector(
         store,
         signing_seed,
-        terms.rules.thresholds,
+        terms.thresholds,
         least_count=terms.least_count,
         proven=terms.registrar is not None,
         scope_of=scope_of,

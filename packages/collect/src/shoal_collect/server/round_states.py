@@ -35,24 +35,11 @@ class Event(StrEnum):
     EXPIRED = "kept long enough"
 
 
-class Action(StrEnum):
-    """The server's action."""
-
-    ADD = "add to the roster"
-    TAKE_COMMITMENT = "take the commitment"
-    TAKE_REVEAL = "take what is revealed"
-    RESTART = "leave out who kept silent"
-    DRAW = "draw the groups"
-    FORGET = "forget the members"
-
-
 _LOTTERY: Final = (Phase.COMMITTING, Phase.REVEALING)
 _FROZEN: Final = Refusal("too-late", "the roster of this round is frozen; join the next one")
 
 
-def _refusals(
-    event: Event, right_phase: Phase
-) -> dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored]:
+def _refusals(event: Event, right_phase: Phase) -> dict[tuple[Phase, Event], Step[Phase] | Refusal | Ignored]:
     order = list(Phase)
     return {
         (phase, event): Refusal(
@@ -64,22 +51,22 @@ def _refusals(
     }
 
 
-_ROWS: dict[tuple[Phase, Event], Step[Phase, Action] | Refusal | Ignored] = {
-    (Phase.JOINING, Event.JOIN): Step(Action.ADD, Phase.JOINING),
+_ROWS: dict[tuple[Phase, Event], Step[Phase] | Refusal | Ignored] = {
+    (Phase.JOINING, Event.JOIN): Step("_add", Phase.JOINING),
     **{(phase, Event.JOIN): _FROZEN for phase in Phase if phase is not Phase.JOINING},
     (Phase.JOINING, Event.FULL): Step(None, Phase.COMMITTING),
     (Phase.JOINING, Event.ENOUGH): Step(None, Phase.COMMITTING),
     (Phase.JOINING, Event.NEW_TERMS): Step(None, Phase.FAILED),
-    (Phase.COMMITTING, Event.COMMIT): Step(Action.TAKE_COMMITMENT, Phase.COMMITTING),
+    (Phase.COMMITTING, Event.COMMIT): Step("_take_commitment", Phase.COMMITTING),
     **_refusals(Event.COMMIT, Phase.COMMITTING),
     (Phase.COMMITTING, Event.ALL_COMMITTED): Step(None, Phase.REVEALING),
-    (Phase.REVEALING, Event.REVEAL): Step(Action.TAKE_REVEAL, Phase.REVEALING),
+    (Phase.REVEALING, Event.REVEAL): Step("_take_reveal", Phase.REVEALING),
     **_refusals(Event.REVEAL, Phase.REVEALING),
-    (Phase.REVEALING, Event.ALL_REVEALED): Step(Action.DRAW, Phase.GROUPED),
-    **{(phase, Event.SILENT): Step(Action.RESTART, Phase.COMMITTING) for phase in _LOTTERY},
-    **{(phase, Event.TOO_FEW): Step(Action.RESTART, Phase.FAILED) for phase in _LOTTERY},
+    (Phase.REVEALING, Event.ALL_REVEALED): Step("_draw_groups", Phase.GROUPED),
+    **{(phase, Event.SILENT): Step("_restart", Phase.COMMITTING) for phase in _LOTTERY},
+    **{(phase, Event.TOO_FEW): Step("_restart", Phase.FAILED) for phase in _LOTTERY},
     **{(phase, Event.GIVEN_UP): Step(None, Phase.FAILED) for phase in _LOTTERY},
-    **{(phase, Event.EXPIRED): Step(Action.FORGET, Phase.OVER) for phase in (Phase.GROUPED, Phase.FAILED)},
+    **{(phase, Event.EXPIRED): Step("_forget", Phase.OVER) for phase in (Phase.GROUPED, Phase.FAILED)},
     **{(phase, Event.AGAIN): IGNORED for phase in Phase},
 }
 

@@ -5,7 +5,7 @@ in any phase.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from shoal_collect.crypto.sealing import mailbox_key
@@ -21,7 +21,7 @@ from shoal_collect.roles.admission import (
 )
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import LIFETIME_S, channel_name, snapshot_day
-from shoal_collect.server.round_states import TABLE, Action, Event, Phase
+from shoal_collect.server.round_states import TABLE, Event, Phase
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
 from shoal_collect.storage.questions import PERIOD_DAYS
@@ -182,7 +182,7 @@ class Rounds:
     ) -> dict[str, Any]:
         step = TABLE.step(phase, event)
         if step is not None and step.action is not None:
-            self._requests[step.action](name, identity, message)
+            getattr(self, step.action)(name, identity, message)
             self._advance(name, now_s)
         return self._view(name, identity)
 
@@ -203,7 +203,7 @@ class Rounds:
         if step is None:
             return
         if step.action is not None:
-            self._changes[step.action](name)
+            getattr(self, step.action)(name)
         if step.state in _ENDED:
             self._tokens.give_back(self._number(name))
         lives_s = LIFETIME_S if step.state in _ENDED else self._terms_of_round(name).phase_limit_s
@@ -211,18 +211,6 @@ class Rounds:
             "UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?",
             (str(step.state), now_s + lives_s, name),
         )
-
-    @property
-    def _requests(self) -> Mapping[Action, Callable[[bytes, bytes, bytes], None]]:
-        return {
-            Action.ADD: self._add,
-            Action.TAKE_COMMITMENT: self._take_commitment,
-            Action.TAKE_REVEAL: self._take_reveal,
-        }
-
-    @property
-    def _changes(self) -> Mapping[Action, Callable[[bytes], None]]:
-        return {Action.RESTART: self._restart, Action.DRAW: self._draw_groups, Action.FORGET: self._forget}
 
     def _due(self, name: bytes, phase: Phase, *, late: bool) -> Event | None:
         if phase is Phase.OVER:
@@ -310,7 +298,6 @@ class Rounds:
         ):
             self._advance(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
-        self._db.change("DELETE FROM quota WHERE day < ?", (snapshot_day(now_s) - 1,))
         self._db.change("DELETE FROM area WHERE period < ?", (snapshot_day(now_s) // PERIOD_DAYS - 1,))
         if self._terms.registrar is not None:
             self._tokens.forget(period_at(now_s, self._terms.registrar.days) - 1)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol
 
 from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
+from shoal_collect.faults import UnavailableError
 from shoal_collect.storage.migrations import MIGRATIONS, Step
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
@@ -250,10 +251,6 @@ class Database:
         else:
             self._run("DELETE FROM schema_version", ())
             self._run("INSERT INTO schema_version VALUES (?)", (version,))
-
-
-class UnavailableError(ShoalError):
-    """The database cannot be reached now."""
 
 
 def _open_postgres(url: str) -> _Connection:

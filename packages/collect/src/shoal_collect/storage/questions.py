@@ -26,12 +26,10 @@ _BATCHES: Final = 2  # of one member: her own, and that of a member for whom she
 
 
 class AskedQuestions:
-    """All sessions' batches. ``quota``: per member and day; ``elapsed_s``: a monotonic clock."""
+    """All sessions' batches. ``elapsed_s``: a monotonic clock."""
 
-    def __init__(
-        self, database: Database, quota: int, elapsed_s: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._db, self._quota, self._elapsed_s = database, quota, elapsed_s
+    def __init__(self, database: Database, elapsed_s: Callable[[], float] = time.monotonic) -> None:
+        self._db, self._elapsed_s = database, elapsed_s
 
     def answer(
         self,
@@ -70,7 +68,7 @@ class AskedQuestions:
         Raises
         ------
         PeerError
-            If their number is wrong, the session may not ask them any more, or the quota is used up.
+            If their number is wrong, or the session may not ask them any more.
         """
         batch = questions_digest(b"".join(records))
         noted = self.find_batch(session, batch)
@@ -119,17 +117,6 @@ class AskedQuestions:
             n_batches = sum(bytes(row[1]) == identity for row in rows)
             if len(rows) >= len(slices) or n_batches >= _BATCHES:
                 raise PeerError("too-many", "this group has asked its questions; take part in another round")
-            today = snapshot_day(now_s)
-            spent = self._db.rows(
-                "SELECT COALESCE(SUM(n), 0) FROM quota WHERE identity = ? AND day = ?", (identity, today)
-            )
-            if int(spent[0][0]) + n > self._quota:
-                raise PeerError("too-many", f"more than {self._quota} questions in a day; try again tomorrow")
-            self._db.change(
-                "INSERT INTO quota VALUES (?, ?, ?, ?) ON CONFLICT (identity, day, batch) DO UPDATE SET "
-                "n = quota.n + excluded.n",
-                (identity, today, batch, n),
-            )
             self._db.change("INSERT INTO asked VALUES (?, ?, ?, ?, NULL)", (session, batch, identity, day))
         return day
 
