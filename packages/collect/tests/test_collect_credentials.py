@@ -271,9 +271,9 @@ def test_a_witness_takes_over_no_invented_person(office: Office) -> None:
             document = json.loads(json.dumps(days.batch(TODAY)))
             if invented:
                 with pytest.raises(PeerError, match="without a contributor's credential"):
-                    ClosedDays(own).take(document, require)
+                    ClosedDays(own).take(TODAY, document, require)
             else:
-                ClosedDays(own).take(document, require)
+                ClosedDays(own).take(TODAY, document, require)
                 assert people(PhiStore(own), terms_on(office)) == 1
 
 

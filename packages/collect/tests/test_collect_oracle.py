@@ -178,7 +178,7 @@ def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(dat
         store = PhiStore(database, most_rows=6)
         for person in range(6):
             store.add(Release(bytes((person,)) * 16, bytes((person,)) * 16, bytes(32), point), TODAY - 2)
-        asked = AskedQuestions(database, 100, lambda: next(clock))
+        asked = AskedQuestions(database, lambda: next(clock))
         collector = collector_for(store, bytes(32), terms, bytes(32))
 
         def ask(session: bytes) -> list[int]:
