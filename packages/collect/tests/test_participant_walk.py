@@ -72,7 +72,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
                 database,
                 seed("server"),
                 SENTENCES,
-                CollectorSettings(PLACES, round_size=3, join_s=600, quota=100, authority=authority),
+                CollectorSettings(PLACES, round_size=3, join_s=600, authority=authority),
                 os.urandom,
                 quiet=True,
             )

@@ -235,7 +235,8 @@ class LotteryPart:
         if step is None or step.action is None:
             return []
         self._state = step.state
-        return getattr(self, step.action)(view)
+        calls: list[Call] = getattr(self, step.action)(view)
+        return calls
 
     def _join(self, view: View) -> list[Call]:
         self._round = view.name
