@@ -1,17 +1,18 @@
 """The table that ``shoal advise`` proposes: a command that runs as printed."""
 
+import re
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import shoal
 from command_line import Shoal
 from shoal.comparison.table_instead import table_command
 from shoal.model.trajectories import Trajectories
-from shoal.synthetic import write_synthetic
 
 
 @pytest.mark.parametrize("use", ["flows", "areas"])
@@ -21,12 +22,19 @@ def test_the_command_is_one_that_tabulate_takes(
     pytest.importorskip("shoal_tables")
     pytest.importorskip("opendp", reason="the extra `noise` is not installed")
     monkeypatch.chdir(tmp_path)
-    write_synthetic(tmp_path / "my calls.parquet", 60, 2, 1)
-    command = table_command(read(), "'my calls.parquet' --id uid", [use], 11_000.0)
+    parquet.write_table(commuters(1_800), "my calls.parquet")
+    command = table_command(read(), "'my calls.parquet' --id uid", [use], 1_100.0)
     assert command is not None
-    assert "--grid 10km --area=-5.2,6.9,-4.8,7.2 --period 2024-01-01,2024-01-02" in command
+    assert "--grid 1km --area=2,48,2.2,48.1 --period 2024-01-01,2024-01-02" in command
     done = shoal(*shlex.split(command)[1:], "--plan")
     assert done.code == 0, done.err
+
+
+def commuters(every_s: int) -> pa.Table:
+    """A hundred people who go from one to the other place at midnight and noon, for two days."""
+    t = np.arange(0, 2 * 86_400, every_s) + 1_704_067_200
+    lon = np.where(t // 43_200 % 2, 2.0, 2.1)
+    return crowd(pa.table({"uid": ["a"] * len(t), "t": t, "lat": 48 + 0.0 * t, "lon": lon}))
 
 
 def read() -> Trajectories:
@@ -35,12 +43,27 @@ def read() -> Trajectories:
 
 def test_gps_has_stays_and_calls_have_zones() -> None:
     def trips(every_s: int) -> str | None:
-        t = np.arange(0, 86_400, every_s) + 1_700_000_000
-        rows = pa.table({"uid": ["a"] * len(t), "t": t, "lat": 48 + 0.0 * t, "lon": 2 + 1e-6 * (t - t[0])})
-        return table_command(shoal.read(rows), "x.csv", ["flows"], 1_000.0)
+        return table_command(shoal.read(commuters(every_s)), "x.csv", ["flows"], 1_000.0)
 
     assert "--trips stays" in str(trips(300))
     assert "--trips zones --longest-gap 12h" in str(trips(1_800))
+
+
+def crowd(rows: pa.Table) -> pa.Table:
+    """The rows of one person, of a hundred people."""
+    return pa.concat_tables([rows.set_column(0, "uid", [[f"p{n}"] * len(rows)]) for n in range(100)])
+
+
+def test_squares_grow_until_some_cell_counts_enough_people_to_be_shown() -> None:
+    """Fifty people in twenty-five squares of 1 km, who are in one of 8 km."""
+    at = np.arange(50)
+    t = np.full(50, 1_700_000_000)
+    lat, lon = 48 + 0.008 * (at % 5), 2 + 0.012 * (at // 5 % 5)
+    rows = pa.table({"uid": [f"p{n}" for n in at], "t": t, "lat": lat, "lon": lon})
+    (side,) = re.findall(r"--grid (\d+)km", str(table_command(shoal.read(rows), "x.csv", ["areas"], 1_000.0)))
+    assert int(side) >= 4
+    few = rows.slice(0, 49)
+    assert table_command(shoal.read(few), "x.csv", ["areas"], 1_000.0) is None
 
 
 def test_no_table_answers_routes_and_none_has_data_without_dates() -> None:
@@ -52,7 +75,7 @@ def test_no_table_answers_routes_and_none_has_data_without_dates() -> None:
 def test_days_are_those_of_the_zone() -> None:
     t = np.arange(0, 86_400, 3_600) + 1_704_067_200 - 3_600  # a day of Paris, which begins at 23:00 UTC
     rows = pa.table({"uid": ["a"] * len(t), "t": t, "lat": 48 + 0.0 * t, "lon": 2 + 0.0 * t})
-    people = shoal.read(rows, time_zone="Europe/Paris")
+    people = shoal.read(crowd(rows), time_zone="Europe/Paris")
     given = "x.csv --time-zone Europe/Paris"
     command = str(table_command(people, given, ["areas"], 1_000.0))
     assert "--period 2024-01-01,2024-01-01" in command

@@ -71,6 +71,7 @@ def test_attack_and_measure_take_it_too(written: plain.Written, capsys: pytest.C
     document = _document("attack-tables", out)
     assert (code, document["breaks_promise"]) == (0, False)
     assert document["told_by_threshold"] > 0.5
+    assert 0 < document["paths"]["guessing"] < 1
     code, out, _ = _run(capsys, "measure", written.raw, written.folder, "--json")
     figures = {one["name"]: one["value"] for one in _document("measure-tables", out)["measurements"]}
     assert code == 0

@@ -8,31 +8,41 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import polars as pl
 
 from shoal.messages import program
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.release import span_of
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import HOUR_S, show_m
 
 KINDS: Final = {"areas": "presence", "presence": "presence", "flows": "flows"}
 _STEP_DEG, _STEP_M = 0.1, 10_000.0
 _GPS: Final = 6  # samples in an hour that has any, from which on stays show; calls jump between stations
 _MOST: Final = (0.01, 0.99)  # of positions lie inside the area
+_FEWEST: Final = 50  # people in some cell on an average day; at epsilon 1, a table shows about such cells
+_WIDEST_M: Final = 50_000.0
 
 
 def table_command(people: Trajectories, given: str, uses: Collection[str], zone_m: float) -> str | None:
     """A command that runs as printed; None for uses that no table answers, and data without dates.
 
-    given: the input and how it is read, as typed in a shell. zone_m: the side of its squares. Area and days
-    are rounded outward from the data: a publisher names those that are public anyway.
+    given: the input and how it is read, as typed in a shell. zone_m: the side of its squares, doubled until
+    some cell counts enough people to be shown beside the noise; None, too, if none does. Area and days are
+    rounded outward from the data: a publisher names those that are public anyway.
     """
     grid = people.snapped_grid()
     if not set(uses) <= set(KINDS) or span_of(people.t, people.t + 1, grid.slot_s).first_day is None:
         return None
     kind = "flows" if "flows" in uses else "presence"
     t, x, y = people.seconds_and_meters()
+    subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
+    while _busiest(subjects, t, x, y, kind, zone_m, zone) < _FEWEST:
+        zone_m *= 2
+        if zone_m > _WIDEST_M:
+            return None
     days = [datetime.fromtimestamp(int(moment), zone).date().isoformat() for moment in (t.min(), t.max())]
     step, plane = (_STEP_M, " --plane local") if people.crs is None else (_STEP_DEG, "")
     if people.crs is not None:
@@ -41,7 +51,6 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     area = [*(np.floor(low / step) * step), *(np.ceil(high / step) * step)]
     trips = ""
     if kind == "flows":
-        subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
         hours = len(np.unique(np.column_stack([subjects, t // HOUR_S]), axis=0))
         often = people.n_samples >= _GPS * hours
         trips = " --trips stays" if often else " --trips zones --longest-gap 12h"
@@ -53,3 +62,30 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
         f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(name)} --budget 2 "
         f"--output {kind} --secret counts.parquet"
     )
+
+
+def _busiest(
+    subjects: Integers, t: Floats, x: Floats, y: Floats, kind: str, side_m: float, zone: ZoneInfo
+) -> float:
+    """People in the busiest square and hour of an average day, or who go from one to another square in it."""
+    local = pl.from_epoch(pl.Series("t", t).cast(pl.Int64)).dt.convert_time_zone(zone.key)
+    cell = ["hour", "column", "row"]
+    rows = pl.DataFrame(
+        {
+            "subject": subjects,
+            "day": local.dt.date(),
+            "hour": local.dt.hour(),
+            "column": np.floor(x / side_m),
+            "row": np.floor(y / side_m),
+        }
+    )
+    n_days = rows["day"].n_unique()
+    if kind == "flows":
+        square = pl.struct("column", "row")
+        of_one = pl.col("subject") == pl.col("subject").shift()
+        rows = rows.with_columns(pl.col("column", "row").shift().name.prefix("from_")).filter(
+            of_one & (square != square.shift())
+        )
+        cell += ["from_column", "from_row"]
+    counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].max()
+    return float(counts or 0) / n_days

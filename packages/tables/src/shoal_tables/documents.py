@@ -136,6 +136,14 @@ class GameDocument(TypedDict):
 
 
 @closed
+class RecoveryDocument(TypedDict):
+    """The share of counted hours in which recovered paths are where people were."""
+
+    right: float
+    guessing: float
+
+
+@closed
 class TableAttackDocument(TypedDict):
     """Adversaries on a table, and what the same counts with small cells hidden tell."""
 
@@ -146,6 +154,8 @@ class TableAttackDocument(TypedDict):
     games: list[GameDocument]
     threshold: int
     told_by_threshold: float
+    paths: RecoveryDocument | None
+    paths_by_threshold: RecoveryDocument | None
     notes: list[str]
 
 

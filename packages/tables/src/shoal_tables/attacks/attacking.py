@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import shapely
 
 from shoal.errors import InputError
+from shoal.model.projection import transform
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.attacks.games import Game, allowed_success, play
+from shoal_tables.attacks.recovery import Recovery, score_recovery
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import cells_of, published_integers
@@ -22,6 +25,7 @@ from shoal_tables.verification.zones import read_zones
 TRIES: Final = 1000
 _LEAST_VICTIMS: Final = 8
 _DRAWS: Final = 100
+_MOST_PATHS: Final = 1000  # matching takes the cube of it
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class TableAttacks:
     manifest: TableManifest
     threshold: int
     told_by_threshold: float
+    paths: Recovery | None
+    paths_by_threshold: Recovery | None
     notes: tuple[str, ...]
 
     @property
@@ -75,6 +81,8 @@ class TableAttacks:
             "games": [game.to_json() for game in self.games],
             "threshold": self.threshold,
             "told_by_threshold": self.told_by_threshold,
+            "paths": None if self.paths is None else vars(self.paths),
+            "paths_by_threshold": None if self.paths_by_threshold is None else vars(self.paths_by_threshold),
             "notes": list(self.notes),
         }
 
@@ -121,7 +129,8 @@ def attack_table(
     names, geometries = read_zones(folder)
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         parts = list(unit_vectors(people, manifest, names, geometries))
-    victims = _victims(parts, len(published), tries, rng or Randomness.from_system())
+    rng = rng or Randomness.from_system()
+    victims = _victims(parts, len(published), tries, rng)
     games, told = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games = (*games, _erasure(Path(earlier), published, victims, manifest))
@@ -129,7 +138,13 @@ def attack_table(
         "all games see one draw of noise; victims who share cells count as fewer",
         "the table without a victim is the published one less the bounded contribution; verify checks that",
     )
-    return TableAttacks(games, manifest, threshold, told, notes)
+    paths = by_threshold = None
+    if manifest.table == "presence":
+        least = threshold * manifest.promise.granularity
+        hidden = np.where(victims.counts_unbounded < least, 0, victims.counts_unbounded)
+        truth, places = _true_paths(parts, manifest, rng), shapely.from_wkb(geometries)
+        paths, by_threshold = (_recover(cells, truth, places, manifest, rng) for cells in (published, hidden))
+    return TableAttacks(games, manifest, threshold, told, paths, by_threshold, notes)
 
 
 def play_all(
@@ -159,6 +174,31 @@ def _independent(victims: Victims) -> float:
     rng = np.random.default_rng(victims.n)
     drawn = [victims.products(rng.standard_normal(len(victims.counts))) > 0 for _ in range(_DRAWS)]
     return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
+
+
+def _true_paths(parts: list[Any], manifest: TableManifest, rng: Randomness) -> Integers:
+    """Zones of some units in the hours of the first day [n, hours], where they count most; -1 if nowhere."""
+    hours, days, paths = len(manifest.hours), len(set(manifest.day_of.values())), []
+    for part in parts:
+        order = np.argsort(part.unbounded, kind="stable")
+        slot, day = np.divmod(part.cell[order], days)
+        order, slot = order[day == 0], slot[day == 0]
+        units, unit = np.unique(part.unit[order], return_inverse=True)
+        path = np.full((len(units), hours), -1)
+        path[unit, slot % hours] = slot // hours
+        paths.append(path)
+    every = np.concatenate(paths)
+    return every[np.sort(rng.permutation(len(every))[:_MOST_PATHS])]
+
+
+def _recover(
+    cells: Integers, truth: Integers, zones: Any, manifest: TableManifest, rng: Randomness
+) -> Recovery:
+    counts = cells.reshape(len(zones), truth.shape[1], -1)[:, :, 0].T.astype(np.float64)
+    x, y = shapely.get_coordinates(shapely.centroid(zones)).T
+    if manifest.plane is not None and manifest.zones.crs is not None:
+        x, y = transform(manifest.zones.crs, manifest.plane, x, y)
+    return score_recovery(counts, np.stack([x, y], axis=1), truth, rng.generator())
 
 
 def _published(folder: Path) -> tuple[TableManifest, Integers]:

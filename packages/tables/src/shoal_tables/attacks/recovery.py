@@ -81,7 +81,7 @@ def score_recovery(counts: Floats, places: Floats, truth: Integers, rng: np.rand
     places
         The middle of each zone in meters [z, 2].
     truth
-        The zone of each person in each hour [n, h].
+        The zone of each person in each hour [n, h]; -1 where it is not counted.
     rng
         Draws the guesses.
     """
@@ -102,6 +102,6 @@ def _people(counts: Floats, n: int) -> Integers:
 
 
 def _overlap(paths: Integers, truth: Integers) -> float:
-    same = (paths[:, None, :] == truth[None, :, :]).mean(axis=2)
+    same = np.stack([(paths == path).sum(axis=1) for path in truth], axis=1)
     matched: Any = optimize.linear_sum_assignment(-same)
-    return float(same[matched].mean())
+    return float(same[matched].sum() / max(np.count_nonzero(truth >= 0), 1))

@@ -143,6 +143,13 @@ def attack(
         f"with cells below {threshold} hidden, an erasure tells a count of {found.told_by_threshold:.1%} of "
         "people"
     )
+    for counts, paths in (("these counts", found.paths), ("exact counts", found.paths_by_threshold)):
+        if paths is not None:
+            hidden = f" with cells below {threshold} hidden" if paths is found.paths_by_threshold else ""
+            lines.append(
+                f"paths of people from {counts}{hidden}: right in {paths.right:.1%} of the hours; "
+                f"guessing {paths.guessing:.1%}"
+            )
     print_result(
         output.as_json,
         found.to_json(),
