@@ -87,5 +87,5 @@ def _busiest(
             of_one & (square != square.shift())
         )
         cell += ["from_column", "from_row"]
-    counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].max()
-    return float(counts or 0) / n_days
+    counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].to_numpy()
+    return float(counts.max(initial=0)) / n_days
