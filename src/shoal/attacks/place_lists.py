@@ -21,18 +21,18 @@ _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
-_NEIGHBORS: Final = [complex(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
 
 
 def positions_repeat(original: Trajectories) -> bool:
     """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
-    cells, cell_of = np.unique(original.x + 1j * original.y, return_inverse=True)
-    person = np.repeat(np.arange(original.n_subjects), original.lengths)
-    pairs = np.unique(cell_of * original.n_subjects + person)
-    shared = np.bincount(pairs // original.n_subjects, minlength=len(cells)) >= _SHARED
-    for step in _NEIGHBORS:
-        shared &= ~np.isin(cells + step, cells)
-    return bool(shared[cell_of].mean() > 0.5)
+    n, width = original.n_subjects, int(np.ptp(original.y)) + 2
+    codes = (original.x - original.x.min()) * width + original.y - original.y.min()
+    pairs, samples = np.unique(codes * n + np.repeat(np.arange(n), original.lengths), return_counts=True)
+    cells, first, people = np.unique(pairs // n, return_index=True, return_counts=True)
+    shared = people >= _SHARED
+    for step in (1, width - 1, width, width + 1):
+        shared &= ~(np.isin(cells + step, cells) | np.isin(cells - step, cells))
+    return bool(np.add.reduceat(samples, first)[shared].sum() > original.n_samples / 2)
 
 
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
