@@ -186,9 +186,10 @@ def _offsets(parts: Sequence[Integers]) -> Integers:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PeopleByClass:
-    """People by equal records; of_class: ascending."""
+    """People by equal records: class c has people[starts[c]] to people[starts[c + 1]], ascending."""
 
-    of_class: list[Integers]
+    people: Integers
+    starts: Integers
     evaluation: Evaluation[BoxTarget]
 
     @classmethod
@@ -197,13 +198,14 @@ class PeopleByClass:
         target, inside = evaluation.target, evaluation.context.inside
         members = np.empty(0, dtype=np.int64) if inside is None else inside.subjects
         of_member = target.class_of[members if inside is None else inside.records]
-        order = np.argsort(of_member, kind="stable")
-        ends = np.cumsum(np.bincount(of_member, minlength=int(target.class_of.max()) + 1))[:-1]
-        return cls(of_class=np.split(members[order], ends), evaluation=evaluation)
+        sizes = np.bincount(of_member, minlength=int(target.class_of.max()) + 1)
+        people = members[np.argsort(of_member, kind="stable")]
+        return cls(people=people, starts=np.append(0, np.cumsum(sizes)), evaluation=evaluation)
 
     def members(self, record: int) -> Integers:
         """The people with this record, ascending."""
-        return self.of_class[int(self.evaluation.target.class_of[record])]
+        number = self.evaluation.target.class_of[record]
+        return self.people[self.starts[number] : self.starts[number + 1]]
 
     def samples(self, subjects: Integers) -> Integers:
         """int64 [s, 3]: the samples of these people."""

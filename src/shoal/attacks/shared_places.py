@@ -24,13 +24,12 @@ def attack_shared_place(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gen
     classes = PeopleByClass.of(evaluation)
     inside = evaluation.context.inside
     of_members = near if inside is None or inside.people is people else places_near(inside.people)
-    in_common = [shared_by(of_members[member] for member in members.tolist()) for members in classes.of_class]
-    of_class = evaluation.target.class_of[evaluation.records].tolist()
+    crowds = [classes.members(record) for record in evaluation.records.tolist()]
     won = [
-        bool(near[victim] & in_common[number])
-        for victim, number in zip(evaluation.victims.tolist(), of_class, strict=True)
+        bool(near[victim] & shared_by(of_members[member] for member in crowd.tolist()))
+        for victim, crowd in zip(evaluation.victims.tolist(), crowds, strict=True)
     ]
-    size = int(np.median([len(classes.of_class[number]) for number in of_class]))
+    size = int(np.median([len(crowd) for crowd in crowds]))
     return [
         evaluation.rate_of(
             won,
