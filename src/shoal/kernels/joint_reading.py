@@ -63,23 +63,22 @@ def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
 @compiled
 def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     """The listed places in each box [b, 6], whose sides reach less than ``reach`` cells beyond samples."""
-    offsets = np.zeros(len(boxes) + 1, dtype=np.int64)
-    inside, sides = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    for turn in range(2):
-        if turn:
-            inside, sides = np.empty(offsets[-1], dtype=np.int64), np.empty(offsets[-1], dtype=np.int64)
-        n = 0
-        for b in range(len(boxes)):
-            place = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
-            while place < len(places.x) and places.x[place] < boxes[b, 4]:
+    rows, most = np.empty((len(boxes), 2), dtype=np.int64), 0
+    for b in range(len(boxes)):
+        rows[b, 0] = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
+        rows[b, 1] = first_not_below(places.x, rows[b, 0], len(places.x), boxes[b, 4])
+        most += rows[b, 1] - rows[b, 0]
+    inside, sides = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    offsets, n = np.zeros(len(boxes) + 1, dtype=np.int64), 0
+    for b in range(len(boxes)):
+        for place in range(rows[b, 0], rows[b, 1]):
+            if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
                 at = _sides_at(boxes, b, places.bounds[place], reach)
                 if at >= 0:
-                    if turn:
-                        inside[n], sides[n] = place, at
+                    inside[n], sides[n] = place, at
                     n += 1
-                place += 1
-            offsets[b + 1] = n
-    return Contents(offsets, inside, sides)
+        offsets[b + 1] = n
+    return Contents(offsets, inside[:n], sides[:n])
 
 
 class Draws(NamedTuple):
