@@ -19,7 +19,7 @@ _HOUR_S: Final = int(HOUR_S)
 _WEEK: Final = 7
 _WORKING_DAYS: Final = 5
 _FEWEST_PAIRS: Final = 256  # a power of two
-_SPREAD_HOURS: Final = 7919
+_SPREAD: Final = 331_804_471  # 2**32 by the golden ratio and 8: consecutive keys fall apart (Knuth, Sec. 6.4)
 # Roberts 2018, R3: powers of 1 / 1.22074
 _SPREAD_X: Final = 0.8191725134
 _SPREAD_Y: Final = 0.6710436067
@@ -176,8 +176,11 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
 
 
 @compiled
-def _zone_along(at: float, edges: Floats) -> int:
-    return int(np.searchsorted(edges, at, side="right")) - 1
+def _last_edge(edges: Floats, at: float, first: int) -> int:
+    # the last edge that is not above ``at``, from this one on; at most few lie between
+    while first + 1 < len(edges) and edges[first + 1] <= at:
+        first += 1
+    return first
 
 
 @compiled
@@ -187,27 +190,22 @@ def _point_in(low: int, high: int, number: float) -> float:
 
 
 @compiled
-def _local_hour(moment_s: float, clock: ClockChanges) -> int:
-    ahead_s = clock.utc_offsets_s[np.searchsorted(clock.moments_s, moment_s, side="right") - 1]
-    return int(np.floor((moment_s + ahead_s) / HOUR_S))
-
-
-@compiled
-def _slot_of(hour: int, zone: int, pairs: Integers) -> int:
-    """The row of this pair, or the free one for it."""
+def _slot_of(key: int, pairs: Integers) -> int:
+    # the row of this pair of hour and zone, or the free one for it
     last = len(pairs) - 1
-    place = (hour * _SPREAD_HOURS + zone) & last
-    while pairs[place, 1] >= 0 and (pairs[place, 0] != hour or pairs[place, 1] != zone):
+    place = (key * _SPREAD >> 16) & last
+    while pairs[place, 1] > 0 and pairs[place, 0] != key:
         place = (place + 1) & last
     return place
 
 
 @compiled
-def _with_room(full: Integers) -> Integers:
-    pairs = np.full((4 * len(full), 3), -1)
-    for row in range(len(full)):
-        if full[row, 1] >= 0:
-            pairs[_slot_of(full[row, 0], full[row, 1], pairs)] = full[row]
+def _with_room(full: Integers, n: int) -> Integers:
+    pairs = np.zeros((2 * len(full), 3), dtype=np.int64)
+    for number in range(n):
+        row = full[number, 2]
+        pairs[number, 2] = place = _slot_of(full[row, 0], pairs)
+        pairs[place, 0], pairs[place, 1] = full[row, 0], full[row, 1]
     return pairs
 
 
@@ -223,38 +221,40 @@ def count_people_by_hour(
 ) -> None:
     """Add to counts [24, zones] the records in each zone in each local hour, as shares of points of a box."""
     columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
+    # a hash table of hour and zone, and their points, 0 = free; the last column lists the rows in use
+    pairs = np.zeros((_FEWEST_PAIRS, 3), dtype=np.int64)
     for record in range(len(offsets) - 1):
-        pairs, n_pairs = np.full((_FEWEST_PAIRS, 3), -1), 0  # hour, zone, points: a hash table
+        n_pairs = 0
         for i in range(offsets[record], offsets[record + 1]):
             x_min, y_min, t_start = boxes.x_min[i], boxes.y_min[i], boxes.t_start[i]
             x_max, y_max, t_end = boxes.x_max[i], boxes.y_max[i], boxes.t_end[i]
             # of the box alone, so that the order of records does not matter
             number = (t_start * 73_856_093 ^ x_min * 19_349_663 ^ y_min * 83_492_791) & 0xFFFF
             number = 0 if points == 1 else number * points
-            column, row = _zone_along(x_min * cell_m, raster.x_m), _zone_along(y_min * cell_m, raster.y_m)
-            across = _zone_along(x_max * cell_m, raster.x_m) > column
-            along = _zone_along(y_max * cell_m, raster.y_m) > row
+            west = int(np.searchsorted(raster.x_m, x_min * cell_m, side="right")) - 1
+            south = int(np.searchsorted(raster.y_m, y_min * cell_m, side="right")) - 1
+            before = int(np.searchsorted(clock.moments_s, t_start * slot_s, side="right")) - 1
             for point in range(number, number + points):
-                if across:
-                    x = _point_in(x_min, x_max, 0.5 + _SPREAD_X * point)
-                    column = _zone_along(x * cell_m, raster.x_m)
-                if along:
-                    y = _point_in(y_min, y_max, 0.5 + _SPREAD_Y * point)
-                    row = _zone_along(y * cell_m, raster.y_m)
-                t = _point_in(t_start, t_end, 0.5 + _SPREAD_T * point)
+                x = _point_in(x_min, x_max, 0.5 + _SPREAD_X * point)
+                y = _point_in(y_min, y_max, 0.5 + _SPREAD_Y * point)
+                column = _last_edge(raster.x_m, x * cell_m, west)
+                row = _last_edge(raster.y_m, y * cell_m, south)
                 if not (0 <= column < columns and 0 <= row < rows):
                     continue
-                hour, zone = _local_hour(t * slot_s, clock), row * columns + column
-                place = _slot_of(hour, zone, pairs)
-                if pairs[place, 1] < 0:
-                    pairs[place, 0], pairs[place, 1], pairs[place, 2] = hour, zone, 0
+                at_s = _point_in(t_start, t_end, 0.5 + _SPREAD_T * point) * slot_s
+                ahead_s = clock.utc_offsets_s[_last_edge(clock.moments_s, at_s, before)]
+                key = (int(np.floor((at_s + ahead_s) / HOUR_S)) * rows + row) * columns + column
+                place = _slot_of(key, pairs)
+                if pairs[place, 1] == 0:
+                    pairs[place, 0], pairs[n_pairs, 2] = key, place
                     n_pairs += 1
-                pairs[place, 2] += 1
+                pairs[place, 1] += 1
                 if 2 * n_pairs > len(pairs):
-                    pairs = _with_room(pairs)
-        for place in range(len(pairs)):
-            if pairs[place, 1] >= 0:
-                counts[pairs[place, 0] % _HOURS, pairs[place, 1]] += min(1.0, pairs[place, 2] / points)
+                    pairs = _with_room(pairs, n_pairs)
+        for place in pairs[:n_pairs, 2]:
+            hour, zone = divmod(pairs[place, 0], columns * rows)
+            counts[hour % _HOURS, zone] += min(1.0, pairs[place, 1] / points)
+            pairs[place, 1] = 0
 
 
 @compiled
