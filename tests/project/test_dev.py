@@ -13,7 +13,7 @@ TO_RUN = (
     ".[excel,fit] packages/collect[server] packages/desk packages/papers packages/tables[noise,zones,omx]"
 )
 TO_TEST = (
-    ".[dev] packages/collect[server,app,login] packages/desk packages/papers packages/tables[noise,zones,omx]"
+    ".[dev] packages/collect[server,app] packages/desk packages/papers packages/tables[noise,zones,omx]"
 )
 INTERPRETER = """#!/bin/sh
 case "$*" in

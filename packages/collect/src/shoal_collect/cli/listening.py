@@ -137,10 +137,10 @@ def secret_of(file: Path) -> bytes:
 
 
 def key_after(option: str, key: str) -> str:
-    """The key of an option with address and key."""
+    """A key that an option gives."""
     if re.fullmatch("[0-9a-f]{64}", key) is None:
         raise click.UsageError(
-            f"the key after {option} URL is not 64 hexadecimal digits; the server prints it, and so does "
+            f"the key of {option} is not 64 hexadecimal digits; the server prints it, and so does "
             "'shoal collect key'"
         )
     return key

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import click
 
@@ -10,14 +10,7 @@ from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError
 from shoal.units import counted
-from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
-
-if TYPE_CHECKING:
-    from shoal_collect.server.http_login import LoginDesk
-    from shoal_collect.storage.database import Database
-
-
-_LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
+from shoal_collect.cli.listening import SERVING, key_after, listening, require_listening, secret_of, serve_app
 
 
 @click.command(
@@ -69,27 +62,6 @@ _LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
     metavar="FILE",
     help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
 )
-@click.option(
-    "--login",
-    "issuer",
-    metavar="ISSUER",
-    help="Also admit who logs in at this institution (OpenID Connect), one account a person.",
-)
-@click.option("--login-client", metavar="ID", help="What the registrar is registered as at the institution.")
-@click.option(
-    "--login-secret",
-    type=PATH,
-    metavar="FILE",
-    help="The secret of that client. [default: the variable SHOAL_LOGIN_SECRET]",
-)
-@click.option(
-    "--login-address",
-    metavar="URL",
-    help="This registrar's own public address; URL/login/return is registered at the institution.",
-)
-@click.option(
-    "--login-ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for the institution."
-)
 @listening(8443)
 def registrar(**options: Any) -> int:
     """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
@@ -103,10 +75,8 @@ def registrar(**options: Any) -> int:
     if options["invite"] is not None and options["allow"] is not None:
         raise click.UsageError("give --invite or --allow, not both at once")
     if options["invite"] is not None or options["allow"] is not None:
-        unused = ("collectors", "token_days", "issuer", *_LOGIN, *SERVING)
+        unused = ("collectors", "token_days", *SERVING)
         refuse_unused("beside --invite and --allow, with which no server runs", *unused)
-    if options["issuer"] is None:
-        refuse_unused("without --login", *_LOGIN)
     accounts = [] if options["allow"] is None else _accounts(options["allow"])
     with Database(options["database"], AUTHORITY) as database:
         book = RegisterBook(database)
@@ -120,54 +90,17 @@ def registrar(**options: Any) -> int:
                 f"{book.allow(accounts)} of {counted(len(accounts), 'account is', 'accounts are')} new"
             )
             return 0
-        keys = frozenset(map(_key, options["collectors"]))
+        keys = frozenset(bytes.fromhex(key_after("--collector-key", key)) for key in options["collectors"])
         if not keys:
             raise click.UsageError(
                 "give each collector's key with --collector-key: 64 hexadecimal digits, printed when it "
                 "starts"
             )
         require_listening(options)
-        seed = secret_of(options["key"])
-        signer = Registrar(book, seed, keys, options["token_days"])
-        app = registrar_application(
-            signer, book, quiet=options["quiet"], login=_login(options, seed, database)
-        )
+        signer = Registrar(book, secret_of(options["key"]), keys, options["token_days"])
+        app = registrar_application(signer, book, quiet=options["quiet"])
         serve_app(app, options, "registrar", signer.public_key.hex())
     return 0
-
-
-def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk | None":
-    if options["issuer"] is None:
-        return None
-    if options["login_client"] is None or options["login_address"] is None:
-        raise click.UsageError("--login needs --login-client and --login-address")
-    with needs_extra("shoal-collect[login]"):
-        import joserfc  # noqa: F401  (named in the error when it is missing)
-
-    import time
-
-    from shoal_collect.server.http_login import RETURN, LoginDesk
-    from shoal_collect.server.login import LoginKeys, Provider, make_fetch, require_private, secret_from
-    from shoal_collect.storage.logins import Logins
-
-    issuer = options["issuer"]
-    require_private(issuer, "the address of a login")
-    address = require_private(options["login_address"], "this registrar's public address")
-    secret = secret_from(options["login_secret"], os.environ.get("SHOAL_LOGIN_SECRET"))
-    provider = Provider(
-        issuer, options["login_client"], secret, f"{address}{RETURN}", make_fetch(options["login_ca"])
-    )
-    return LoginDesk(provider, LoginKeys(seed), Logins(database), time.time)
-
-
-def _key(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != 32:
-        raise click.UsageError("a --collector-key is not 64 hexadecimal digits; the collector prints its key")
-    return key
 
 
 def _accounts(file: Path) -> list[bytes]:

@@ -26,16 +26,9 @@ BOXES: Final = "boxes"
 class ExportResult:
     """The result of an export.
 
-    Attributes
-    ----------
-    releases, circles
-        How many releases and circles.
-    days
-        The first and the last day of storage, as dates.
-    terms
-        The terms of their rounds.
-    verdict
-        A laboratory's verdict, else that no check was possible.
+    ``releases``, ``circles``: how many releases and circles. ``days``: the first and the last day of storage,
+    as dates. ``terms``: the terms of their rounds. ``verdict``: A laboratory's verdict, else that no check
+    was possible.
     """
 
     releases: int

@@ -24,20 +24,10 @@ from shoal_collect.roles.wire import DAY_S
 class Connection:
     """Both servers, the collector's statements, and the device's state.
 
-    Attributes
-    ----------
-    state
-        The device's state.
-    servers
-        The collector and the authority.
-    terms, places
-        The collector's statements.
-    day
-        The day since 1970 by the device's own clock; the collector's would choose her circles.
-    ca
-        Certificates (PEM) to trust instead of the system's.
-    elsewhere
-        Her releases from other states.
+    ``state``: the device's state. ``servers``: the collector and the authority. ``terms``, ``places``: the
+    collector's statements. ``day``: the day since 1970 by the device's own clock; the collector's would
+    choose her circles. ``ca``: certificates (PEM) to trust instead of the system's. ``elsewhere``: her
+    releases from other states.
     """
 
     state: DeviceState
@@ -66,29 +56,12 @@ def connect(
 ) -> Connection:
     """Ask both servers for their identities; their keys are trusted on first contact.
 
-    Parameters
-    ----------
-    folder
-        The device's state.
-    server_url, authority_url
-        The addresses of the servers.
-    ca
-        Certificates (PEM) to trust instead of the system's.
-    user
-        Her name at the authority.
-    draw_bytes
-        Draws the secrets of a new device.
-    patience_s
-        How long a server may be away, in seconds.
-    say
-        Receives a message when one is.
-
-    Raises
-    ------
-    InputError
-        If a server does not answer or shows another key than before, or the clocks differ too much.
-    MisuseError
-        If the folder belongs to another user name, or the name is invalid.
+    ``folder``: the device's state. ``server_url``, ``authority_url``: the addresses of the servers. ``ca``:
+    certificates (PEM) to trust instead of the system's. ``user``: her name at the authority. ``draw_bytes``:
+    draws the secrets of a new device. ``patience_s``: how long a server may be away, in seconds. ``say``:
+    receives a message when one is. InputError if a server does not answer or shows another key than before,
+    or the clocks differ too much. MisuseError if the folder belongs to another user name, or the name is
+    invalid.
     """
     _require_name(user)
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}

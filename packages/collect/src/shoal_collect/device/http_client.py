@@ -67,14 +67,9 @@ class Patience:
 class RemoteServer:
     """A collector, witness or authority.
 
-    Parameters
-    ----------
-    url
-        The address, like https://collect.example.org; MisuseError for another text.
-    ca
-        Certificates (PEM) to trust instead of the system's; InputError if unreadable.
-    key
-        The key of a witness, which checks its replies.
+    ``url``: the address, like https://collect.example.org; MisuseError for another text. ``ca``: certificates
+    (PEM) to trust instead of the system's; InputError if unreadable. ``key``: the key of a witness, which
+    checks its replies.
     """
 
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
@@ -141,23 +136,9 @@ class RemoteServer:
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
         """Try once to send a request; an unsigned refusal means only that the server is away.
 
-        Parameters
-        ----------
-        call
-            The request.
-        device
-            Its device, which knows the servers' keys.
-        now_s
-            The time, in seconds since 1970.
-        signing_seed
-            32 secret bytes that sign the request; by default the device's own.
-
-        Raises
-        ------
-        OSError, HTTPException
-            If the server is down.
-        PeerError
-            If another party answers.
+        ``call``: the request. ``device``: its device, which knows the servers' keys. ``now_s``: the time, in
+        seconds since 1970. ``signing_seed``: 32 secret bytes that sign the request; by default the device's
+        own. OSError, HTTPException if the server is down. PeerError if another party answers.
         """
         headers = {}
         key = device.authority_signing_key
@@ -253,25 +234,11 @@ def run_round(
 ) -> None:
     """Go on until the round has ended.
 
-    Parameters
-    ----------
-    own_round
-        The round.
-    servers
-        The servers, by the names in ``Call.to``.
-    keep
-        Saves the state, before each request that follows a change.
-    say
-        Receives messages on the progress.
-    poll_s
-        How long to wait, in seconds, after a request without news.
-    patience_s
-        How long a server may be away, in seconds.
-
-    Raises
-    ------
-    InputError
-        If a server stays away longer, or another party answers; the saved state allows to go on later.
+    ``own_round``: the round. ``servers``: the servers, by the names in ``Call.to``. ``keep``: saves the
+    state, before each request that follows a change. ``say``: receives messages on the progress. ``poll_s``:
+    how long to wait, in seconds, after a request without news. ``patience_s``: how long a server may be away,
+    in seconds. InputError if a server stays away longer, or another party answers; the saved state allows to
+    go on later.
     """
     changed, phase, patience = True, "", Patience(patience_s, say)
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))

@@ -28,27 +28,10 @@ def begin(
 ) -> None:
     """Start a round under a key for this round alone, with a token for it if the terms require one.
 
-    Parameters
-    ----------
-    connection
-        The servers, and the device's state.
-    plan
-        The plan that she consented to.
-    draw_bytes
-        Draws the secrets of the round.
-    invitation
-        The registrar's invitation, the first time.
-    tell
-        Receives the address of a login, which is then waited for.
-    patience_s
-        How long the registrar may be away, in seconds.
-
-    Raises
-    ------
-    InputError
-        If the registrar does not answer, or does not admit her.
-    LoginNeededError
-        If she has to log in first, and ``tell`` is None.
+    ``connection``: the servers, and the device's state. ``plan``: the plan that she consented to.
+    ``draw_bytes``: draws the secrets of the round. ``invitation``: the registrar's invitation, the first
+    time. ``tell``: receives a message when the registrar is away. ``patience_s``: how long the registrar may
+    be away, in seconds. InputError if the registrar does not answer, or does not admit her.
     """
     registrar = connection.terms.registrar
     credentials: dict[str, Entry] = {}

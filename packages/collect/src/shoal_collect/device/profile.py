@@ -64,14 +64,8 @@ class Blurring(_Part):
 class Handling(_Part):
     """A rule for points at a place: they are left out, or blurred by another radius or gap.
 
-    Parameters
-    ----------
-    drop
-        Whether they are left out.
-    radius, gap
-        Their blur, in meters and minutes.
-    within
-        How far from the place this holds, in meters.
+    ``drop``: whether they are left out. ``radius``, ``gap``: their blur, in meters and minutes. ``within``:
+    how far from the place this holds, in meters.
     """
 
     drop: bool = False
@@ -94,16 +88,10 @@ class Handling(_Part):
 class Bounds(_Part):
     """Limits of the terms that she accepts.
 
-    Parameters
-    ----------
-    theta_space, theta_time
-        The farthest, in meters and minutes, that two points may lie apart and still count as shared.
-    group
-        The least members of a group.
-    k
-        The least k; a safeguard where a profile is made from another one.
-    repeated
-        The greatest share of a trip's circles that stood in her releases before.
+    ``theta_space``, ``theta_time``: the farthest, in meters and minutes, that two points may lie apart and
+    still count as shared. ``group``: the least members of a group. ``k``: the least k; a safeguard where a
+    profile is made from another one. ``repeated``: the greatest share of a trip's circles that stood in her
+    releases before.
     """
 
     theta_space: _Within = 5_000
@@ -125,22 +113,10 @@ class Place(Handling):
 class Profile(_Part):
     """A person's wishes.
 
-    Parameters
-    ----------
-    k
-        How many other people must share a released part; 0 for no crowd.
-    trimming
-        Which points go when a sub-trajectory is rare.
-    blur
-        The default blur.
-    bounds
-        Limits of the terms that she accepts.
-    kinds
-        Rules for all places of a kind.
-    places
-        Places with names.
-    utc_offset_h
-        Her clock, in hours from UTC; by default that of each point's longitude.
+    ``k``: how many other people must share a released part; 0 for no crowd. ``trimming``: which points go
+    when a sub-trajectory is rare. ``blur``: the default blur. ``bounds``: limits of the terms that she
+    accepts. ``kinds``: rules for all places of a kind. ``places``: places with names. ``utc_offset_h``: her
+    clock, in hours from UTC; by default that of each point's longitude.
     """
 
     k: int = Field(ge=0, lt=CAP, strict=True)
@@ -250,16 +226,8 @@ class Fate:
 class Applied:
     """A profile applied to a person's points.
 
-    Attributes
-    ----------
-    original
-        Her points.
-    fates
-        The outcome for each of them.
-    circles
-        The circles of the rules.
-    not_found
-        "home" or "work", when there is a rule but no such place was found.
+    ``original``: her points. ``fates``: the outcome for each of them. ``circles``: the circles of the rules.
+    ``not_found``: "home" or "work", when there is a rule but no such place was found.
     """
 
     original: tuple[Point, ...]

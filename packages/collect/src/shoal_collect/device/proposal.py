@@ -43,23 +43,10 @@ class Movement:
 def movement_of(data: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
     """Find a person's points and one of her trips.
 
-    Parameters
-    ----------
-    data
-        The trajectories.
-    subject
-        Her name in the data, when they hold several people.
-    trip
-        The trip to share, counted from the newest, from 1.
-    max_gap_s
-        A longer pause ends a trip, in seconds.
-
-    Raises
-    ------
-    InputError
-        If the data hold no such person, or several people without a name to choose.
-    MisuseError
-        If there is no such trip, or the positions have no reference system.
+    ``data``: the trajectories. ``subject``: her name in the data, when they hold several people. ``trip``:
+    the trip to share, counted from the newest, from 1. ``max_gap_s``: A longer pause ends a trip, in seconds.
+    InputError if the data hold no such person, or several people without a name to choose. MisuseError if
+    there is no such trip, or the positions have no reference system.
     """
     points, trips = trips_of(data, subject, max_gap_s)
     if trip > len(trips):

@@ -18,16 +18,11 @@ _SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its row
 class Thresholds:
     """The largest distance between similar uncertain points; must be finite and not negative.
 
-    Parameters
-    ----------
-    theta_m, theta_min
-        theta_L in meters and theta_T in minutes.
-    literal
-        Whether to apply condition 2.5(b) as printed, which calls identical intervals different (replication).
-    resolution_m, resolution_min
-        Stored points are compared as if their centers lay in the middle of a public grid cell of this width,
-        in meters, and their intervals between marks of a clock, in minutes. No number of questions reveals
-        more, and none is counted that an exact comparison would not count. 0 compares exactly.
+    ``theta_m``, ``theta_min``: theta_L in meters and theta_T in minutes. ``literal``: whether to apply
+    condition 2.5(b) as printed, which calls identical intervals different (replication). ``resolution_m``,
+    ``resolution_min``: stored points are compared as if their centers lay in the middle of a public grid cell
+    of this width, in meters, and their intervals between marks of a clock, in minutes. No number of questions
+    reveals more, and none is counted that an exact comparison would not count. 0 compares exactly.
     """
 
     theta_m: float = 1_000.0

@@ -29,7 +29,7 @@ _HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
 
 @dataclass(frozen=True)
 class Cost:
-    """One round's cost for a member who is not the last, without the lottery.
+    """One round's cost for a member, on average, without the lottery.
 
     ``messages``: a broadcast counted per receiver. ``cpu_s``: of one core, fitted to measurements.
     """

@@ -53,14 +53,9 @@ class _CollectorServer(Server):
 class CollectorSettings:
     """The operator's choices, beside the terms.
 
-    Parameters
-    ----------
-    places
-        Public places that fakes are drawn from.
-    round_size, join_s
-        A roster freezes with this many members, or after this many seconds with enough for one group.
-    authority
-        The authority's address, for the page for people; may be empty.
+    ``places``: public places that fakes are drawn from. ``round_size``, ``join_s``: A roster freezes with
+    this many members, or after this many seconds with enough for one group. ``authority``: the authority's
+    address, for the page for people; may be empty.
     """
 
     places: PublicPlaces
@@ -82,22 +77,10 @@ def collector_application(
 ) -> FastAPI:
     """Serve a collector; all state is in the database, so it may stop at any moment.
 
-    Parameters
-    ----------
-    database
-        The collector's database; InputError if it belongs to another collector.
-    signing_seed
-        32 secret bytes that sign answers, receipts and replies.
-    terms
-        The terms of rounds that open now.
-    settings
-        Choices of the operator.
-    draw_bytes
-        Draws the names of rounds.
-    clock
-        Returns the time, in seconds since 1970.
-    quiet
-        Write no log.
+    ``database``: the collector's database; InputError if it belongs to another collector. ``signing_seed``:
+    32 secret bytes that sign answers, receipts and replies. ``terms``: the terms of rounds that open now.
+    ``settings``: choices of the operator. ``draw_bytes``: draws the names of rounds. ``clock``: returns the
+    time, in seconds since 1970. ``quiet``: write no log.
     """
     key = verify_key(signing_seed)
     rounds = Rounds(

@@ -33,30 +33,20 @@ button { font: inherit; font-weight: 600; padding: 8px 18px; min-height: 44px; }
 """
 
 
-def plain_page(template: str, status: int = 200, *, forms: bool = False, **content: Any) -> Response:
-    """A page; ``forms`` allows it to send one."""
-    return page_response(render(template, **content), status, forms=forms)
-
-
 def render(template: str, **content: Any) -> str:
     """Fill in a template."""
     return _templates().get_template(template).render(style=_STYLE, **content)
 
 
-def page_response(html: str, status: int = 200, *, forms: bool = False) -> Response:
+def page_response(html: str) -> Response:
     """A page with the common headers."""
-    policy = f"{_POLICY}; form-action '{'self' if forms else 'none'}'"
-    return Response(
-        html, status, media_type="text/html", headers={"content-security-policy": policy, **_HEADERS}
-    )
+    return Response(html, media_type="text/html", headers=_HEADERS)
 
 
 _DIGEST: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_POLICY: Final = (
-    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
 _HEADERS: Final = {
+    "content-security-policy": f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; "
+    "base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

@@ -34,16 +34,9 @@ _ENDED: Final = (Phase.GROUPED, Phase.FAILED)
 class Rounds:
     """All rounds of a collector.
 
-    Parameters
-    ----------
-    terms
-        The terms of a round that opens now.
-    draw_bytes
-        Draws the names of rounds.
-    round_size, join_s
-        A roster freezes with this many members, or after this many seconds with enough for one group.
-    collector_key
-        The key of this collector, which tokens are issued for.
+    ``terms``: the terms of a round that opens now. ``draw_bytes``: draws the names of rounds. ``round_size``,
+    ``join_s``: A roster freezes with this many members, or after this many seconds with enough for one group.
+    ``collector_key``: the key of this collector, which tokens are issued for.
     """
 
     def __init__(

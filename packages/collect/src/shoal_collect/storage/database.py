@@ -46,7 +46,7 @@ class Database:
     """An open database; an older schema is migrated.
 
     ``url``: ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. InputError for a
-    database of another program or of a newer shoal.
+    database of another program or of another version of shoal.
     """
 
     def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
@@ -227,16 +227,18 @@ class Database:
 
     def _migrate(self) -> None:
         with self.transaction():
-            version = self._version()
-            if version > len(self._steps):
+            version, newest = self._version(), self._steps[-1].schema
+            if version not in (0, *(step.schema for step in self._steps)):
                 raise InputError(
-                    f"the database was written by a newer shoal (schema {version}); use that one"
+                    f"the database holds something else (schema {version}), or is of another version of "
+                    "shoal; name another, or use that version"
                 )
-            for step in self._steps[version:]:
-                for statement in step.statements(postgres=self.postgres):
-                    self._run(statement, ())
-            if version < len(self._steps):
-                self._set_version(len(self._steps))
+            for step in self._steps:
+                if step.schema > version:
+                    for statement in step.statements(postgres=self.postgres):
+                        self._run(statement, ())
+            if version < newest:
+                self._set_version(newest)
 
     def _version(self) -> int:
         if not self.postgres:

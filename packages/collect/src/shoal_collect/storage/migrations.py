@@ -1,4 +1,4 @@
-"""The databases step by step; a published step never changes."""
+"""The databases of collector (or witness) and authority; a published step never changes."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,8 +6,9 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Step:
-    """Statements in ``both`` differ only in the names of types."""
+    """Statements in ``both`` differ only in the names of types. ``schema``: the number of the result."""
 
+    schema: int
     both: str
     sqlite: str = ""
     postgres: str = ""
@@ -27,15 +28,67 @@ class Step:
         return [statement for statement in map(str.strip, text.split(";")) if statement]
 
 
-_RELEASES: Final = Step(
+# what /health writes to
+_HEARTBEAT: Final = """
+CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
+INSERT INTO heartbeat VALUES (0);
+"""
+
+# asked: what sessions have asked, the state that answers it, and which answers are withheld (a byte for each
+# question). area: how many questions about an area were answered in a period. withdrawal: which releases were
+# taken back or outlived, and from which day on they no longer count; record: while it is stored. clock: when
+# it was last read, and since when it has gone evenly. leaf: what is under the roots of closed days (0:
+# releases, 1: identifiers that were taken back)
+_COLLECTOR: Final = Step(
+    schema=41,
     both="""
-CREATE TABLE IF NOT EXISTS contributor (who {ID}, tag {BYTES} NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS record (
-    id {ID}, name {BYTES} NOT NULL UNIQUE, who {NUMBER} NOT NULL, day {NUMBER} NOT NULL, expires {NUMBER},
-    claim_key {BYTES} NOT NULL, points {BYTES} NOT NULL, identifier TEXT NOT NULL UNIQUE);
-""",
+CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);
+CREATE TABLE contributor (who {ID}, tag {BYTES} NOT NULL UNIQUE);
+CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);
+CREATE TABLE record (
+    id {ID}, name {BYTES} NOT NULL UNIQUE, who {NUMBER} NOT NULL, day {NUMBER} NOT NULL,
+    claim_key {BYTES} NOT NULL, points {BYTES} NOT NULL, identifier TEXT NOT NULL UNIQUE, proof {BYTES});
+CREATE INDEX record_day ON record (day);
+CREATE TABLE round (
+    id {NEVER_AGAIN}, name {BYTES} NOT NULL UNIQUE, terms TEXT NOT NULL, phase TEXT NOT NULL,
+    restarts {NUMBER} NOT NULL, deadline_s DOUBLE PRECISION NOT NULL);
+CREATE TABLE ticket (
+    round {NUMBER} NOT NULL, identity {BYTES} NOT NULL, signed {BYTES} NOT NULL, dropped {NUMBER} NOT NULL,
+    committed {BYTES}, revealed {BYTES}, session {BYTES}, place {NUMBER}, token {BYTES},
+    PRIMARY KEY (round, identity));
+CREATE INDEX ticket_session ON ticket (session, place);
+CREATE INDEX ticket_identity ON ticket (identity);
+CREATE TABLE letter (
+    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {NUMBER} NOT NULL, receiver {NUMBER} NOT NULL,
+    number {NUMBER} NOT NULL, owner {BYTES} NOT NULL, body {BYTES}, digest {BYTES} NOT NULL,
+    at_s DOUBLE PRECISION NOT NULL, UNIQUE (session, sender, receiver, number));
+CREATE INDEX letter_owner ON letter (owner, id);
+CREATE INDEX letter_age ON letter (at_s);
+CREATE TABLE voucher (
+    session {BYTES} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL,
+    PRIMARY KEY (session, identity));
+CREATE TABLE asked (
+    session {BYTES} NOT NULL, batch {BYTES} NOT NULL, identity {BYTES} NOT NULL, day {NUMBER} NOT NULL,
+    withheld {BYTES}, PRIMARY KEY (session, batch));
+CREATE TABLE area (
+    name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
+CREATE TABLE spent (identity {BYTES} PRIMARY KEY, round {NUMBER} NOT NULL, period {NUMBER} NOT NULL);
+CREATE INDEX spent_round ON spent (round);
+CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL);
+CREATE TABLE withdrawal (
+    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, record {NUMBER}, day {NUMBER} NOT NULL,
+    due {NUMBER} NOT NULL);
+CREATE INDEX withdrawal_due ON withdrawal (due);
+CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);
+CREATE TABLE closed_day (
+    day {NUMBER} PRIMARY KEY, n {NUMBER} NOT NULL, added {BYTES} NOT NULL, gone {BYTES} NOT NULL,
+    state {BYTES} NOT NULL);
+CREATE TABLE leaf (
+    day {NUMBER} NOT NULL, kind {NUMBER} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (day, kind, digest));
+"""
+    + _HEARTBEAT,
     sqlite="""
-CREATE VIRTUAL TABLE IF NOT EXISTS place USING rtree(
+CREATE VIRTUAL TABLE place USING rtree(
     id, t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max,
     +record, +position, +who, +day, +start, +gap, +lat, +lon, +radius);
 """,
@@ -52,171 +105,21 @@ CREATE INDEX place_record ON place (record);
 """,
 )
 
-_ROUNDS: Final = Step(
-    both="""
-CREATE TABLE round (
-    id {NEVER_AGAIN}, name {BYTES} NOT NULL UNIQUE, terms TEXT NOT NULL, phase TEXT NOT NULL,
-    restarts {NUMBER} NOT NULL, deadline_s DOUBLE PRECISION NOT NULL);
-CREATE TABLE ticket (
-    round {NUMBER} NOT NULL, identity {BYTES} NOT NULL, signed {BYTES} NOT NULL, dropped {NUMBER} NOT NULL,
-    committed {BYTES}, revealed {BYTES}, session {BYTES}, place {NUMBER}, PRIMARY KEY (round, identity));
-CREATE INDEX ticket_session ON ticket (session, place);
-CREATE INDEX ticket_identity ON ticket (identity);
-CREATE TABLE letter (
-    id {NEVER_AGAIN}, session {BYTES} NOT NULL, sender {NUMBER} NOT NULL, receiver {NUMBER} NOT NULL,
-    number {NUMBER} NOT NULL, owner {BYTES} NOT NULL, body {BYTES}, digest {BYTES} NOT NULL,
-    at_s DOUBLE PRECISION NOT NULL,
-    UNIQUE (session, sender, receiver, number));
-CREATE INDEX letter_owner ON letter (owner, id);
-CREATE INDEX letter_age ON letter (at_s);
-CREATE TABLE quota (
-    identity {BYTES} NOT NULL, day {NUMBER} NOT NULL, batch {BYTES} NOT NULL, n {NUMBER} NOT NULL,
-    PRIMARY KEY (identity, day, batch));
-CREATE TABLE voucher (
-    session {BYTES} NOT NULL, identity {BYTES} NOT NULL, digest {BYTES} NOT NULL,
-    PRIMARY KEY (session, identity));
-""",
-)
-
-# in SQLite only a copy of the table gets rid of a NOT NULL
-_OPTIONAL_KEYS: Final = Step(
-    both="",
-    sqlite="""
-CREATE TABLE record_of_all (
-    id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, who INTEGER NOT NULL, day INTEGER NOT NULL,
-    expires INTEGER, claim_key BLOB, points BLOB NOT NULL, identifier TEXT UNIQUE);
-INSERT INTO record_of_all SELECT id, name, who, day, expires, claim_key, points, identifier FROM record;
-DROP TABLE record;
-ALTER TABLE record_of_all RENAME TO record;
-""",
-    postgres="""
-ALTER TABLE record ALTER COLUMN claim_key DROP NOT NULL;
-ALTER TABLE record ALTER COLUMN identifier DROP NOT NULL;
-""",
-)
-
-_RECORDS_OF_NOBODY: Final = Step(
-    both="""
-UPDATE record SET claim_key = NULL, identifier = NULL WHERE who = 0;
-CREATE INDEX record_expires ON record (expires) WHERE expires IS NOT NULL;
-""",
-)
-
-_COLLECTOR_KEY: Final = Step("CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);")
-
-# what sessions have asked, the state that answers it, which answers are withheld (a byte for each question),
-# and how many questions about an area were answered in a period
-_ASKED: Final = Step(
-    both="""
-CREATE TABLE asked (
-    session {BYTES} NOT NULL, batch {BYTES} NOT NULL, identity {BYTES} NOT NULL, day {NUMBER} NOT NULL,
-    withheld {BYTES}, PRIMARY KEY (session, batch));
-CREATE TABLE area (
-    name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
-""",
-)
-
-_TOKENS: Final = Step(
-    both="""
-ALTER TABLE ticket ADD COLUMN token {BYTES};
-CREATE TABLE spent (identity {BYTES} PRIMARY KEY, round {NUMBER} NOT NULL, period {NUMBER} NOT NULL);
-CREATE INDEX spent_round ON spent (round);
-CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL);
-"""
-)
-
-_SCOPES: Final = Step("CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);")
-
-# which releases were taken back or outlived, and from which day on they no longer count; record: while it is
-# stored
-_WITHDRAWALS: Final = Step(
-    both="""
-CREATE TABLE withdrawal (
-    identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, record {NUMBER}, day {NUMBER} NOT NULL,
-    due {NUMBER} NOT NULL);
-CREATE INDEX withdrawal_due ON withdrawal (due);
-""",
-)
-
-# what /health writes to
-_HEARTBEAT: Final = """
-CREATE TABLE heartbeat (n {NUMBER} NOT NULL);
-INSERT INTO heartbeat VALUES (0);
-"""
-
-# when the clock was last looked at, and since when it has gone evenly
-_CLOCK: Final = Step(
-    both="CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);"
-    + _HEARTBEAT,
-)
-
-# closed days: how many releases, the roots, the state after the day; and what is under the roots (0:
-# releases, 1: identifiers that were taken back)
-_CLOSED_DAYS: Final = Step(
-    both="""
-CREATE TABLE closed_day (
-    day {NUMBER} PRIMARY KEY, n {NUMBER} NOT NULL, added {BYTES} NOT NULL, gone {BYTES} NOT NULL,
-    state {BYTES} NOT NULL);
-CREATE TABLE leaf (
-    day {NUMBER} NOT NULL, kind {NUMBER} NOT NULL, digest {BYTES} NOT NULL, PRIMARY KEY (day, kind, digest));
-CREATE INDEX record_day ON record (day);
-""",
-)
-
-# which releases prove their contributor
-_PROOFS: Final = Step("ALTER TABLE record ADD COLUMN proof {BYTES}")
-
-_CLAIMS: Final = Step(
+# a registrar may run inside the authority
+_AUTHORITY: Final = Step(
+    schema=21,
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE INDEX claim_owner ON claim (owner);
-""",
-)
-
-_REGISTER: Final = Step(
-    both="""
 CREATE TABLE person (account {BYTES} PRIMARY KEY);
 CREATE TABLE invitation (digest {BYTES} PRIMARY KEY, account {BYTES});
 CREATE TABLE issued (
     purpose {BYTES} NOT NULL, account {BYTES} NOT NULL, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL,
     PRIMARY KEY (purpose, account));
 """
+    + _HEARTBEAT,
 )
 
-_LOGINS: Final = Step(
-    both="""
-CREATE TABLE login (
-    state {BYTES} PRIMARY KEY, account {BYTES} NOT NULL, until_s DOUBLE PRECISION NOT NULL, person {BYTES},
-    used {NUMBER} NOT NULL, tries {NUMBER} NOT NULL);
-CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
-"""
-)
-
-# which registrar's key signed a person's tokens and which of them are cleared, which keys a proof of blame
-# stands against, which have a clearance
-_EXCLUSION: Final = Step(
-    both="""
-ALTER TABLE issued ADD COLUMN registrar {BYTES};
-ALTER TABLE issued ADD COLUMN cleared {NUMBER};
-CREATE TABLE blamed (identity {BYTES} PRIMARY KEY, over_day {NUMBER} NOT NULL);
-CREATE TABLE clearance (identity {BYTES} PRIMARY KEY, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL);
-"""
-)
-
-_NO_EXCLUSION: Final = Step("DROP TABLE blamed; DROP TABLE clearance")
-# a registrar may run inside the authority
-AUTHORITY: Final = (_CLAIMS, _REGISTER, _LOGINS, _EXCLUSION, Step(_HEARTBEAT), _NO_EXCLUSION)
-MIGRATIONS: Final = (
-    _RELEASES,
-    _ROUNDS,
-    _OPTIONAL_KEYS,
-    _RECORDS_OF_NOBODY,
-    _COLLECTOR_KEY,
-    _ASKED,
-    _TOKENS,
-    _SCOPES,
-    _WITHDRAWALS,
-    _CLOCK,
-    _CLOSED_DAYS,
-    _PROOFS,
-)
+# collectors count from 41 and authorities from 21, so that neither opens the database of the other
+AUTHORITY: Final = (_AUTHORITY,)
+MIGRATIONS: Final = (_COLLECTOR,)

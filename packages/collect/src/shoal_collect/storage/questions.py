@@ -43,32 +43,11 @@ class AskedQuestions:
     ) -> tuple[int, list[int]]:
         """Answer one batch; a repeated batch gets the same answers at no cost.
 
-        Parameters
-        ----------
-        identity, session
-            The member and her group.
-        records
-            The validated questions.
-        terms
-            The terms of the group's round.
-        slices
-            The digest of each batch that the group vouched for.
-        now_s
-            The time, in seconds since 1970.
-        people
-            Counts a record over the state before a day.
-
-        Returns
-        -------
-        int
-            The day since 1970 before which everything was counted.
-        list of int
-            The answers.
-
-        Raises
-        ------
-        PeerError
-            If their number is wrong, or the session may not ask them any more.
+        ``identity``, ``session``: the member and her group. ``records``: the validated questions. ``terms``:
+        the terms of the group's round. ``slices``: the digest of each batch that the group vouched for.
+        ``now_s``: the time, in seconds since 1970. ``people``: counts a record over the state before a day.
+        Returns the day since 1970 before which everything was counted. Returns the answers. PeerError if
+        their number is wrong, or the session may not ask them any more.
         """
         batch = questions_digest(b"".join(records))
         noted = self.find_batch(session, batch)
