@@ -9,6 +9,7 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal.methods import METHODS
+from shoal.methods.method import NeedsWholeSteps
 from shoal.methods.parameters import declared_parameters
 from shoal.model.argument_checks import require_linkage, require_trajectories
 from shoal.model.claims import Claim, claim_from_json
@@ -18,10 +19,11 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.publishing.exported import OTHER_DIGEST, as_release_folder
-from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, read_manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, Manifest, UsefulnessJson, read_manifest
 from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
 from shoal.runtime.run import Run
+from shoal.utility.usefulness import USES
 from shoal.verification.files.folder import FolderReading, read_in_background, verify_reading, with_notes
 from shoal.verification.leaks.digests import find_hashed_names
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
@@ -133,6 +135,13 @@ def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expecte
     elif manifest.shoal_version == __version__ and not _parameters_restate(manifest):
         message = f"{MANIFEST_FILE}: its parameters are not as {manifest.method} states its own"
         findings.append(Finding("false-statement", message))
+    if (
+        manifest.shoal_version == __version__
+        and manifest.usefulness is not None
+        and not _usefulness_restates(manifest.usefulness)
+    ):
+        message = f"{MANIFEST_FILE}: its usefulness has uses or answers that shoal does not give"
+        findings.append(Finding("false-statement", message))
     return verdict.with_findings(findings)
 
 
@@ -156,18 +165,26 @@ def claim_of_method(manifest: Manifest) -> Claim | None:
 def _parameters_restate(manifest: Manifest) -> bool:
     """Sizes of streets are not checked."""
     declarations = declared_parameters(METHODS[manifest.method])
-    stated = {name: value for name, value in manifest.parameters.items() if name in declarations}
-    settings = {name: value for name, value in stated.items() if not declarations[name].street_graph}
+    streets = {name for name, one in declarations.items() if one.street_graph} & manifest.parameters.keys()
+    settings = {name: value for name, value in manifest.parameters.items() if name not in streets}
     try:
-        restated = METHODS[manifest.method](**settings).parameters()
+        method = METHODS[manifest.method](**settings)
+        if manifest.grid is not None and isinstance(method, NeedsWholeSteps):
+            method.require_steps(manifest.grid)
+        restated = method.parameters()
     except (MisuseError, TypeError, ValueError, ArithmeticError):
         return False
-    switches = [name for name in stated if declarations[name].switch or declarations[name].spelled]
-    if any(type(stated[name]) is not bool for name in switches):
+    switches = [name for name, one in declarations.items() if one.switch or one.spelled]
+    if any(type(settings.get(name, True)) is not bool for name in switches):
         return False
-    restated |= {name: value for name, value in stated.items() if declarations[name].street_graph}
-    return json.dumps({name: restated[name] for name in restated if name in stated}) == json.dumps(
-        manifest.parameters
+    restated |= {name: manifest.parameters[name] for name in streets}
+    return json.dumps(restated) == json.dumps(manifest.parameters)
+
+
+def _usefulness_restates(usefulness: UsefulnessJson) -> bool:
+    return [use.name for use in USES] == list(usefulness.uses) and all(
+        verdict.answer in ({"no", "unknown"} if verdict.score is None else use.answers_near(verdict.score))
+        for use, verdict in zip(USES, usefulness.uses.values(), strict=True)
     )
 
 

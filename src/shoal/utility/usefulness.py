@@ -26,6 +26,7 @@ NOT_USEFUL: Final = say(
     "usefulness.none",
     "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured",
 )
+_ROUNDED_BY: Final = 0.005 + 1e-9  # at most, in JSON
 _FEW: Final = say("usefulness.few", "too few people to say")
 
 
@@ -59,6 +60,17 @@ class Use:
     yes: float
     roughly: float
     reason: Callable[[Values], Message]
+
+    def answer(self, score: float) -> Answer:
+        """The answer of a score that is a number."""
+        sign = 1 if self.better == "higher" else -1
+        if sign * score >= sign * self.yes:
+            return "yes"
+        return "roughly" if sign * score >= sign * self.roughly else "no"
+
+    def answers_near(self, rounded: float) -> set[Answer]:
+        """The answers of all scores that are rounded to this one."""
+        return {self.answer(rounded + error) for error in (-_ROUNDED_BY, 0.0, _ROUNDED_BY)}
 
 
 def _skill_of(name: str) -> Callable[[Values], float]:
@@ -396,12 +408,8 @@ def _judge(use: Use, values: Values) -> UseVerdict:
     if not set(use.metrics) <= set(values):
         return UseVerdict(use=use, score=math.nan, answer="unknown", reason=_FEW)
     score = use.score(values)
-    sign = 1 if use.better == "higher" else -1
-    answer: Answer = "no"
     if math.isnan(score):  # of raw data that can tell, a release that cannot has lost it
-        answer = "no" if any(_raw_tells(values[name]) for name in use.metrics) else "unknown"
-    elif sign * score >= sign * use.yes:
-        answer = "yes"
-    elif sign * score >= sign * use.roughly:
-        answer = "roughly"
+        answer: Answer = "no" if any(_raw_tells(values[name]) for name in use.metrics) else "unknown"
+    else:
+        answer = use.answer(score)
     return UseVerdict(use=use, score=score, answer=answer, reason=use.reason(values))

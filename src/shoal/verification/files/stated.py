@@ -20,8 +20,8 @@ PAGE_NOT_CHECKED: Final = (
     "are the publisher's word"
 )
 _LARGEST_PAGE: Final = 1 << 28
-# of another file with the same rows, read on another day, these settings may differ
-_OF_ONE_READER: Final = {"ids_as_they_are", "lose_people", "not_after_s", "cells", "places", "sensitive"}
+_FILES: Final = {"cells", "places", "sensitive"}  # may have another name elsewhere
+_OF_ONE_READER: Final = {"ids_as_they_are", "lose_people", "not_after_s"}  # may differ on another day
 
 
 def manifest_mismatches(
@@ -103,19 +103,22 @@ def false_statements(
     place = manifest.series
     if place is not None and (
         place.waiting != losses.subjects_suppressed
-        or not 0 < place.crowds <= manifest.n_records
+        or not 0 < place.crowds * claim.get("k", 1) <= manifest.n_records
         or not place.newcomers <= manifest.n_records
     ):
         yield _false_statement("its place in a series counts other people than the release")
     reasons_of_samples = losses.samples_by_reason
-    if reasons_of_samples and sum(reasons_of_samples.values()) != losses.samples_suppressed:
+    expected = losses.samples_suppressed if manifest.kind == "boxes" or reasons_of_samples else 0
+    if sum(reasons_of_samples.values()) != expected:
         yield _false_statement("the samples suppressed by reason are not as many as those suppressed")
 
 
 def _other_reading(manifest: Manifest, original: Population) -> Iterator[Finding]:
     stated, actual = Reading(**manifest.reading), original.intake.reading
     for name in Reading.__dataclass_fields__:
-        if name not in _OF_ONE_READER and getattr(stated, name) != getattr(actual, name):
+        values = getattr(stated, name), getattr(actual, name)
+        may_differ = name in _OF_ONE_READER or (name in _FILES and None not in values)
+        if values[0] != values[1] and not may_differ:
             yield _false_statement(f"its reading has another {name} than the raw data was read with")
 
 
