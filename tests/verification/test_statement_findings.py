@@ -64,7 +64,7 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"cell_m": 100.0, "slot_s": 60.0},
         ["it counts created samples, and areas with intervals have none"],
     ),
-    ({}, {"reading": {**asdict(Reading()), "not_after_s": 1e9, "lose_people": True, "cells": "c.csv"}}, []),
+    ({}, {"reading": {**asdict(Reading()), "not_after_s": 1e9, "lose_people": True}}, []),
     *(
         (
             {},
