@@ -75,7 +75,7 @@ class Case:
     linkage: shoal.Linkage
     verdict: shoal.Verdict
     folder: Path
-    lists: dict[str, str]
+    lists: dict[str, Any]
 
     def accepts(self, entries: dict[str, Any], original: shoal.Trajectories | None) -> bool:
         """Whether the checks of statements accept a manifest. original: None is read as the manifest says."""
@@ -111,7 +111,7 @@ class Case:
         )
 
 
-METHODS: Final = {
+METHODS: Final[dict[str, shoal.Method]] = {
     "series": shoal.Glove(k=2, extent_at_most="5km,2h"),
     "kte-hide": shoal.KteHide(k=2, tau_s=1800.0, epsilon_s=1800.0),
     "static": shoal.StaticGeneralization(k=2, grid_m=20_000.0, slot_s=86_400.0),
@@ -139,7 +139,7 @@ def made(name: str, folder: Path) -> Case:
     of_points = name in ("swap", "nwa", "w4m")
     source = walks() if of_points else city()
     options: dict[str, Any] = {"snap": False} if of_points else {}
-    lists = {}
+    lists: dict[str, Any] = {}
     if name == "places":
         stations = source.group_by(["lat", "lon"]).aggregate([([], "count_all")])
         stations = stations.rename_columns(["lat", "lon", "busyness"])
@@ -208,15 +208,17 @@ def changes(manifest: dict[str, Any], path: tuple[Any, ...], value: Any) -> Iter
         at.clear()
         at.update((key + "x" * (key == path[-1]), entry) for key, entry in entries)
 
-    for other in others(value):
-        yield edited(lambda at, other=other: at.__setitem__(path[-1], other))
+    def put(other: Any) -> Callable[[Any], None]:
+        return lambda at: at.__setitem__(path[-1], other)
+
+    yield from (edited(put(other)) for other in others(value))
     yield edited(lambda at: at.__delitem__(path[-1]))
     if isinstance(path[-1], str):
         yield edited(rename)
 
 
 def test_no_statement_of_a_manifest_can_be_changed_but_those_of_one_list(tmp_path: Path) -> None:
-    accepted, tried = defaultdict(set), set()
+    accepted, tried = defaultdict[str, set[str]](set), set[tuple[str, str, str]]()
     for name in METHODS:
         folder = tmp_path / name
         folder.mkdir()
