@@ -9,11 +9,10 @@ from typing import Any
 import gmpy2
 import pytest
 
-from command_line import Shoal
 from service_town import PLACES, TERMS, WAY, Town, own_round_for, seed, through_disk
 from shoal.errors import InputError, OutputError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.disk import DeviceState, MovedError, OldStateError, StateFolder, state_text
+from shoal_collect.device.disk import DeviceState, StateFolder, state_text
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
 from shoal_collect.matching.cylinders import Blur, cylinder_for
@@ -99,7 +98,7 @@ def test_a_damaged_state_is_told(tmp_path: Path, damage: Callable[[bytes], bytes
     folder.save(kept_in_round())
     file = tmp_path / "state.json"
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(InputError, match="restore it from an export"):
+    with pytest.raises(InputError, match="restore it"):
         folder.load()
 
 
@@ -108,47 +107,15 @@ def test_keys_and_history_outlive_a_version_and_a_round_under_way_need_not(tmp_p
     folder.save(kept_in_round())
     older = file.read_text().replace("roles.participant_round:ParticipantRound", "roles.journey:Journey")
     file.write_text(older)
-    with pytest.raises(OldStateError, match=r"begun by shoal .*without_round"):
+    with pytest.raises(InputError, match=r"begun by shoal .*set \"round\""):
         folder.load()
-    folder.export(tmp_path / "moved.json", without_round=True)
-    other = StateFolder(tmp_path / "other")
-    other.import_from(tmp_path / "moved.json")
-    assert other.load() == DeviceState(device(), None, 3)
-    # what a later version adds to a device has its default here
-    document = json.loads((tmp_path / "moved.json").read_text())
-    document["version"] = 99
+    document = json.loads(older) | {"round": None}
     file.write_text(json.dumps(document))
-    with pytest.raises(OldStateError, match="another version"):
+    assert folder.load() == DeviceState(device(), None, 3)
+    # what a later version adds to a device has its default here
+    file.write_text(json.dumps(document | {"version": 99}))
+    with pytest.raises(InputError, match="another version"):
         folder.load()
-
-
-def test_a_pickle_of_an_earlier_version_is_not_opened(tmp_path: Path) -> None:
-    (tmp_path / "state.bin").write_bytes(b"\x80\x04cos\nsystem\n.")
-    with pytest.raises(OldStateError, match="finish the round under way with that version"):
-        StateFolder(tmp_path).load()
-
-
-def test_a_state_moves_and_leaves_a_locked_folder(shoal: Shoal, tmp_path: Path) -> None:
-    old, new, file = tmp_path / "old", tmp_path / "new", tmp_path / "state of mine.json"
-    StateFolder(old).save(kept_in_round())
-    done = shoal("collect", "state", "export", old, file, "--json")
-    assert (done.code, json.loads(done.out)) == (0, {"file": str(file)})
-    assert file.stat().st_mode & 0o077 == 0
-    with pytest.raises(MovedError, match="import that file"):
-        StateFolder(old).load()
-    listed = shoal("collect", "mine", "--state", old)
-    assert (listed.code, "was exported" in listed.err) == (2, True)
-    assert shoal("collect", "state", "import", file, new).code == 0
-    back = StateFolder(new).load()
-    assert back is not None
-    assert state_text(back) == state_text(kept_in_round())
-    assert shoal("collect", "state", "import", file, new).code == 2, "a state is never replaced"
-    assert shoal("collect", "state", "export", new, file).code == 2, "nor a file"
-    assert shoal("collect", "state", "export", tmp_path / "none", file).code == 2
-    assert shoal("collect", "state", "import", file, old).code == 0, "it comes back"
-    with StateFolder(old).lock():
-        busy = shoal("collect", "state", "export", old, tmp_path / "x.json")
-        assert (busy.code, "another process works with" in busy.err) == (2, True)
 
 
 def test_her_past_is_known_to_every_state_of_her_account(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from shoal.cli.options import (
     refuse_unused,
     take_reading,
 )
-from shoal.cli.sections import Command, Group
+from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
 from shoal.units import counted
@@ -217,72 +217,6 @@ def _withdraw_release(
         f"deleted on {document['deleted_on']}: no longer exported or handed out, and in nobody's crowd "
         f"from {document['counts_until']} on; the collector's signed receipt is kept"
     ]
-
-
-@click.group(
-    name="state",
-    cls=Group,
-    examples=(
-        (
-            "shoal collect state export my-state moving.json --without-round",
-            "give up the round under way, and move all else",
-        ),
-    ),
-)
-def state() -> None:
-    """Move a device's state: keys, history and the round under way in one file. Keep it secret."""
-
-
-@state.command(
-    name="export",
-    cls=Command,
-    examples=(("shoal collect state export my-state moving.json", "before you move to another device"),),
-    epilog="The folder is locked from then on: two copies in use would count each other as a crowd.",
-)
-@click.argument("folder", type=PATH, metavar="DIR")
-@click.argument("file", type=PATH, metavar="FILE.json")
-@click.option("--without-round", is_flag=True, help="Give up the round under way.")
-@output_options
-def export_state(folder: Path, file: Path, without_round: bool, as_json: bool, quiet: bool) -> int:
-    """Move the state in DIR into FILE.json, for another folder or device."""
-    del quiet
-    with needs_extra("shoal-collect"):
-        from shoal_collect.device.disk import StateFolder
-
-    if not folder.is_dir():
-        raise InputError(f"{folder} does not exist; name the folder that join uses")
-    state_folder = StateFolder(folder)
-    with state_folder.lock():
-        state_folder.export(file, without_round=without_round)
-    print_result(as_json, {"file": str(file)}, [f"moved to {file}; {folder} is locked until it comes back"])
-    return 0
-
-
-@state.command(
-    name="import",
-    cls=Command,
-    examples=(
-        ("shoal collect state import moving.json my-state", "on the other device; then delete moving.json"),
-    ),
-)
-@click.argument("file", type=PATH, metavar="FILE.json")
-@click.argument("folder", type=PATH, metavar="DIR")
-@output_options
-def import_state(file: Path, folder: Path, as_json: bool, quiet: bool) -> int:
-    """Go on in DIR with the state in FILE.json; delete the file afterward, it holds your keys."""
-    del quiet
-    with needs_extra("shoal-collect"):
-        from shoal_collect.device.disk import StateFolder
-
-    if not file.is_file():  # opening DIR makes it
-        raise InputError(f"{file} does not exist; name the file that 'shoal collect state export' wrote")
-    state_folder = StateFolder(folder)
-    with state_folder.lock():
-        state_folder.import_from(file)
-    print_result(
-        as_json, {"folder": str(folder)}, [f"{folder} holds the state; delete {file}, it holds your keys"]
-    )
-    return 0
 
 
 def require_there(url: str, whose: str) -> None:

@@ -89,20 +89,6 @@ class DeletedDocument(TypedDict):
     proof: str
 
 
-@closed
-class MovedOutDocument(TypedDict):
-    """The file that holds the state now."""
-
-    file: str
-
-
-@closed
-class MovedInDocument(TypedDict):
-    """The folder that holds the state now."""
-
-    folder: str
-
-
 @growing
 class SimulatedDocument(TypedDict):
     """One configuration, averaged over its simulations."""
@@ -173,7 +159,5 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "collect-simulate": SimulateDocument,
     "collect-export": CollectExportDocument,
     "collect-mine": OwnReleasesDocument | FetchedDocument | DeletedDocument,
-    "collect-state-export": MovedOutDocument,
-    "collect-state-import": MovedInDocument,
 }
 """The documents by the words of the command, joined by hyphens."""

@@ -3,7 +3,7 @@
 from shoal_collect.cli.app import participant_app
 from shoal_collect.cli.authority import authority
 from shoal_collect.cli.collect import collect
-from shoal_collect.cli.collected import export, mine, state
+from shoal_collect.cli.collected import export, mine
 from shoal_collect.cli.collector import server
 from shoal_collect.cli.join import join
 from shoal_collect.cli.keys import key
@@ -23,7 +23,6 @@ for _command in (
     participant_app,
     export,
     mine,
-    state,
     plan,
 ):
     collect.add_command(_command)

@@ -11,7 +11,6 @@ from typing import Any, Final
 from filelock import lock_descriptor
 
 from shoal.errors import InputError, OutputError
-from shoal.runtime.staging import staged_file
 from shoal.version import __version__
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
@@ -22,10 +21,6 @@ _FORMAT: Final = "shoal device state"
 _VERSION: Final = 4  # grows when what lasts between rounds changes so that an older shoal would misread it
 
 
-class OldStateError(InputError):
-    """The state, or its round, is of another version of shoal."""
-
-
 @dataclass
 class DeviceState:
     """A device, its current round, and how many it has ended."""
@@ -33,10 +28,6 @@ class DeviceState:
     device: Device
     own_round: ParticipantRound | None = None
     rounds: int = 0
-
-
-class MovedError(InputError):
-    """The state was moved elsewhere."""
 
 
 def state_text(state: DeviceState) -> bytes:
@@ -56,17 +47,8 @@ def state_text(state: DeviceState) -> bytes:
 
 
 def read_state(content: bytes, where: str) -> DeviceState:
-    """Parse the output of ``state_text``.
-
-    Raises OldStateError for another version of shoal, MovedError for an exported state, InputError for
-    others.
-    """
-    damaged = InputError(f"{where} is damaged or no state of a device; restore it from an export")
-    if content.startswith((b"\x80", b"shoal device state")):
-        raise OldStateError(
-            f"an earlier version of shoal wrote {where}, and this one cannot open it; finish the round under "
-            "way with that version, which also keeps what you released from counting as your crowd"
-        )
+    """Parse the output of ``state_text``; InputError for other bytes, and for another version of shoal."""
+    damaged = InputError(f"{where} is damaged or no state of a device; restore it")
     try:
         document = json.loads(content)
         is_current = document["format"] == _FORMAT
@@ -74,10 +56,8 @@ def read_state(content: bytes, where: str) -> DeviceState:
         raise damaged from error
     if not is_current:
         raise damaged
-    if document.get("moved"):
-        raise MovedError(f"{where} was exported; import that file, and go on with it")
     if document.get("version") != _VERSION:
-        raise OldStateError(f"{where} was written by another version of shoal; use that one")
+        raise InputError(f"{where} was written by another version of shoal; use that one")
     try:
         lasting = decode(document["lasting"])
         state = DeviceState(Device(**lasting["device"]), None, lasting["rounds"])
@@ -87,10 +67,10 @@ def read_state(content: bytes, where: str) -> DeviceState:
         try:
             state.device, state.own_round = decode(document["round"])
         except (NotAStateError, TypeError, ValueError) as error:
-            raise OldStateError(
+            raise InputError(
                 f"the round under way in {where} was begun by shoal {document.get('shoal_version')}, and "
-                "this one cannot go on with it; finish it with that version, or give it up: export the state "
-                "--without-round, and import it"
+                'this one cannot go on with it; finish it with that version, or give it up: set "round" in '
+                "that file to null"
             ) from error
         if not isinstance(state.device, Device) or not isinstance(state.own_round, ParticipantRound):
             raise damaged
@@ -134,57 +114,16 @@ class StateFolder:
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
-            self._require_no_older()
             return None
         except OSError as error:
             raise InputError(f"{self._file} cannot be read ({error.strerror}); restore it") from error
         return read_state(content, str(self._file))
-
-    def _require_no_older(self) -> None:
-        older = self.folder / "state.bin"
-        if older.exists():
-            read_state(b"\x80", str(older))
 
     def save(self, state: DeviceState) -> None:
         """Replace the state."""
         if self.past is not None:
             self.past.keep(state.device)
         self._write(self._file, state_text(state))
-
-    def export(self, file: Path, *, without_round: bool = False) -> None:
-        """Move the state into one new file; this folder is locked from then on.
-
-        ``without_round`` gives up the round under way.
-        """
-        try:
-            content = self._file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{self.folder} holds no state of a device") from error
-        document = json.loads(content) if content.startswith(b"{") else None
-        if without_round and isinstance(document, dict):
-            content = json.dumps({**document, "round": None}).encode()
-        read_state(content, str(self._file))
-        if file.exists():
-            raise OutputError(f"{file} exists; name another file")
-        with staged_file(file, lambda stream: stream.write(content)):
-            pass
-        self._write(self._file, json.dumps({"format": _FORMAT, "version": _VERSION, "moved": True}).encode())
-
-    def import_from(self, file: Path) -> None:
-        """Import a state into a folder without one."""
-        try:
-            self.load()
-        except MovedError:
-            pass  # it comes back
-        else:
-            if self._file.exists():
-                raise InputError(f"{self.folder} holds a state; import into another folder")
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise InputError(f"{file} cannot be read ({error.strerror})") from error
-        read_state(content, str(file))
-        self._write(self._file, content)
 
     def write_ending(self, state: DeviceState, ending: Ending) -> Path:
         """Write the outcome of a round; return the file."""

@@ -18,9 +18,6 @@ _PACKAGE: Final = "shoal_collect."
 _PARTS: Final = ("crypto.", "matching.", "mix.", "roles.")
 _MPZ: Final = type(gmpy2.mpz())
 
-# where classes were before they moved: an older state still names them so
-MOVED: Final[Mapping[str, str]] = {}
-
 
 class NotAStateError(InputError):
     """No state of this version's classes."""
@@ -138,7 +135,7 @@ def _name_of(kind: type) -> str:
 
 
 def _class_of(name: str, base: Any) -> Any:
-    module, _, class_name = MOVED.get(name, name).partition(":")
+    module, _, class_name = name.partition(":")
     if not module.startswith(_PARTS) or not module.replace(".", "").replace("_", "").isalnum():
         raise NotAStateError("no state of a device (a class of another package)")
     try:
