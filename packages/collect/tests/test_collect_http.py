@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from fastapi import FastAPI
+from prometheus_client import generate_latest
 
 from service_town import PLACES, TERMS, identity_of, running, seed, vouched
 from shoal.errors import InputError, MisuseError
@@ -395,7 +396,7 @@ def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixtu
     target = f"/v1/groups/{site.group.hex()}/questions"
     assert site.signed("POST", target, batch()) == (200, "")
     assert site.raw("GET", "/health")[0] == 200
-    text = site.app.state.watch.text()
+    text = generate_latest(site.app.state.watch.registry).decode()
     assert site.raw("GET", "/metrics")[0] == 404, "figures are not public"
     logged = capfd.readouterr().err
     lines = [json.loads(line) for line in logged.splitlines()]
@@ -444,7 +445,7 @@ def test_a_fault_of_our_own_is_named_and_says_no_more(
     logged = capfd.readouterr().err
     assert '"fault": "RuntimeError"' in logged
     assert "a secret" not in logged
-    assert "shoal_faults_total 1" in site.app.state.watch.text()
+    assert b"shoal_faults_total 1" in generate_latest(site.app.state.watch.registry)
 
 
 def test_replies_are_signed_for_their_question(site: Site) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,7 +87,6 @@ def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) ->
     """Serve until stopped; when ready, print address and key."""
     from shoal.local_pages.serving import serve
     from shoal_collect.cli.collect import leave_no_core
-    from shoal_collect.server.metrics import metrics_at
 
     leave_no_core()
 
@@ -97,12 +95,20 @@ def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) ->
         sys.stdout.flush()
 
     tls = options["tls_cert"], options["tls_key"]
-    with ExitStack() as stack:
-        if options["metrics"] is not None:
-            stack.enter_context(metrics_at(app, *_address(options["metrics"])))
-        serve(
-            app, options["host"], options["port"], *tls, ready, options["of_an_address"], options["at_once"]
-        )
+    if options["metrics"] is not None:
+        _show_metrics(app, *_address(options["metrics"]))
+    serve(app, options["host"], options["port"], *tls, ready, options["of_an_address"], options["at_once"])
+
+
+def _show_metrics(app: "FastAPI", host: str, port: int) -> None:
+    from prometheus_client import start_http_server
+
+    try:
+        start_http_server(port, host, registry=app.state.watch.registry)
+    except OSError as error:
+        raise InputError(
+            f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --metrics"
+        ) from error
 
 
 def _address(text: str) -> tuple[str, int]:

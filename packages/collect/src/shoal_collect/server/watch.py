@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-TEXT_TYPE: Final = "text/plain; version=0.0.4"  # of Prometheus' text format
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -28,20 +27,20 @@ class Watch:
 
     def __init__(self, gauges: Callable[[], dict[str, float]], *, quiet: bool = False) -> None:
         self._gauges, self._quiet = gauges, quiet
-        self._registry = CollectorRegistry()
-        self._requests = Counter("shoal_requests", "Requests.", ["route", "status"], registry=self._registry)
+        self.registry = CollectorRegistry()
+        self._requests = Counter("shoal_requests", "Requests.", ["route", "status"], registry=self.registry)
         self._seconds = Histogram(
-            "shoal_request_seconds", "Durations.", ["route"], buckets=_BUCKETS_S, registry=self._registry
+            "shoal_request_seconds", "Durations.", ["route"], buckets=_BUCKETS_S, registry=self.registry
         )
         self._counters: dict[str, Counter] = {}
         self._lock = threading.Lock()
-        self._registry.register(self)
+        self.registry.register(self)
 
     def add(self, name: str, n: int) -> None:
         """Count other events."""
         with self._lock:
             if name not in self._counters:
-                self._counters[name] = Counter(f"shoal_{name}", f"Count of {name}.", registry=self._registry)
+                self._counters[name] = Counter(f"shoal_{name}", f"Count of {name}.", registry=self.registry)
         self._counters[name].inc(n)
 
     def fault(self, error: Exception) -> None:
@@ -69,13 +68,14 @@ class Watch:
             print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
     def collect(self) -> Iterator[Metric]:
-        """Read the gauges."""
-        for name, value in sorted(self._gauges().items()):
+        """Read the gauges; none while the database is away, which is counted as a fault."""
+        try:
+            gauges = sorted(self._gauges().items())
+        except Exception as error:
+            self.fault(error)
+            return
+        for name, value in gauges:
             yield GaugeMetricFamily(f"shoal_{name}", f"Number of {name}.", value)
-
-    def text(self) -> str:
-        """Prometheus' text format."""
-        return generate_latest(self._registry).decode()
 
 
 class WatchMiddleware:
