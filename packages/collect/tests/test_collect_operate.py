@@ -103,7 +103,11 @@ def test_keys_are_made_before_any_is_known() -> None:
 def test_what_lacks_a_value_says_which(
     service: str, without: str, complaint: str, shoal: Shoal, tmp_path: Path
 ) -> None:
-    here = {"/data": str(tmp_path), "postgresql://shoal@database/shoal": f"sqlite:///{tmp_path / 'c.sqlite'}"}
+    here = {
+        "/data": str(tmp_path),
+        "/etc/shoal/terms.toml": str(FOLDER / "terms.toml"),
+        "postgresql://shoal@database/shoal": f"sqlite:///{tmp_path / 'c.sqlite'}",
+    }
     said = shoal(*command_of(service, {**SET, without: ""}, here))
     assert said.code == 2
     assert complaint in " ".join(said.err.split())
@@ -118,7 +122,7 @@ def test_the_service_unit_starts_a_command_that_exists(shoal: Shoal) -> None:
     given = set_in(arguments, {**SET, "DATABASE": "other://", "REGISTRAR": "https://authority.example.org"})
     said = shoal(*(one.replace("/etc/", "/nowhere/").replace("/var/lib/", "/nowhere/") for one in given))
     assert said.code == 2
-    assert "/nowhere/shoal/places.csv cannot be read" in said.err, "all options were understood"
+    assert "cannot read /nowhere/shoal/terms.toml" in said.err, "all options were understood"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")

@@ -1,13 +1,13 @@
 """Real devices and servers complete a round over HTTP, with SQLite and PostgreSQL, and through kills."""
 
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from collect_history import check_round, stored_before
-from service_processes import OF_THREE, Site, command, finish
+from command_line import Shoal
+from service_processes import OF_THREE, Site, finish
 from service_town import SCOPING, TERMS, seed, volunteers
 from shoal.errors import InputError
 from shoal_collect.cli.collector import _public_places
@@ -35,6 +35,7 @@ def place_of(
     *more: str,
     admit: bool = False,
     deployed: bool = False,
+    proven: bool = False,
 ) -> Site:
     """A site whose database holds what three people released the day before yesterday on the common way."""
     minutes = int(time.time() // DAY_S) * 1440 - 2000
@@ -44,7 +45,7 @@ def place_of(
             admitted_volunteers(folder, store, way)
         else:
             volunteers(store, 3, int(time.time() // DAY_S) - 2, way)
-    return Site(folder, database_url, ks, minutes, more=more, admit=admit, deployed=deployed)
+    return Site(folder, database_url, ks, minutes, more=more, admit=admit, deployed=deployed, proven=proven)
 
 
 COLLECTOR, OFFICE = bytes(range(1, 33)), bytes(range(33, 65))  # what stands in the servers' key files
@@ -134,7 +135,7 @@ def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
     shuffles that are proven.
     """
     url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
-    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, "--proven-shuffle", admit=True) as site:
+    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, admit=True, proven=True) as site:
         others = [site.join(number) for number in (1, 2)]
         killed = []
         for phase in PHASES:
@@ -173,7 +174,7 @@ def test_places_that_cannot_be_used_are_told_in_words(tmp_path: Path, rows: str,
         _public_places(places, 30)
 
 
-def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
+def test_what_a_person_does_wrong_is_said_in_words(shoal: Shoal, tmp_path: Path) -> None:
     places = tmp_path / "places.csv"
     places.write_text("lat,lon\n95,1\nx,y\n")
     url = f"sqlite:///{tmp_path / 'c.sqlite'}"
@@ -198,7 +199,7 @@ def test_what_a_person_does_wrong_is_said_in_words(tmp_path: Path) -> None:
         (["join", *nowhere, *mine, "--profile", "none.toml", *state], "cannot read none.toml"),
         (["join", *nowhere, *mine, *own, *state], "does not answer"),
     ):
-        ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, check=False)
-        assert ended.returncode == 2
-        assert message in ended.stderr
-        assert "Traceback" not in ended.stderr
+        ended = shoal("collect", *arguments)
+        assert ended.code == 2
+        assert message in ended.err
+        assert "Traceback" not in ended.err

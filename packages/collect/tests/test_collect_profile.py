@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from collect_oracles import contains
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
-from shoal_collect.cli.collector import STATEMENTS
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.profile import Profile, apply, likeliest_place, read_profile, rule_rows
 from shoal_collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
@@ -19,6 +18,7 @@ from shoal_collect.roles.consent import days_and_hours, describe_collector, desc
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 
+STATEMENTS = ("controller", "purpose", "recipients", "retention", "contact")
 GOOD = """
 k = 3
 trimming = "strict"

@@ -27,25 +27,16 @@ PROFILE = """k = {k}
 radius = "500m"
 gap = "30min"
 """
-LIMITS = (
-    "--real",
-    "3",
-    "--fake",
-    "1",
-    "--longest",
-    "2",
-    "--pieces",
-    "1",
-    "--group-size",
-    "4",
-    "--round-size",
-    "4",
-    "--phase-limit",
-    "10min",
-    "--no-proven-shuffle",  # where proofs are not what is tried, they take time
-    "--quiet",
-)
-OF_THREE = ("--group-size", "3", "--round-size", "3")  # the smallest group there is: each device is a process
+LIMITS = ("--round-size", "4", "--quiet")
+OF_THREE = ("--round-size", "3")  # the smallest group there is: each device is a process
+TERMS = """n_real = 3
+n_fake = 1
+longest = 2
+n_pieces = 1
+phase_limit_s = 600
+group_size = {}
+proven_shuffle = {}
+"""
 
 
 def invitation(number: int) -> str:
@@ -79,6 +70,7 @@ class Site:
     collector: str = ""
     authority: str = ""
     more: tuple[str, ...] = ()  # options of the server
+    proven: bool = False  # where proofs of shuffles are not what is tried, they take time
     admit: bool = False  # whether the authority is a registrar, too, and people need invitations
     deployed: bool = False  # the commands of the compose file: two collectors, the authority behind TLS
     started: list[subprocess.Popen[str]] = field(default_factory=list)
@@ -89,6 +81,9 @@ class Site:
 
     def __enter__(self) -> "Site":
         (self.folder / "places.csv").write_text("lat,lon,weight\n39.9,116.3,2\n39.95,116.4,1\n")
+        (self.folder / "terms.toml").write_text(
+            TERMS.format(3 if self.more[:2] == OF_THREE else 4, str(self.proven).lower())
+        )
         self.ports = free_port(), free_port()
         if self.admit:
             seed = bytes(range(32))
@@ -133,8 +128,6 @@ class Site:
             "AUTHORITY_HOST": "localhost",
             "REGISTRAR_KEY": self.registrar_key,
             "COLLECTOR_KEY": verify_key(seed).hex(),
-            "DATABASE_PASSWORD": "unused",
-            "PURPOSE": "A test.",
         }
         here = {
             "postgresql://shoal@database/shoal": self.database,
@@ -181,6 +174,8 @@ class Site:
             key,
             "--places",
             places,
+            "--terms",
+            str(self.folder / "terms.toml"),
             "--port",
             str(self.ports[0]),
         )

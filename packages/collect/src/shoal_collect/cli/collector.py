@@ -1,38 +1,18 @@
 """The command that runs a collector."""
 
-import math
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import DURATION, LENGTH, PATH, needs_extra, refuse_unused
+from shoal.cli.options import DURATION, PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
 from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
 
 if TYPE_CHECKING:
     from shoal_collect.roles.terms import Terms
-
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-STATEMENTS: Final = {
-    "controller": "Who is responsible for the collection, with an address.",
-    "purpose": "What it is for.",
-    "recipients": "Who receives what is released.",
-    "retention": "How long it is kept.",
-    "contact": "Whom to ask, and to whom to object.",
-}
-
-
-def stating(command: Command) -> Command:
-    """Add an option for each statement."""
-    for name, words in reversed(STATEMENTS.items()):
-        command = click.option(f"--{name}", default="", metavar="TEXT", help=f"For consent: {words}")(command)
-    return command
 
 
 @click.command(
@@ -44,8 +24,8 @@ def stating(command: Command) -> Command:
         ),
         (
             "shoal collect server --database postgresql://shoal@localhost/shoal --places places.csv "
-            "--registrar URL KEY --round-size 30 --keep-days 90",
-            "people with a token alone, in rounds of 30; kept for 90 days",
+            "--registrar URL KEY --round-size 30 --terms terms.toml",
+            "people with a token alone, in rounds of 30, on terms of your own",
         ),
     ),
     epilog="Everything that lasts is in the database and the key file: stop and start the server at any "
@@ -74,34 +54,12 @@ def stating(command: Command) -> Command:
 @click.option(
     "--join-for", "join_s", type=DURATION, default="10min", help="or after this time with enough for a group."
 )
-@click.option("--group-size", type=click.IntRange(3, 24), default=4, help="Members of a group.")
 @click.option(
-    "--real",
-    "n_real",
-    type=click.IntRange(1, 1023),
-    default=15,
-    help="Real questions of each at most: all pairs of 6 points are 15.",
-)
-@click.option(
-    "--fake",
-    "n_fake",
-    type=click.IntRange(1, 1023),
-    default=46,
-    help="Questions about decoys; so many more than real ones that several decoys fit.",
-)
-@click.option("--longest", type=click.IntRange(2, 8), default=4, help="Most points of a sub-trajectory.")
-@click.option(
-    "--pieces", "n_pieces", type=click.IntRange(1, 33), default=4, help="Records of a release, 8 points each."
-)
-@click.option("--theta-space", "theta_m", type=LENGTH, default="1km", help="Points this close are similar.")
-@click.option("--theta-time", "theta_s", type=DURATION, default="60min", help="Times this close are similar.")
-@click.option(
-    "--phase-limit", "phase_limit_s", type=DURATION, default="2min", help="How long a phase may wait."
-)
-@click.option(
-    "--proven-shuffle/--no-proven-shuffle",
-    default=True,
-    help="Every mixer proves her shuffle, for twice the work.",
+    "--terms",
+    type=PATH,
+    metavar="FILE.toml",
+    help="Terms of a round other than the defaults, and your statements, one a line: group_size = "
+    '6, purpose = "...". See docs/collect-operate.md.',
 )
 @click.option(
     "--witness",
@@ -118,58 +76,14 @@ def stating(command: Command) -> Command:
     help="Only people with this registrar's token take part; without it anybody can, under many names.",
 )
 @click.option(
-    "--least-roster",
-    type=click.IntRange(0, 10_000),
-    default=0,
-    help="Draw groups from at least so many people; by default from one group.",
-)
-@click.option(
     "--token-days",
     type=click.IntRange(1, 366),
     default=1,
     help="A person gets one token, for one round, in so many days; as the registrar has it.",
 )
 @click.option(
-    "--least-k",
-    type=click.IntRange(0, 15),
-    default=0,
-    help="The least k with which devices take part; with 1 or more nobody can be the first.",
-)
-@click.option(
-    "--keep-days",
-    "kept_days",
-    type=click.IntRange(1, 36_500),
-    help="Delete a release after so many days. [default: when its owner takes it back]",
-)
-@click.option(
-    "--least-radius", "least_radius_m", type=LENGTH, default="75m", help="Circles of at least this radius,"
-)
-@click.option("--most-radius", "most_radius_m", type=LENGTH, default="2km", help="and at most this one.")
-@click.option(
-    "--least-gap", "least_gap_s", type=DURATION, default="6min", help="Intervals of at least this length,"
-)
-@click.option("--most-gap", "most_gap_s", type=DURATION, default="12h", help="and at most this one.")
-@click.option(
-    "--least-count", type=click.IntRange(1, 16), default=2, help="Fewer people are answered as nobody."
-)
-@click.option(
-    "--resolution",
-    "resolution_m",
-    type=LENGTH,
-    default="250m",
-    help="No answer depends on places more finely than this,",
-)
-@click.option("--resolution-time", "resolution_s", type=DURATION, default="15min", help="nor times.")
-@click.option(
-    "--area-questions",
-    type=click.IntRange(min=1),
-    default=2000,
-    help="Questions about one area and day that are answered in 30 days, by all groups together.",
-)
-@click.option(
     "--authority", default="", metavar="URL", help="The authority's address, for the page for people."
 )
-@stating
 @listening(8440)
 def server(**options: Any) -> int:
     """Run a collector: rosters, lotteries, sealed letters, signed answers, releases.
@@ -217,35 +131,18 @@ def server(**options: Any) -> int:
 def _terms_of(options: dict[str, Any]) -> "Terms":
     from pydantic import ValidationError
 
+    from shoal.runtime.files import read_settings
     from shoal_collect.device.http_client import RemoteServer
     from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
-    names = (
-        "group_size",
-        "n_real",
-        "n_fake",
-        "longest",
-        "n_pieces",
-        "theta_m",
-        "phase_limit_s",
-        "proven_shuffle",
-        "kept_days",
-        "least_k",
-        "resolution_m",
-        "least_count",
-        "area_questions",
-        *STATEMENTS,
-        "least_roster",
-    )
+    file = options["terms"]
+    given = {} if file is None else read_settings(file)
+    for name in ("witnesses", "registrar"):
+        if name in given:
+            raise InputError(f"{file}: {name} is not a setting of this file; use the option of that name")
     try:
         return Terms(
-            **{name: options[name] for name in names},
-            theta_min=options["theta_s"] / 60,
-            least_radius_m=math.ceil(options["least_radius_m"]),
-            most_radius_m=math.floor(options["most_radius_m"]),
-            least_gap_min=math.ceil(options["least_gap_s"] / 60),
-            most_gap_min=math.floor(options["most_gap_s"] / 60),
-            resolution_min=math.ceil(options["resolution_s"] / 60),
+            **{"proven_shuffle": True, **given},
             witnesses=tuple(
                 OtherCollector(url=RemoteServer(url).url, key=key_after("--witness", key))
                 for url, key in options["witnesses"]
@@ -258,7 +155,10 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
             ),
         )
     except ValidationError as error:
-        raise MisuseError(f"these settings do not go together: {error.errors()[0]['msg']}") from error
+        mistake = error.errors()[0]
+        where = ".".join(map(str, mistake["loc"]))
+        message = "is no term" if mistake["type"] == "extra_forbidden" else mistake["msg"]
+        raise InputError(f"{file or 'the terms'}: {where} {message}".replace("  ", " ")) from error
 
 
 def _public_places(file: Path, days: int) -> Any:

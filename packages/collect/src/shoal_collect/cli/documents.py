@@ -153,8 +153,25 @@ class JoinDocument(TypedDict):
     released: ReleasedDocument
 
 
+@closed
+class FindingDocument(TypedDict):
+    """One thing that was looked at: "well", "note" (worth knowing) or "mend"."""
+
+    level: Literal["well", "note", "mend"]
+    text: str
+
+
+@closed
+class CollectDoctorDocument(TypedDict):
+    """Whether people can take part; exit status 1 where something is to mend."""
+
+    well: bool
+    findings: list[FindingDocument]
+
+
 DOCUMENTS: Final[Mapping[str, Any]] = {
     "collect-plan": CollectPlanDocument,
+    "collect-doctor": CollectDoctorDocument,
     "collect-join": JoinDocument,
     "collect-simulate": SimulateDocument,
     "collect-export": CollectExportDocument,

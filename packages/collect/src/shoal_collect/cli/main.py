@@ -5,6 +5,7 @@ from shoal_collect.cli.authority import authority
 from shoal_collect.cli.collect import collect
 from shoal_collect.cli.collected import export, mine
 from shoal_collect.cli.collector import server
+from shoal_collect.cli.doctor import doctor
 from shoal_collect.cli.join import join
 from shoal_collect.cli.keys import key
 from shoal_collect.cli.plan import plan
@@ -24,5 +25,6 @@ for _command in (
     export,
     mine,
     plan,
+    doctor,
 ):
     collect.add_command(_command)

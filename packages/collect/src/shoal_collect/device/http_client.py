@@ -102,15 +102,17 @@ class RemoteServer:
         """Whether traffic can be read on the way."""
         return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
 
-    def about(self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None) -> Any:
+    def about(
+        self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None, path: str = "/v1/about"
+    ) -> Any:
         """The server's statement; its key is not yet verified.
 
-        ``patience_s``: seconds; ``say``: told once.
+        ``patience_s``: seconds; ``say``: told once; ``path``: "/v1/registrar" of a registrar.
         """
         patience = Patience(patience_s, say)
         while True:
             try:
-                reply, signed = self._exchange("GET", "/v1/about", b"", {})
+                reply, signed = self._exchange("GET", path, b"", {})
                 break
             except _DOWN as error:
                 untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
@@ -124,14 +126,21 @@ class RemoteServer:
             )
         try:
             facts = read_json(reply.body)
-            key = facts.get("server_key") or facts.get("signing_key")
-            head = _head("GET", "/v1/about", b"", {})
+            key = facts.get("server_key") or facts.get("signing_key") or facts.get("registrar_key")
+            head = _head("GET", path, b"", {})
             require_reply_signature(bytes.fromhex(key), head, reply.body, signed)
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
             ) from error
         return facts
+
+    def status(self, path: str) -> int:
+        """Of an address that anybody may ask; 0 without an answer."""
+        try:
+            return self._exchange("GET", path, b"", {})[0].status
+        except (*_DOWN, PeerError):
+            return 0
 
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
         """Try once to send a request; an unsigned refusal means only that the server is away.
