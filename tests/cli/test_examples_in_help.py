@@ -31,7 +31,7 @@ PARSED_ALONE = {
     "shoal collect join": "needs a round",
     "shoal collect export": "needs what a round has stored",
     "shoal collect mine": "needs a device that was in a round",
-    "shoal collect state": "needs a device that was in a round",
+    "shoal collect doctor": "needs servers",
 }
 ENDS_WITH_1 = {"shoal check published.csv --raw calls.csv --row-by-row --claim k-anonymity:5"}  # it is not
 STUDY = 'tries = 20\n[[runs]]\nmethod = "glove"\nk = [5]\n'
