@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
@@ -13,6 +14,7 @@ from command_line import Shoal
 from service_town import seed
 from shoal.errors import MisuseError
 from shoal_collect.cli.documents import CollectPlanDocument
+from shoal_collect.cli.plan import _lines
 from shoal_collect.mix.grouping import divide
 from shoal_collect.mix.session import LARGEST
 from shoal_collect.roles.plan import (
@@ -104,7 +106,41 @@ def test_the_command_prints_a_table_and_a_document(capsys: pytest.CaptureFixture
         (("--group-size", 25), "25"),
         (("--dishonest", "1"), "--dishonest"),
         (("--dishonest", "nan"), "--dishonest"),
+        (("--first", 3), "no effect without --data"),
+        (("--crs", "EPSG:4326"), "no effect without --data"),
     ):
         ended = command("collect", "plan", *wrong)
         assert ended.code == 2, wrong
         assert message in ended.err
+
+
+def test_a_plan_says_how_much_would_come_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nine people on one way at one time share it; of nine people each in a town of her own no one shares."""
+    shoal = Shoal(capsys)
+    together, alone = tmp_path / "together.csv", tmp_path / "alone.csv"
+    for file, apart in ((together, 0), (alone, 1)):
+        rows = [
+            f"p{i},{1_750_000_000 + 600 * step},{48 + apart * i},{2 + 0.001 * step}"
+            for i in range(9)
+            for step in range(4)
+        ]
+        file.write_text("\n".join(["uid,t,lat,lon", *rows]) + "\n")
+    reading = ("--time-unit", "s")
+    document = json.loads(shoal("collect", "plan", "--data", together, *reading, "--first", 3, "--json").out)
+    TypeAdapter(CollectPlanDocument).validate_python(document)
+    assert len(document["yields"]) == 12
+    proposal = document["proposal"]
+    assert (proposal["people"], proposal["theta_m"], proposal["k"]) == (6, 500, 3), (
+        "the finest that was tried"
+    )
+    assert proposal["share_submitted"] > 0.9
+    assert "Proposed: theta_m = 500 and theta_min = 30" in _lines(document)[-1]
+    nothing = shoal("collect", "plan", "--data", alone, *reading)
+    assert (nothing.code, "This study cannot work" in nothing.out) == (0, True)
+    for wrong, message in (
+        (("--data", together, *reading, "--first", 9), "9 bootstrappers among 9"),
+        (("--data", tmp_path / "none.csv"), "none.csv"),
+        (("--data", together, "--no-snap"), "leave out"),
+    ):
+        ended = shoal("collect", "plan", *wrong)
+        assert (ended.code, message in ended.err) == (2, True), ended.err

@@ -24,8 +24,29 @@ class GroupSizeDocument(TypedDict):
 
 
 @closed
+class YieldDocument(TypedDict):
+    """How much people would share at one setting, beside those who share everything first."""
+
+    theta_m: float
+    theta_min: float
+    k: int
+    first: int
+    people: int
+    subtrajectories_asked: int
+    subtrajectories_submitted: int
+    share_submitted: float
+    users_with_at_least_one: int
+    their_average_share: float
+    phi_share_of_zeros: float
+    phi_mean_of_others: float
+
+
+@closed
 class CollectPlanDocument(TypedDict):
-    """The safety of groups of each size, and their cost for a member."""
+    """The safety of groups of each size, their cost for a member, and what would come out.
+
+    ``proposal``: the finest setting at which a tenth comes out, null if there is none.
+    """
 
     people: int
     dishonest: int
@@ -34,6 +55,8 @@ class CollectPlanDocument(TypedDict):
     pieces: int
     proven_shuffle: bool
     sizes: list[GroupSizeDocument]
+    yields: list[YieldDocument]
+    proposal: YieldDocument | None
 
 
 @closed

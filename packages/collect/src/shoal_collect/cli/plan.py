@@ -1,29 +1,46 @@
-"""The command that explains group sizes."""
+"""The command that says what to expect of a collection before it is built."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from shoal.cli.options import needs_extra
+from shoal.cli.options import input_options, needs_extra, refuse_unused, take_reading
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import MisuseError
 from shoal.units import counted
+from shoal_collect.cli.collect import require_points_as_given
 
-_SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
+_SIZES: Final = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
+_THETAS: Final = ((500.0, 30.0), (1_000.0, 60.0), (2_000.0, 120.0), (5_000.0, 180.0))  # meters and minutes
+_KS: Final = (1, 2, 3)
+_ENOUGH: Final = 0.1  # of the pairs of points: below it, too little comes out to study
 
 
 @click.command(
     cls=ExampleCommand,
     examples=(
+        ("shoal collect plan --data calls.csv", "how much would people like these share?"),
         (
             "shoal collect plan --people 200 --dishonest 0.1",
             "how safe is a group when one in ten plays foul?",
         ),
         ("shoal collect plan --people 200 --group-size 8 --group-size 12", "two sizes beside each other"),
     ),
-    epilog="Without a registrar anybody can join under many names, and the dishonest share is what somebody "
+    epilog="With --data nothing is protected or sent: pairs of points are counted as the collector would. "
+    "Without a registrar anybody can join under many names, and the dishonest share is what somebody "
     "wants it to be. See docs/collect-admission.md.",
+)
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="Movement data of people like those who would take part: how much comes out.",
+)
+@click.option(
+    "--first",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --data: how many share everything (k = 0) before the others.  [default: a fifth]",
 )
 @click.option("--people", type=click.IntRange(3, 10**9), default=100, help="People on a roster.")
 @click.option(
@@ -50,8 +67,9 @@ _SIZES = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
     "--proven-shuffle/--no-proven-shuffle", "proven", default=True, help="Every mixer proves her shuffle."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document; `shoal schema collect-plan`.")
+@input_options
 def plan(**options: Any) -> int:
-    """Compute the safety and cost of groups of each size: the paper's Sec. 4 as a calculator."""
+    """Say how much people would share, and how safe groups of each size are, before a collection is built."""
     with needs_extra("shoal-collect"):
         from shoal_collect.roles.plan import (
             SHOTS,
@@ -94,13 +112,51 @@ def plan(**options: Any) -> int:
         "pieces": options["pieces"],
         "proven_shuffle": options["proven"],
         "sizes": rows,
+        **_yields(options),
     }
     click.echo(json.dumps(document, indent=2) if options["as_json"] else "\n".join(_lines(document)))
     return 0
 
 
+def _yields(options: dict[str, Any]) -> dict[str, Any]:
+    """What people of --data would share at each setting, and the finest setting that is worth it."""
+    reading = take_reading(options)
+    if options["data"] is None:
+        if reading:
+            raise click.UsageError("options for reading have no effect without --data")
+        refuse_unused("without --data", "first")
+        return {"yields": [], "proposal": None}
+    require_points_as_given(reading)
+    from shoal.cli.terminal import Bars
+    from shoal.io import read
+    from shoal.runtime.run import Run
+    from shoal_collect.crypto.chance import Chance
+    from shoal_collect.matching.similarity import Thresholds
+    from shoal_collect.simulation.experiment import Setting, simulate
+    from shoal_collect.simulation.trips import people_of, trips_of
+
+    with Bars(quiet=options["as_json"]) as bars:
+        run = Run(progress=bars)
+        data = read(options["data"], run=run, snap=False, **reading)
+        n = len(people_of(data))
+        people = trips_of(data, n, max_gap_s=1800.0, n_points=6, fold_dates=False)
+        first = max(1, n // 5) if options["first"] is None else options["first"]
+        yields = []
+        for theta_m, theta_min in _THETAS:
+            for k in _KS:
+                thresholds = Thresholds(theta_m=theta_m, theta_min=theta_min)
+                setting = Setting(
+                    bootstrap=first, thresholds=thresholds, k=k, by_people=True, reading="others"
+                )
+                result = simulate(people, setting, Chance(bytes(32)), run).to_json()
+                yields.append({"theta_m": theta_m, "theta_min": theta_min, "k": k, "first": first, **result})
+    worth = [row for row in yields if row["share_submitted"] >= _ENOUGH]
+    proposal = max(worth, key=lambda row: (-row["theta_m"], row["k"])) if worth else None
+    return {"yields": yields, "proposal": proposal}
+
+
 def _lines(document: dict[str, Any]) -> list[str]:
-    return [
+    lines = [
         f"{document['people']:,} people on a roster, {document['dishonest']:,} of them play together, and "
         f"can choose among {document['shots']:,} lotteries",
         f"Each asks {counted(document['questions'], 'question')} and releases "
@@ -120,3 +176,34 @@ def _lines(document: dict[str, Any]) -> list[str]:
         "The bounds hold for fair lotteries, which every device checks.",
         "Seconds are fitted to what was measured on one core; yours may differ.",
     ]
+    if not document["yields"]:
+        return lines
+    some = document["yields"][0]
+    lines += [
+        "",
+        f"Of {counted(some['people'] + some['first'], 'person', 'people')}, {some['first']} share everything "
+        "first. The others could share so many of their pairs of points:",
+        "within             k = 1     k = 2     k = 3",
+    ]
+    for theta_m, theta_min in _THETAS:
+        shares = [row["share_submitted"] for row in document["yields"] if row["theta_m"] == theta_m]
+        lines.append(
+            f"{theta_m / 1000:g} km, {theta_min:g} min".ljust(19)
+            + "".join(f"{share:<10.2%}" for share in shares)
+        )
+    return [*lines, _advice(document)]
+
+
+def _advice(document: dict[str, Any]) -> str:
+    row = document["proposal"]
+    if row is None:
+        best = max(document["yields"], key=lambda each: each["share_submitted"])
+        return (
+            f"This study cannot work like this: at most {best['share_submitted']:.2%} of the pairs would "
+            f"come out, and {_ENOUGH:.0%} is little. More people in a smaller area and time are needed."
+        )
+    return (
+        f"Proposed: theta_m = {row['theta_m']:g} and theta_min = {row['theta_min']:g} in the terms, k = "
+        f"{row['k']}, at which {row['users_with_at_least_one']:.0f} of {row['people']:.0f} people share "
+        "something: the finest of these settings at which a tenth of the pairs come out."
+    )
