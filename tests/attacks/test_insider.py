@@ -42,7 +42,7 @@ def hull(samples: list[tuple[int, int, int]]) -> list[int]:
 
 def named_samples(boxes: Integers, known: Integers) -> Integers:
     named = np.empty((len(boxes), 3), dtype=np.int64)
-    guess_samples(boxes, known, named)
+    guess_samples(boxes, known[np.argsort(known[:, 0], kind="stable")], named)
     return named
 
 

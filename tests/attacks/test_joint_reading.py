@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
-from shoal.kernels.joint_reading import Draws, PlaceList, places_in_boxes, read_record, surest_place
+from shoal.kernels.joint_reading import (
+    ROUNDS,
+    Draws,
+    PlaceList,
+    expect_visits,
+    places_in_boxes,
+    read_record,
+    surest_place,
+)
 from shoal.methods.glove.glove import Glove
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
@@ -28,9 +36,7 @@ def listed(cells: list[tuple[int, int]]) -> PlaceList:
 
 def expected_at(boxes: Integers, places: PlaceList) -> list[list[float]]:
     """The draws that are expected at each place in each box, of two people."""
-    contents, nothing = places_in_boxes(boxes, places, 1), np.zeros(len(boxes), dtype=np.int64)
-    expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
-    read_record(contents, nothing, 2, places.busyness, expected, named)
+    contents, expected = expect_visits(boxes, 2, places, 1, ROUNDS)
     rows = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
     return [
         [float(expected[(rows == box) & (contents.places == one)].sum()) for one in range(len(places.x))]
@@ -78,7 +84,7 @@ def test_a_place_of_a_leaf_lies_at_the_sides_of_its_leaf_and_not_in_boxes_that_c
 def test_a_box_without_a_listed_place_is_not_named() -> None:
     contents = places_in_boxes(np.array([[0, 9, 0, 0, 5, 5]]), listed([(7, 7)]), 1)
     named = np.empty((2, 1), dtype=np.int64)
-    read_record(contents, np.zeros(1, dtype=np.int64), 2, np.ones(1), np.empty(0), named)
+    read_record(contents, np.zeros(1, dtype=np.int64), 2, np.ones(1), np.empty(0), named, ROUNDS)
     assert named.tolist() == [[-1], [-1]]
 
 

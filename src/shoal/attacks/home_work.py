@@ -12,7 +12,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
-from shoal.kernels.joint_reading import places_in_boxes, read_record
+from shoal.kernels.joint_reading import ROUNDS, expect_visits
 from shoal.measures.presence import Place, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -122,11 +122,8 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
     def part(mine: slice) -> None:
         for row in range(mine.start, mine.stop):
             boxes = target.classes.records.record(int(classes[row]))
-            contents = places_in_boxes(boxes, places, reach)
-            expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
             people = max(int(target.classes.sizes[classes[row]]), 2)
-            nothing = np.zeros(len(boxes), dtype=np.int64)
-            read_record(contents, nothing, people, places.busyness, expected, named)
+            contents, expected = expect_visits(boxes, people, places, reach, ROUNDS)
             box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
             busy = places.busyness[contents.places]
             busy /= np.bincount(box, weights=busy, minlength=len(boxes))[box]

@@ -7,7 +7,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.joint_reading import PlaceList, add_visits
+from shoal.kernels.joint_reading import PlaceList, expect_visits
 from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
@@ -16,6 +16,7 @@ from shoal.runtime.arrays import Floats, Integers, distinct
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
+_ROUNDS_OF_ONE: Final = 3  # of many records none must be explained to the end
 _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
@@ -100,11 +101,13 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     sizes = np.maximum(evaluation.target.classes.sizes, 2)
 
     def visits_in(begin: int) -> Floats:
-        some = chosen[begin : begin + _PART]
-        boxes = [records.record(one) for one in some.tolist()]
         visits = np.zeros(len(places.x))
-        offsets = np.cumsum([0, *map(len, boxes)], dtype=np.int64)
-        add_visits(np.concatenate(boxes), offsets, sizes[some], places, visits)
+        for one in chosen[begin : begin + _PART].tolist():
+            contents, expected = expect_visits(
+                records.record(one), int(sizes[one]), places, 1, _ROUNDS_OF_ONE
+            )
+            at_side = contents.sides > 0
+            visits += np.bincount(contents.places[at_side], expected[at_side], len(visits))
         return visits
 
     for _ in range(_ROUNDS):

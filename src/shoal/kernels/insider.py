@@ -40,16 +40,14 @@ def _possible_sides(
     lows, highs = (0, 2, 3), (1, 4, 5)
     sums = np.empty(3, dtype=np.int64)
     touched = np.empty((3, 2), dtype=np.bool_)
-    order = np.argsort(known_samples[:, 0])
-    times = known_samples[:, 0][order]
+    times = known_samples[:, 0].copy()
     for b in range(len(boxes)):
         count = 0
         sums[:] = 0
         touched[:] = False
-        place = first_not_below(times, 0, len(times), boxes[b, 0])
-        while place < len(times) and times[place] < boxes[b, 1]:
-            s = order[place]
-            place += 1
+        for s in range(first_not_below(times, 0, len(times), boxes[b, 0]), len(times)):
+            if times[s] >= boxes[b, 1]:
+                break
             if not holds(boxes, b, known_samples[s, 1], known_samples[s, 2]):
                 continue
             count += 1
@@ -106,10 +104,11 @@ def _cell_with_most_votes(
 
 @compiled
 def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -> None:
-    """Fill guesses [b, 3] (t, x, y): in each box [b, 6] one sample that is not known [s, 3].
+    """Fill guesses [b, 3] (t, x, y): in each box [b, 6] one sample that is not known.
 
-    Each axis as in ``_possible_sides``, the lower of two. Among the cells then possible, the one with most
-    votes, the first of equals: the possible corners of a box share one vote.
+    known_samples: [s, 3], ascending in time. Each axis as in ``_possible_sides``, the lower of two. Among
+    the cells then possible, the one with most votes, the first of equals: the possible corners of a box share
+    one vote.
     """
     second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
     _possible_sides(boxes, known_samples, guesses, second, bound)
@@ -133,10 +132,9 @@ def number_cells(samples: Integers) -> Integers:
     """int64 [s]: samples of equal number share a cell."""
     least = samples[:, 2].min()
     codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
-    order, cell, n = np.argsort(codes), np.empty(len(samples), dtype=np.int64), 0
-    for place in range(len(order)):
-        n += place > 0 and codes[order[place]] != codes[order[place - 1]]
-        cell[order[place]] = n
+    ordered, cell = np.sort(codes), np.empty(len(samples), dtype=np.int64)
+    for s in range(len(samples)):
+        cell[s] = first_not_below(ordered, 0, len(ordered), codes[s])
     return cell
 
 

@@ -18,10 +18,7 @@ WAYS: Final = ("box by box", "surest place", "usual place", "busiest place", "ow
 N_READING: Final = 3  # the ways that look at sides; blind ones follow
 _SETS: Final = 16  # of sides: 1 west, 2 south, 4 east, 8 north
 _ALL: Final = _SETS - 1
-_ROUNDS: Final = 12
-_ROUNDS_OF_LEARNING: Final = (
-    3  # a list is learned from many records, so that none must be explained to the end
-)
+ROUNDS: Final = 12
 _TRUST: Final = 50.0  # draws that busyness counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
 _SIDES: Final = 4  # so many draws touch all sides, if any can
@@ -136,7 +133,7 @@ def read_record(
     busyness: Floats,
     expected: Floats,
     named: Integers,
-    rounds: int = _ROUNDS,
+    rounds: int,
 ) -> None:
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
@@ -179,19 +176,15 @@ def read_record(
 
 
 @compiled
-def add_visits(
-    boxes: Integers, offsets: Integers, people: Integers, places: PlaceList, visits: Floats
-) -> None:
-    """Add the draws that are expected at each place and side, over tight records."""
-    for record in range(len(people)):
-        mine = boxes[offsets[record] : offsets[record + 1]]
-        contents = places_in_boxes(mine, places, 1)
-        expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
-        nothing = np.zeros(len(mine), dtype=np.int64)
-        read_record(contents, nothing, people[record], places.busyness, expected, named, _ROUNDS_OF_LEARNING)
-        for c in range(len(expected)):
-            if contents.sides[c]:
-                visits[contents.places[c]] += expected[c]
+def expect_visits(
+    boxes: Integers, people: int, places: PlaceList, reach: int, rounds: int
+) -> tuple[Contents, Floats]:
+    """The places in a record's boxes, and the draws that are expected of each."""
+    contents = places_in_boxes(boxes, places, reach)
+    expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
+    nothing = np.zeros(len(boxes), dtype=np.int64)
+    read_record(contents, nothing, people, places.busyness, expected, named, rounds)
+    return contents, expected
 
 
 @compiled
@@ -263,7 +256,7 @@ def guess_in_records(
         touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
         _find_known(boxes, known, places, reach, touched, own)
         expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
-        read_record(contents, touched, people[reading], places.busyness, expected, named)
+        read_record(contents, touched, people[reading], places.busyness, expected, named, ROUNDS)
         _guess_blindly(boxes, contents, places, mine[3])
         for b in range(len(boxes)):
             for way in range(2):
