@@ -102,6 +102,7 @@ def test_method_and_check_agree_with_the_definition(least: int, listed: bool) ->
     assert at_fault > 10
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize(
     ("hull", "refine", "listed"),
     [("tight", False, False), ("tight", True, True), ("grid:500m", True, False), ("outward:3", False, True)],
@@ -148,6 +149,7 @@ def _place_added(people: Trajectories, release: Release, linkage: Linkage) -> tu
     return replace(people, sensitive=added), release
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize(("damage", "kind"), [(_other_list, "other-places"), (_place_added, "too-few-kinds")])
 def test_broken_releases_are_refused(
     damage: Callable[[Trajectories, Release, Linkage], tuple[Trajectories, Release]], kind: str
@@ -174,6 +176,7 @@ def test_a_crowd_near_one_place_alone_is_left_out_and_counted() -> None:
         )
 
 
+@pytest.mark.jit_only
 def test_what_a_crowd_shares() -> None:
     people = with_sensitive(small_city(60), seed=5, listed=False, most_m=4000)
     release, linkage = shoal.Glove(k=3).anonymize(people, Randomness.for_research(1))

@@ -43,6 +43,7 @@ THE_CLAIM = {
         "record-with-two-subjects",
         "subject-in-two-classes",
         "unknown-record",
+        "doubled-link",
     ),
     *("unknown-subject", "lost-samples-not-counted", "lost-subjects-not-counted"),
 }
@@ -84,6 +85,7 @@ def subjects_by_hand(
     links = [(uid, name) for uid, name in pairs if name in names and uid in original.ids]
     uids_of = [[uid for uid, linked in links if linked == name] for name in names]
     checks = {
+        "doubled-link": len(pairs) < len(linkage.uids),
         "unknown-record": any(name not in names for _, name in pairs),
         "unknown-subject": any(uid not in original.ids for uid, name in pairs if name in names),
         "subject-in-two-classes": max(Counter(uid for uid, _ in links).values(), default=0) > 1,
