@@ -221,6 +221,12 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "people left out by others' days": (
         "reading-depends-on-others",
         _with(reading={**plain.manifest_of(PLAN)["reading"], "min_active_days": 1})),
+    "another column of ids": (
+        "reading-differs", _with(reading={**plain.manifest_of(PLAN)["reading"], "id": None})),
+    "a sampler with words": ("sampler-differs", _with(promise={"sampler": "opendp 1, for p0001"})),
+    "a bound with words": ("bound-differs", _with(promise={"bound_source": "chosen for p0001"})),
+    "zones on the earth, people in meters": (
+        "zones-differ", _with(zones={**plain.manifest_of(PLAN)["zones"], "crs": "EPSG:4326"})),
     "a file changed later": (
         "changed-file",
         _after(_recompress)),
@@ -276,6 +282,16 @@ def test_false_tables_are_refused_with_their_finding(tmp_path: Path, name: str) 
     assert found.verdict.word == "DOES NOT HOLD"
     text = json.dumps(found.to_json())
     assert "p000" not in text
+
+
+@pytest.mark.parametrize("change", [{"a": 1}, {"id": 1}, {}])
+def test_a_manifest_names_every_setting_of_a_reading_and_no_other(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    reading = plain.manifest_of(PLAN)["reading"] | change
+    written = plain.write(tmp_path, PLAN, ROWS, reading=reading if change else {"id": "uid"})
+    with pytest.raises(InputError, match=r"is no manifest of a table: reading"):
+        verify_table(written.raw, written.folder)
 
 
 def test_the_secret_in_the_folder_is_found(tmp_path: Path) -> None:

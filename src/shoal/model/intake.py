@@ -20,6 +20,8 @@ _WORDS: Final = {
 }
 _CLOCK_UNITS: Final = (None, "s", "ms", "us", "ns", "serial-days")
 _FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take smaller numbers for steps, not for seconds of a clock
+_FILES: Final = {"cells", "places", "sensitive"}
+_OF_ONE_READER: Final = {"ids_as_they_are", "lose_people", "not_after_s"}
 
 OUT_OF_ORDER: Final = say(
     "row.out_of_order", "rows out of time order"
@@ -83,6 +85,12 @@ class Reading:
     sensitive_sha256: str | None = None  # of that file, None = any
     ids_as_they_are: bool = False  # ids that look alike are different people
     lose_people: bool = False  # read on although more than 1 % of the people have no usable row
+
+    def other_settings(self, other: "Reading") -> list[str]:
+        """The settings that differ, without those of one reader alone: answers, the day, names of files."""
+        differ = [name for name in vars(self) if getattr(self, name) != getattr(other, name)]
+        named = {name for name in _FILES if None not in (getattr(self, name), getattr(other, name))}
+        return [name for name in differ if name not in named | _OF_ONE_READER]
 
     def counts_steps(self, t_s: "Numbers") -> bool:
         """Whether these times number steps."""

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from shoal.model.intake import Reading
 from shoal.runtime.files import sha256_of
-from shoal_tables.definition.manifest import COLUMNS, STAYS, hour_label
+from shoal_tables.definition.manifest import CHOSEN, COLUMNS, STAYS, hour_label
 from shoal_tables.verification.promise import epsilon_of
 
 ZONE = "Europe/Paris"
@@ -340,7 +340,16 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
     half = int(np.argmax(inside / (2 * mass.sum() - mass[0]) >= 0.95))
     seldom = NormalDist().inv_cdf(1 - 0.05 / len(cells(plan)))
     reading = Reading(
-        id="uid", time="t", x="x", y="y", crs="local", cell_m=1.0, slot_s=1.0, time_zone=ZONE, not_after_s=4e9
+        id="uid",
+        time="t",
+        x="x",
+        y="y",
+        crs="local",
+        cell_m=1.0,
+        slot_s=1.0,
+        time_zone=ZONE,
+        not_after_s=4e9,
+        time_unit="s",
     )
     trips_stated = None
     if plan.table == "flows":
@@ -368,7 +377,7 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
             "rho": rho,
             "granularity": plan.granularity,
             "sensitivity": plan.sensitivity,
-            "bound_source": "a test",
+            "bound_source": CHOSEN,
             "sigma": plan.sigma,
             "half_width": half,
             "least_shown": max(2 * half, ceil(plan.sigma * seldom + 0.5)),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.model.claims import claim_from_json, claim_to_json
-from shoal.model.intake import OUT_OF_ORDER, Reading
+from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
 from shoal.model.population import Population
 from shoal.model.verdicts import Finding, Verdict
@@ -20,8 +20,6 @@ PAGE_NOT_CHECKED: Final = (
     "are the publisher's word"
 )
 _LARGEST_PAGE: Final = 1 << 28
-_FILES: Final = {"cells", "places", "sensitive"}  # may have another name elsewhere
-_OF_ONE_READER: Final = {"ids_as_they_are", "lose_people", "not_after_s"}  # may differ on another day
 
 
 def manifest_mismatches(
@@ -82,17 +80,12 @@ def false_statements(
             if stated_verdict[name] != derived_verdict[name] and (linked or name != "notes"):
                 hint = "; another version of shoal may have: write the release again" * (name == "notes")
                 yield _false_statement(f"its verdict has other {name} than the check comes to{hint}")
-    read_and_counted = original.intake.rows_read > 0
-    if read_and_counted and _without_reordering(manifest.rows_repaired) != _without_reordering(
-        original.intake.repaired
-    ):
-        yield _false_statement("its rows repaired are not those that reading the raw data repairs")
+    if original.intake.rows_read > 0:
+        yield from _other_intake(manifest, original.intake)
     claim = asdict(claim_from_json(manifest.claim))
     for name in claim.keys() & manifest.parameters.keys():
         if manifest.parameters[name] != claim[name]:
             yield _false_statement(f"the parameter {name} is not that of the claim")
-    if read_and_counted:
-        yield from _other_reading(manifest, original)
     losses = manifest.losses
     if manifest.kind == "boxes" and losses.samples_created:
         yield _false_statement("it counts created samples, and areas with intervals have none")
@@ -113,13 +106,11 @@ def false_statements(
         yield _false_statement("the samples suppressed by reason are not as many as those suppressed")
 
 
-def _other_reading(manifest: Manifest, original: Population) -> Iterator[Finding]:
-    stated, actual = Reading(**manifest.reading), original.intake.reading
-    for name in Reading.__dataclass_fields__:
-        values = getattr(stated, name), getattr(actual, name)
-        may_differ = name in _OF_ONE_READER or (name in _FILES and None not in values)
-        if values[0] != values[1] and not may_differ:
-            yield _false_statement(f"its reading has another {name} than the raw data was read with")
+def _other_intake(manifest: Manifest, intake: Intake) -> Iterator[Finding]:
+    if _without_reordering(manifest.rows_repaired) != _without_reordering(intake.repaired):
+        yield _false_statement("its rows repaired are not those that reading the raw data repairs")
+    for name in Reading(**manifest.reading).other_settings(intake.reading):
+        yield _false_statement(f"its reading has another {name} than the raw data was read with")
 
 
 def _empty_reasons(manifest: Manifest, original: Population) -> Iterator[Finding]:

@@ -1,14 +1,17 @@
 """The manifest of a table: everything that decides its numbers. README.md, "Meaning", says how."""
 
 import json
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
-from shoal.errors import InputError
+from shoal.errors import InputError, MisuseError
+from shoal.model.intake import Reading, require_types
 from shoal.release_folder.files import require_plain_file
+from shoal.release_folder.manifest import Version
 from shoal.runtime.json_values import require_unique_keys
 
 MANIFEST_FILE: Final = "manifest.json"
@@ -24,6 +27,12 @@ COVERAGE: Final = 0.95
 """Of the intervals ``low`` to ``high``."""
 STAND_IN: Final = "seeded stand-in, not for publication"
 """The sampler of tables with a research seed."""
+MEASURED: Final = (
+    "shoal's table of bounds: of the least error in tables of 100,000 synthetic people over 14 days "
+    "(bench_tables.py bounds)"
+)
+CHOSEN: Final = "chosen by the publisher with --bound"
+"""Where a bound may come from."""
 MOST_DELTA: Final = 1e-5
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")
 """Classes of the length of a visit in minutes, each with its lower end."""
@@ -143,7 +152,7 @@ class TableManifest(BaseModel):
 
     kind: Literal["tables"]
     format_version: Literal[1]
-    shoal_version: _Text
+    shoal_version: Version
     table: Kind
     unit: Unit
     zones: Zones
@@ -165,6 +174,14 @@ class TableManifest(BaseModel):
     counts_sha256: _Digest
     """Of the noisy counts in the order of the cells, as little-endian int64: the same in every format."""
     files: dict[Literal["table.parquet", "zones.parquet", "report.html"], _Digest]
+
+    @field_validator("reading")
+    @classmethod
+    def _is_a_reading(cls, reading: dict[str, Any]) -> dict[str, Any]:
+        require_types(Reading, reading)
+        if reading.keys() != asdict(Reading()).keys():
+            raise MisuseError("it does not state every setting")
+        return reading
 
     @property
     def columns(self) -> tuple[str, ...]:

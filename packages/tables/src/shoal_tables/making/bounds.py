@@ -6,11 +6,6 @@ from typing import Final
 from shoal_tables.definition.manifest import Kind
 from shoal_tables.making.rules import Rules
 
-MEASURED: Final = (
-    "shoal's table of bounds: of the least error in tables of 100,000 synthetic people over 14 days "
-    "(bench_tables.py bounds)"
-)
-CHOSEN: Final = "chosen by the publisher with --bound"
 MEASURED_DAYS: Final = 14
 
 BOUNDS: Final[dict[tuple[Kind, str], float]] = {

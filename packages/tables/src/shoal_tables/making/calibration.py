@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.runtime.randomness import Randomness, require_randomness
-from shoal_tables.definition.manifest import Promise, Totals
-from shoal_tables.making.bounds import CHOSEN, MEASURED, default_bound, most_of
+from shoal_tables.definition.manifest import CHOSEN, MEASURED, Promise, Totals
+from shoal_tables.making.bounds import default_bound, most_of
 from shoal_tables.making.contributions import Limits
 from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.promise import (

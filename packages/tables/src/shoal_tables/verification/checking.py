@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.model.intake import Intake
+from shoal.model.intake import Intake, Reading
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
@@ -131,6 +131,11 @@ def verify_table(
         findings.append(wrong_rows(TABLE_FILE))
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         intake = people.intake
+        findings += [
+            Finding("reading-differs", f"the raw data was read with another {name} than the manifest states")
+            for name in Reading(**manifest.reading).other_settings(intake.reading)
+            if name not in reading
+        ]
         if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
             verdict = Verdict.of(findings, checked=table.num_rows)
             return TableVerification(verdict, manifest, intake, 0, 0)

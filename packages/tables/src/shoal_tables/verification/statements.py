@@ -1,5 +1,6 @@
 """What a manifest states, against itself and against its own arithmetic."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -7,24 +8,26 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any, Final
 
-from shoal.errors import InputError, MisuseError
-from shoal.model.intake import Reading, require_types
+from shoal.model.intake import Reading
 from shoal.model.verdicts import Finding
-from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, STAND_IN, TableManifest
+from shoal_tables.definition.manifest import CHOSEN, COVERAGE, MEASURED, MOST_DELTA, STAND_IN, TableManifest
 from shoal_tables.verification.contributions import Frame
 from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, rho_of
 
 _FINEST: Final = 1 << 30
+_OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 
 def reading_of(manifest: TableManifest, **overrides: Any) -> Reading:
     """How the raw data must be read, by the manifest, but for ``overrides``."""
-    try:
-        require_types(Reading, manifest.reading)
-        stated = Reading(**manifest.reading)
-    except MisuseError as error:
-        raise InputError(f"manifest.json cannot be read: reading: {error}") from error
-    return replace(stated, working_crs=manifest.plane, cell_m=1.0, slot_s=1.0, snap=True, **overrides)
+    return replace(
+        Reading(**manifest.reading),
+        working_crs=manifest.plane,
+        cell_m=1.0,
+        slot_s=1.0,
+        snap=True,
+        **overrides,
+    )
 
 
 def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
@@ -33,10 +36,14 @@ def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
     yield from _day_findings(manifest)
     yield from _budget_findings(manifest)
     sampler = manifest.promise.sampler
-    if manifest.publishable != sampler.startswith("opendp ") or not (
+    if manifest.publishable != bool(_OPENDP.fullmatch(sampler)) or not (
         manifest.publishable or sampler == STAND_IN
     ):
         yield Finding("sampler-differs", "a table for publication has noise of OpenDP, and no other one has")
+    if manifest.promise.bound_source not in (CHOSEN, MEASURED):
+        yield Finding("bound-differs", "the bound comes from elsewhere than from the publisher or from shoal")
+    if (manifest.plane is None) != (manifest.zones.crs is None):
+        yield Finding("zones-differ", "zones and samples are not both on the earth or both in local meters")
     if manifest.table == "homes" and manifest.unit != "person":
         yield Finding("unit-differs", "a table of homes counts people, and its unit is not the person")
 
