@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Final
@@ -80,6 +81,43 @@ def show_share(share: float) -> str:
 def in_digits(value: float, digits: int) -> str:
     """A number to so many digits, never with an exponent of ten above a thousand: ``1,390``."""
     return f"{float(f'{value:.{digits}g}'):,.15g}"
+
+
+def rounded_up(count: int) -> int:
+    """A count of raw rows as in public files: tens or two digits, so that one person's rows do not show.
+
+    >>> [rounded_up(count) for count in (0, 3, 79, 7130, 7051)]
+    [0, 10, 80, 7200, 7100]
+    """
+    return -(-count // _step(count)) * _step(count)
+
+
+def least_of(stated: int) -> int:
+    """The least count that a file may give so.
+
+    >>> [least_of(stated) for stated in (0, 10, 79, 80, 7200, 10_000)]
+    [0, 1, 79, 71, 7101, 9901]
+    """
+    return stated if stated < 1 or rounded_up(stated) != stated else stated + 1 - _step(stated - 1)
+
+
+def _step(count: int) -> int:
+    return int(10 ** max(1, len(str(count)) - 2))
+
+
+def rounded_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Each count rounded up."""
+    return {reason: rounded_up(count) for reason, count in counts.items()}
+
+
+def states(stated: int, count: int) -> bool:
+    """Whether a file gives this count, exactly or rounded up."""
+    return stated in (count, rounded_up(count))
+
+
+def states_counts(stated: Mapping[str, int], counts: Mapping[str, int]) -> bool:
+    """Whether a file gives these counts and no others, each exactly or rounded up."""
+    return stated.keys() == counts.keys() and all(states(stated[name], counts[name]) for name in counts)
 
 
 def show_m(meters: float) -> str:

@@ -268,7 +268,7 @@ def test_a_release_of_shoal_is_judged_as_its_own_verifier_does(tmp_path: Path) -
     )
     assert found.verdict.holds
     assert found.covered_share is not None
-    assert found.covered_share == 1 - published.manifest.losses.samples_suppressed / city.n_samples
+    assert found.covered_share == 1 - published.release.losses.samples_suppressed / city.n_samples
 
 
 def test_the_command_says_it_and_exits_by_it(

@@ -1,13 +1,16 @@
 """The record of a release of boxes: every number is marked, and is what public functions give."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shoal
@@ -28,18 +31,19 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge, record_knowledge
 from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError, MisuseError
+from shoal.model.release import Losses
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import read_manifest
+from shoal.release_folder.manifest import LossesJson, read_manifest
 from shoal.release_folder.statement import Statement, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import Curve, curve_of_extents, curve_of_people
 from shoal.report.facts.density import density_map
 from shoal.report.figures.record import FIGURES
-from shoal.report.words.numbers import exact
+from shoal.report.words.numbers import exact, two_digits
 from shoal.report.words.numbers import number as plain_number
 from shoal.report.words.settings import method_name, settings_of, techniques_of
 from shoal.runtime.randomness import Randomness
-from shoal.units import show_m, show_s
+from shoal.units import rounded_up, show_m, show_s
 from shoal.utility import METRICS, measure
 from shoal.utility.accuracy import measure_accuracy
 from small_releases import random_people
@@ -60,13 +64,16 @@ CASES: dict[str, Callable[[], Any]] = {
 }
 
 
+EXACT: dict[Path, Losses] = {}  # of each folder, whose files give rounded counts
+
+
 @pytest.fixture(scope="module", params=CASES)
 def published(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Trajectories, Path]:
     folder, original = tmp_path_factory.mktemp("record"), with_loners()
     (folder / "record.toml").write_text(RECORD)
-    shoal.publish(
+    made = shoal.publish(
         original,
         CASES[request.param](),
         folder / "release",
@@ -77,6 +84,8 @@ def published(
             private_report=folder / "private.html", statement=read_statement(folder / "record.toml")
         ),
     )
+    EXACT[folder] = made.release.losses
+    assert read_manifest(folder / "release").losses == LossesJson(**asdict(made.release.losses.rounded()))
     return original, folder
 
 
@@ -86,22 +95,24 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
     manifest, k = read_manifest(folder / "release"), release.claim.k
     records = [release.record(r) for r in range(release.n_records)]
     sizes = Counter(Counter(np.column_stack(boxes.columns()).tobytes() for boxes in records).values())
-    losses, n, m = manifest.losses, original.n_subjects, original.n_samples
+    losses, n, m = EXACT[folder], original.n_subjects, original.n_samples
     grid = release.snapped_grid()
     found: dict[str, float] = {
         **dict.fromkeys(("records", "records-to-check"), manifest.n_records),
         **dict.fromkeys(("boxes", "boxes-in-all", "map-boxes"), manifest.n_samples),
-        **dict.fromkeys(("suppressed-share", "samples-suppressed-share"), losses.samples_suppressed / m),
-        **dict.fromkeys(("samples", "samples-in-all"), m),
+        **dict.fromkeys(
+            ("suppressed-share", "samples-suppressed-share"), two_digits(losses.samples_suppressed / m)
+        ),
+        **dict.fromkeys(("samples", "samples-in-all"), rounded_up(m)),
         **dict.fromkeys(("subjects", "subjects-in-all"), n),
-        "samples-suppressed": losses.samples_suppressed,
+        "samples-suppressed": rounded_up(losses.samples_suppressed),
         "subjects-suppressed": losses.subjects_suppressed,
         "subjects-suppressed-share": losses.subjects_suppressed / n,
-        "rows-read": original.intake.rows_read,
+        "rows-read": rounded_up(original.intake.rows_read),
         "median-samples": float(np.median(original.lengths)),
-        "samples-per-day": m
-        / n
-        / len(range(int(original.t.min()) // 1440, int(original.t.max()) // 1440 + 1)),
+        "samples-per-day": two_digits(
+            m / n / len(range(int(original.t.min()) // 1440, int(original.t.max()) // 1440 + 1))
+        ),
         "span": int(release.boxes.t_end.max() - release.boxes.t_start.min()) * grid.slot_s,
         "cell": grid.cell_m,
         **dict.fromkeys(("slot", "least-time"), grid.slot_s),
@@ -109,10 +120,16 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
         "risk-tries": 40,
     }
     for place, count in enumerate(losses.samples_by_reason.values(), start=1):
-        found |= {f"sample-reason-{place}": count, f"sample-reason-share-{place}": count / m}
-    for what, rows in (("dropped", losses.rows), ("repaired", manifest.rows_repaired)):
+        found |= {
+            f"sample-reason-{place}": rounded_up(count),
+            f"sample-reason-share-{place}": two_digits(count / m),
+        }
+    for what, rows in (("dropped", losses.rows), ("repaired", original.intake.repaired)):
         for place, count in enumerate(sorted(rows.values(), reverse=True), start=1):
-            found |= {f"{what}-{place}": count, f"{what}-share-{place}": count / original.intake.rows_read}
+            found |= {
+                f"{what}-{place}": rounded_up(count),
+                f"{what}-share-{place}": two_digits(count / original.intake.rows_read),
+            }
     if isinstance(release.claim, shoal.KAnonymity):
         found |= {"k-crowds": k, "crowds": sum(sizes.values())}
         for size in sorted(sizes)[:12]:
@@ -125,7 +142,7 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             found["larger-sizes"] = len(sizes) - 12
     found |= gaps_of(original, {2, 5, k})
     accuracy = measure_accuracy(original, release, linkage)
-    found["raw-covered"] = accuracy.raw.n_samples
+    found["raw-covered"] = rounded_up(accuracy.raw.n_samples)
     for reading, extents in (("raw", accuracy.raw), ("published", accuracy.published)):
         found |= {
             f"position-kept-{reading}": extents.share_within(space_m=2 * grid.cell_m),
@@ -138,6 +155,9 @@ def recomputed(original: Trajectories, folder: Path) -> dict[str, float]:
             f"median-time-{reading}": extents.median_time_s,
             f"mean-time-{reading}": extents.mean_time_s,
         }
+    for name, value in found.items():
+        if name.endswith("-raw"):
+            found[name] = two_digits(value) if value < 1 else float(f"{value:.3g}")
     named = [name for name, metric in METRICS.items() if "boxes" in metric.in_record_of]
     assert len(named) == 7
     for one in measure(original, release, linkage, named):
@@ -497,3 +517,43 @@ def test_the_command_takes_the_statement(tmp_path: Path, capsys: pytest.CaptureF
     assert refused.code == 2
     assert "purpos" in refused.err
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("method", [shoal.Glove(k=2), shoal.SwapLocations(k=2)], ids=["boxes", "points"])
+def test_counts_with_and_without_a_person_do_not_show_how_many_samples_were_hers(
+    method: Any, tmp_path: Path
+) -> None:
+    """Nor how many of her rows were dropped, or written twice."""
+    rows = shoal.synthesize(n_subjects=40, days=2, seed=3).to_pandas()
+    hers = rows[rows["uid"] == rows["uid"].iloc[-1]]
+    broken = hers.iloc[:7].assign(lat=95.0)
+    numbers = []
+    for name, frame in (("with", pd.concat([rows, broken])), ("without", rows.drop(hers.index))):
+        folder = tmp_path / name
+        original = shoal.read(frame, snap=isinstance(method, shoal.Glove))
+        shoal.publish(original, method, folder, rng=Randomness.for_research(1), tries=0)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        shown = dict(
+            re.findall(r'<data id="fact-([^"]+)" value="([0-9.]+)"', (folder / "report.html").read_text())
+        )
+        published = {"published": manifest["n_samples"]}
+        numbers.append(
+            {**{fact: float(value) for fact, value in shown.items()}, **_counts(manifest), **published}
+        )
+    one, other = numbers
+    counts = [abs(one[name] - other.get(name, 0)) for name in one if "published" not in name]
+    total = [  # raw samples are published or suppressed
+        sum(each[name] for name in ("published", "losses.samples_suppressed")) for each in numbers
+    ]
+    assert one["losses.rows.latitude outside -90..90"] == 10
+    assert not {7.0, float(len(hers)), len(hers) + 7.0} & {*counts, abs(total[0] - total[1])}
+
+
+def _counts(entries: Any, path: str = "") -> dict[str, float]:
+    if isinstance(entries, dict):
+        return {
+            k: v
+            for name, each in entries.items()
+            for k, v in _counts(each, f"{path}.{name}".lstrip(".")).items()
+        }
+    return {path: float(entries)} if isinstance(entries, int) else {}

@@ -17,7 +17,7 @@ from shoal.model.plotting import AT_MOST, box_map, choose_rows, path_map
 from shoal.model.trace import Trace
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers, read_only
-from shoal.units import counted
+from shoal.units import counted, rounded_counts, rounded_up
 
 if TYPE_CHECKING:
     from folium import Map
@@ -157,6 +157,16 @@ class Losses:
     samples_created: int = 0  # published points without a raw sample
     subjects_by_reason: Mapping[str, int] = field(default_factory=dict)  # if the method gives reasons
     samples_by_reason: Mapping[str, int] = field(default_factory=dict)  # of boxes, see model/omission.py
+
+    def rounded(self) -> "Losses":
+        """As in public files: rows and samples rounded up, people as they are."""
+        return replace(
+            self,
+            rows=rounded_counts(self.rows),
+            samples_suppressed=rounded_up(self.samples_suppressed),
+            samples_created=rounded_up(self.samples_created),
+            samples_by_reason=rounded_counts(self.samples_by_reason),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

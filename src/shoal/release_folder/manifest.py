@@ -30,6 +30,7 @@ from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.runtime.files import sha256_of
 from shoal.runtime.json_values import NotJsonError, require_unique_keys
+from shoal.units import rounded_counts
 from shoal.version import __version__
 
 RELEASE_FILE: Final = "release.parquet"
@@ -212,8 +213,8 @@ def build_manifest(
         "slot_s": None if grid is None else grid.slot_s,
         "unit_of_protection": release.unit_of_protection,
         "verdict": verdict.to_json(),
-        "losses": LossesJson(**asdict(release.losses)),
-        "rows_repaired": dict(release.rows_repaired),
+        "losses": LossesJson(**asdict(release.losses.rounded())),
+        "rows_repaired": rounded_counts(release.rows_repaired),
         "reading": asdict(release.reading),
         "n_records": release.n_records,
         "n_samples": release.n_samples,

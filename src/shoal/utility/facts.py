@@ -19,6 +19,7 @@ from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
+from shoal.units import states
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
 from shoal.utility.points import PointUtility, space_distortion
 
@@ -221,7 +222,7 @@ def _without_a_point(facts: Facts) -> Flags | None:
     lost = np.ones(facts.original.n_samples, dtype=np.bool_)
     if len(rows) == facts.release.n_samples and published_rows.max(initial=0) < facts.original.n_samples:
         lost[published_rows] = False
-    if np.count_nonzero(lost) != facts.release.losses.samples_suppressed:
+    if not states(facts.release.losses.samples_suppressed, int(np.count_nonzero(lost))):
         raise MisuseError(
             "the linkage tells of other lost samples than the release counts; use the linkage that was made "
             "with this release"

@@ -10,7 +10,7 @@ from shoal.model.names import Pseudonyms
 from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Finding, Verdict
-from shoal.units import counted
+from shoal.units import counted, states_counts
 from shoal.verification.linking import Links, link_records
 
 LINKAGE: Final = "the linkage"
@@ -103,7 +103,7 @@ def account_mismatches(original: Population, release: Release) -> Iterator[Findi
     """Differences in rows dropped, or in what counts as a person."""
     intake = original.intake
     dropped_rows, recorded = _nonzero(intake.dropped), _nonzero(release.losses.rows)
-    if dropped_rows != recorded:
+    if not states_counts(recorded, dropped_rows):
         message = (
             f"reading the raw data dropped {_rows_in_words(dropped_rows)}; the losses say "
             f"{_rows_in_words(recorded)}, or give other reasons"

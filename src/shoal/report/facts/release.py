@@ -16,7 +16,7 @@ from shoal.model.release import Boxes, Release
 from shoal.report.facts.curves import quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.facts.gaps import GapFacts, gap_facts
-from shoal.report.words.numbers import meters, percent, seconds
+from shoal.report.words.numbers import meters, percent, seconds, two_digits
 from shoal.runtime.arrays import Integers
 from shoal.units import DAY_S
 from shoal.utility import Facts
@@ -85,7 +85,7 @@ class ReleaseFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRow:
-    """A line of the table of accuracy: a number per reading."""
+    """A line of the table of accuracy: a number per reading; of raw samples to a few digits."""
 
     name: str
     words: str
@@ -119,7 +119,11 @@ def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
     ]
     return [
         AccuracyRow(
-            name=name, words=words, raw=value(accuracy.raw), published=value(accuracy.published), text=text
+            name=name,
+            words=words,
+            raw=two_digits(value(accuracy.raw)) if text is percent else float(f"{value(accuracy.raw):.3g}"),
+            published=value(accuracy.published),
+            text=text,
         )
         for name, words, value, text in lines
     ]

@@ -11,7 +11,7 @@ from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.report.figures.drawing import Drawing
 from shoal.report.figures.svg import draw_svg
 from shoal.report.words import numbers, settings
-from shoal.units import show_s
+from shoal.units import rounded_up, show_s
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,6 +60,7 @@ def _templates(package: str) -> "Environment":
     templates = environment(
         "shoal.report",
         draw_svg,
+        rounded_up,
         show_s,
         numbers.count,
         numbers.exact,
@@ -68,6 +69,7 @@ def _templates(package: str) -> "Environment":
         numbers.number,
         numbers.percent,
         numbers.seconds,
+        numbers.two_digits,
     )
     if package:
         templates.loader = ChoiceLoader([PackageLoader(package), PackageLoader("shoal.report")])

@@ -22,8 +22,9 @@ from shoal.report.facts.release import ReleaseFacts, accuracy_rows
 from shoal.report.figures.record import FigureInputs, draw_figures
 from shoal.report.pages.frame import page
 from shoal.report.words.attacks import STRONGEST, attack_in_words
-from shoal.report.words.numbers import rows_by_reason, show
+from shoal.report.words.numbers import rows_by_reason, show, two_digits
 from shoal.report.words.settings import settings_of, techniques_of
+from shoal.units import rounded_up
 from shoal.utility.vanished import Vanished
 
 
@@ -120,8 +121,13 @@ def page_of_facts(
         "omission": omission,
         "places": [] if vanished is None else places_that_lost_most(vanished),
         "hidden_places": 0 if vanished is None else hidden_places(vanished),
-        "dropped": rows_by_reason(release.losses.rows, facts.rows_read),
-        "repaired": rows_by_reason(release.rows_repaired, facts.rows_read),
+        **{
+            what: [
+                (reason, rounded_up(number), two_digits(share))
+                for reason, number, share in rows_by_reason(counts, facts.rows_read)
+            ]
+            for what, counts in (("dropped", release.losses.rows), ("repaired", release.rows_repaired))
+        },
         "notes": () if private is None else private.notes,
     }
     return page(

@@ -25,6 +25,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %".replace(".0 %", " %")
 
 
+def two_digits(value: float) -> float:
+    """A share or a mean to two digits; of a share above a half, what is missing of all has two."""
+    if 0.5 < value < 1:
+        return 1 - two_digits(1 - value)
+    return float(f"{value:.2g}")
+
+
 def meters(value: float) -> str:
     """A measured length to three digits; a dash for nan."""
     return _NONE if math.isnan(value) else measured_m(value)

@@ -19,7 +19,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
-from shoal.units import counted, show_s, slots_touched
+from shoal.units import counted, rounded_up, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_boxes
 from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
 from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, measure_leakage
@@ -276,8 +276,8 @@ def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s
     return (
         f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for "
         f"{show_s(middle)} (median) and {show_s(high)} (95 %) beyond what is known; {beyond:.2%} of "
-        f"{len(leaked):,} intervals beyond epsilon (as many records near by that are no candidates would do "
-        f"so by accident in {by_accident:.2%}{explained})"
+        f"about {rounded_up(len(leaked)):,} intervals beyond epsilon (as many records near by that are no "
+        f"candidates would do so by accident in {by_accident:.2%}{explained})"
     )
 
 

@@ -16,6 +16,7 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
+from shoal.units import states, states_counts
 from shoal.verification.boxes.loops import (
     Samples,
     is_canonical,
@@ -178,13 +179,13 @@ def miscounted_samples(
     lost, by_reason = original.n_samples - covered, release.losses.samples_by_reason
     linked = np.unique(links.subject_of[links.subject_of >= 0])
     of_others = original.n_samples - int(original.lengths[linked].sum())
-    if by_reason and dict(by_reason) != samples_by_reason(lost, of_others):
+    if by_reason and not states_counts(by_reason, samples_by_reason(lost, of_others)):
         message = (
             f"{of_others} raw samples are of people without a record and {lost - of_others} in no box of "
             "their person's record; the losses by reason say otherwise"
         )
         yield Finding("lost-samples-not-counted", message)
-    if lost != release.losses.samples_suppressed:
+    if not states(release.losses.samples_suppressed, lost):
         message = (
             f"{lost} raw samples are covered by no box of their own subject's record; the losses say "
             f"{release.losses.samples_suppressed}"
