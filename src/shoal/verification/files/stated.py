@@ -101,9 +101,9 @@ def false_statements(
         or not place.newcomers <= manifest.n_records
     ):
         yield _false_statement("its place in a series counts other people than the release")
-    lost, by_reason = losses.samples_suppressed, losses.samples_by_reason.values()
-    fits = sum(map(least_of, by_reason)) <= lost and least_of(lost) <= sum(by_reason)
-    if not fits and (manifest.kind == "boxes" or by_reason):
+    lost, reasons = losses.samples_suppressed, losses.samples_by_reason.values()
+    fits = sum(map(least_of, reasons)) <= lost and least_of(lost) <= sum(reasons)
+    if not fits and (manifest.kind == "boxes" or reasons):
         yield _false_statement("the samples suppressed by reason are not as many as those suppressed")
 
 
