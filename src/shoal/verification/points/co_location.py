@@ -17,7 +17,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
-from shoal.units import counted, least_of, show_m, states
+from shoal.units import counted, least_of, rounded_up, show_m, states
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.points.records import malformed_points, plane_mismatch
 
@@ -152,11 +152,11 @@ def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[in
 
 def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[Finding]:
     lost, created = release.losses.samples_suppressed, release.losses.samples_created
-    expected = original.n_samples - lost + created
-    if (
-        not expected - created + least_of(created) <= release.n_samples <= expected + lost - least_of(lost)
-        or min(lost, created, release.n_samples - least_of(created)) < 0
-    ):
+    least_lost, least_created = lost, created
+    if (lost, created) == (rounded_up(lost), rounded_up(created)):
+        least_lost, least_created = least_of(lost), least_of(created)
+    least, most = original.n_samples - lost + least_created, original.n_samples - least_lost + created
+    if not least <= release.n_samples <= most or min(lost, created, release.n_samples - least_created) < 0:
         message = (
             f"{original.n_samples} raw samples less {lost} suppressed and with {created} created are not "
             f"{release.n_samples} points"
