@@ -251,8 +251,8 @@ def _about_the_claim(
 
 
 def _rounded_up(count: int) -> int:
-    last = max(1, len(str(count)) - 2)  # digits that become zeros
-    return int(-(-count // 10**last)) * 10**last
+    step = int("1" + "0" * max(1, len(str(count)) - 2))
+    return -(-count // step) * step
 
 
 def _holds(box: Box, sample: tuple[int, int, int]) -> bool:
