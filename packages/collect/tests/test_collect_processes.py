@@ -7,8 +7,9 @@ import pytest
 
 from collect_history import check_round, stored_before
 from command_line import Shoal
+from ports import free_port
 from service_processes import OF_THREE, Site, finish
-from service_town import SCOPING, TERMS, seed, volunteers
+from service_town import SCOPING, TERMS, identity_of, seed, volunteers
 from shoal.errors import InputError
 from shoal_collect.cli.collector import _public_places
 from shoal_collect.crypto.signatures import verify_key
@@ -131,11 +132,16 @@ PHASES = ("asking how many", "having it stored")  # every step is killed in test
 def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
     """SIGKILL to one device as it enters each phase, and to the collector.
 
-    Both start again and the round goes on, with the tokens that the authority's registrar issued, and with
-    shuffles that are proven.
+    Both start again and the round goes on, with the tokens that the authority's registrar issued, with
+    shuffles that are proven, and with a witness that gives the same answers.
     """
-    url = f"sqlite:///{tmp_path / 'collect.sqlite'}"
-    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, admit=True, proven=True) as site:
+    url, port = f"sqlite:///{tmp_path / 'collect.sqlite'}", free_port()
+    there = f"http://127.0.0.1:{port}", identity_of(seed("witness")).hex()
+    (tmp_path / "witness.key").write_text(seed("witness").hex())
+    options = ("--key", str(tmp_path / "witness.key"), "--port", str(port), "--quiet")
+    with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, "--witness", *there, admit=True, proven=True) as site:
+        _, line = site._serve("witness", "--database", url, *options)
+        assert line == "witness at {}, key {}".format(*there)
         others = [site.join(number) for number in (1, 2)]
         killed = []
         for phase in PHASES:
@@ -151,6 +157,7 @@ def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
         assert killed, "killed at least where the device could be seen"
         kept = StateFolder(site.state(0)).load()
         assert kept is not None
+        assert [(witness.url, witness.key) for witness in kept.device.witnesses] == [there]
         # a device that ended before the signal came would begin another round, alone
         said = finish([*others, *([] if kept.rounds else [site.join(0)])])
         assert all(one.startswith("shared") for one in said)

@@ -1,6 +1,5 @@
 """Witnesses: everybody finds a collector that lies, and nobody can make an honest one look like a liar."""
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from ports import free_port
-from service_processes import OF_THREE, Site, finish
-from service_town import TERMS, WAY, Town, identity_of, running, seed, volunteers, vouched
+from service_town import TERMS, Town, identity_of, running, seed, volunteers, vouched
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.device.connection import _keep_witnesses
@@ -261,41 +258,3 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
             with pytest.raises(PeerError, match="bad-signature"):
                 impostor.send(Call("GET", "/v1/about", to="witness 1"), device, time.time())
             impostor.close()
-
-
-def test_three_devices_and_a_witness(tmp_path: Path) -> None:
-    database_url = f"sqlite:///{tmp_path / 'collect.sqlite'}"  # both kinds: test_a_round_with_two_witnesses
-    today, port, secret = int(time.time() // DAY_S), free_port(), seed("a witness of its own")
-    minutes = today * 1440 - 2000
-    (tmp_path / "witness.key").write_text(secret.hex())
-    with PhiStore(Database(database_url)) as store:
-        volunteers(
-            store, 3, today - 2, [Point(p.lat_deg, p.lon_deg, minutes + 60 * i) for i, p in enumerate(WAY)]
-        )
-    url = f"http://127.0.0.1:{port}"
-    with Site(
-        tmp_path,
-        database_url,
-        (3, 3, 3),
-        minutes,
-        more=(*OF_THREE, "--witness", url, identity_of(secret).hex()),
-    ) as site:
-        options = (
-            "--database",
-            database_url,
-            "--key",
-            str(tmp_path / "witness.key"),
-            "--port",
-            str(port),
-            "--quiet",
-        )
-        _, said = site._serve("witness", *options)
-        assert said == f"witness at {url}, key {identity_of(secret).hex()}"
-        devices = [site.join(number) for number in range(3)]
-        assert all(one.startswith("shared") for one in finish(devices))
-        kept = StateFolder(site.state(0)).load()
-        assert kept is not None
-        assert json.loads(kept.device.witnesses[0].model_dump_json()) == {
-            "url": url,
-            "key": identity_of(secret).hex(),
-        }
