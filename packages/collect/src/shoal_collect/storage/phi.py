@@ -149,54 +149,29 @@ class PhiStore:
         thresholds: Thresholds,
         before_day: int,
         *,
-        without: bytes | None = None,
         enough: int | None = None,
         proven: bool = False,
     ) -> Count:
         """Count the people who share a query, from records stored before ``before_day`` (days since 1970).
 
-        Parameters
-        ----------
-        points
-            The query.
-        thresholds
-            When two uncertain points count as similar.
-        without
-            The tag of a contributor to leave out: the asker herself.
-        enough
-            A count of at least this many people need not be complete.
-        proven
-            Whether to count only contributors with a credential.
-
-        Raises
-        ------
-        TooManyRowsError
-            If more is stored near a point than a count may read.
+        ``enough``: a count of at least this many people need not be complete. ``proven``: whether to count
+        only contributors with a credential. TooManyRowsError if more is stored near a point than a count may
+        read.
         """
-        left_out, gone, least = self.number_of(without), self._gone(before_day), PROVEN if proven else 0
+        gone, least = self._gone(before_day), PROVEN if proven else 0
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
+                limit = f"LIMIT {4 * enough}"
                 some = combine_places(
-                    self._similar_to_all(
-                        points, thresholds, before_day, left_out, gone, least, f"LIMIT {4 * enough}"
-                    )
+                    self._similar_to_all(points, thresholds, before_day, gone, least, limit)
                 )
                 if some.people >= enough:
                     return some
-            return combine_places(self._similar_to_all(points, thresholds, before_day, left_out, gone, least))
+            return combine_places(self._similar_to_all(points, thresholds, before_day, gone, least))
         matches: list[Places] = []
         for point in points:
-            matches.append(
-                self.similar_to(
-                    point,
-                    thresholds,
-                    before_day,
-                    without=left_out,
-                    candidates=matches[-1] if matches else None,
-                    gone=gone,
-                    least=least,
-                )
-            )
+            before = matches[-1] if matches else None
+            matches.append(self._similar_to(point, thresholds, before_day, before, gone, least))
             if not matches[-1]:
                 return Count(0, 0)
         return combine_places(matches)
@@ -206,7 +181,6 @@ class PhiStore:
         points: Sequence[Cylinder],
         thresholds: Thresholds,
         before_day: int,
-        left_out: int | None,
         gone: frozenset[int],
         least: int,
         limit: str = "",
@@ -241,38 +215,24 @@ class PhiStore:
             if not bit:
                 raise TooManyRowsError(f"more than {self._most_rows} rows")
             at = bit.bit_length() - 1
-            counts = who >= least and who & _CONTRIBUTOR != left_out and record not in gone
-            if counts and is_similar[at](*stored):
+            if who >= least and record not in gone and is_similar[at](*stored):
                 matches[at].setdefault((record, who), []).append(position)
         return matches
 
-    def number_of(self, tag: bytes | None) -> int | None:
-        """A contributor's number, if any."""
-        row = None if tag is None else self.database.row("SELECT who FROM contributor WHERE tag = ?", (tag,))
-        return None if row is None else int(row[0])
-
-    def similar_to(
+    def _similar_to(
         self,
         point: Cylinder,
         thresholds: Thresholds,
         before_day: int,
-        *,
-        without: int | None = None,
-        candidates: Places | None = None,
-        gone: frozenset[int] = frozenset(),
-        least: int = 0,
+        candidates: Places | None,
+        gone: frozenset[int],
+        least: int,
     ) -> Places:
-        """Stored points similar to one, or of ``candidates``.
-
-        Records in ``gone`` do not count, nor contributors with a number below ``least``.
-        """
         places, is_similar = Places(), similarity_test(point, thresholds)
         for record, position, who, *stored in self._near(point, thresholds, before_day):
-            if who < least or who & _CONTRIBUTOR == without or record in gone:
-                continue
-            if candidates is not None and (record, who) not in candidates:
-                continue
-            if is_similar(*stored):
+            counts = who >= least and record not in gone
+            counts = counts and (candidates is None or (record, who) in candidates)
+            if counts and is_similar(*stored):
                 places.setdefault((record, who), []).append(position)
         return places
 
