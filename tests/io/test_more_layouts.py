@@ -428,3 +428,36 @@ def test_sentences_of_a_receiver_in_a_text_file(tmp_path: Path) -> None:
     line = sentence("GNRMC,061500.00,A,4851.000,N,00221.000,E,0.0,0.0,010524,,,A")
     (tmp_path / "log.txt").write_text(line if isinstance(line, str) else line.decode())
     assert read(tmp_path / "log.txt").ids == ("log",)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("before", "delimiter"),
+    [("sep=;\n", ";"), ("SEP=,\n", ","), ("# made on 2024-05-02, by a phone\n#uid;secret\n", ",")],
+)
+def test_lines_before_the_names_of_columns_are_left_out(
+    tmp_path: Path, before: str, delimiter: str, newline: str
+) -> None:
+    path = tmp_path / "calls.csv"
+    whole = (before + ROWS.replace(",", delimiter)).replace("\n", newline)
+    for mark in ("", "\ufeff"):
+        path.write_bytes((mark + whole).encode())
+        people = read(path)
+        assert (people.ids, people.n_samples) == (("ann", "bob"), 2)
+        lines = before.count("\n")
+        (note,) = [note for note in people.intake.notes if "before its column names" in str(note)]
+        assert str(note).endswith(f": {lines}")
+
+
+def test_names_of_columns_may_begin_with_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text(f"#{ROWS}")
+    assert read(path, id="#uid").ids == ("ann", "bob")
+
+
+def test_an_object_on_each_line_of_json_gets_its_ending(tmp_path: Path) -> None:
+    line = json.dumps({"uid": "ann", "t": NOON_S, "lat": 48.85, "lon": 2.35}) + "\n"
+    (tmp_path / "calls.json").write_text(line * 2)
+    assert "give it the ending .jsonl" in refusal(tmp_path / "calls.json")
+    (tmp_path / "calls.json").rename(tmp_path / "calls.jsonl")
+    assert read(tmp_path / "calls.jsonl").ids == ("ann",)

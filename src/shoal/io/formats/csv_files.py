@@ -5,8 +5,10 @@ Without a header, the caller names the columns, or the lines match a known data 
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,10 +45,12 @@ def open_table(path: Path, reading: Reading) -> Table:
     if ais_files.holds(path) or nmea_files.holds(path):
         return nmea_files.open_table(path, reading)
     sample, whole = _beginning(path)
-    layout = _layout(path.name, sample, reading)
+    before = _lines_before_header(sample)
+    layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
     header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
     unreadable: dict[str, int] = {}
-    notes: list[str] = []
+    text = "lines of {file} before its column names that were not read, as comments: {lines}"
+    notes: list[str] = [say("reading.comments", text, file=path.name, lines=before)] if before else []
 
     def skip(row: Any) -> str:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
@@ -95,6 +99,7 @@ def open_table(path: Path, reading: Reading) -> Table:
                         block_size=BLOCK_BYTES,
                         encoding=layout.encoding,
                         column_names=None if layout.has_header else header,
+                        skip_rows=before,
                     ),
                     parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
                     convert_options=arrow_csv.ConvertOptions(
@@ -126,6 +131,16 @@ class _Layout:
     has_header: bool = True
     preset: str | None = None
     encoding: str = "utf-8-sig"
+
+
+def _lines_before_header(sample: bytes) -> int:
+    """The number of lines before the names of columns that begin with #, or tell Excel the separator."""
+    lines = sample.removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")[:_LOOKED_AT]
+    n = sum(1 for _ in takewhile(lambda line: line.startswith("#"), lines)) or int(
+        re.fullmatch("sep=.\r?", lines[0], re.IGNORECASE) is not None
+    )
+    names = re.split(f"[{DELIMITERS}]", lines[n]) if n < len(lines) else []
+    return n if sum(name.strip(' "\r').lower() in RECOGNIZED for name in names) > 1 else 0
 
 
 def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:

@@ -38,9 +38,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
         with open_bytes(path) as file:
             content = json.loads(file.read())
     except (ValueError, RecursionError, *BROKEN_GZIP) as error:
-        why = (
-            "is empty" if path.stat().st_size == 0 else "is not whole JSON; it may be cut off: copy it again"
-        )
+        why = "is not whole JSON; it may be cut off: copy it again"
+        if path.stat().st_size == 0:
+            why = "is empty"
+        elif json_values.begins_with_whole_line(path):
+            why = "holds an object on each line; give it the ending .jsonl"
         raise InputError(f"{path.name} {why}") from error
     return table_of(path, content)
 

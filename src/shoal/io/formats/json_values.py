@@ -6,6 +6,7 @@ Python's own decoder accepts NaN and long integers, which other programs write.
 import codecs
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -45,6 +46,13 @@ def begins_as_list(path: Path) -> bool:
             return file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
     except BROKEN_GZIP:
         return False
+
+
+def begins_with_whole_line(path: Path) -> bool:
+    """Whether the first line of a file is an object."""
+    with suppress(ValueError, *BROKEN_GZIP), open_bytes(path) as file:
+        return isinstance(json.loads(file.readline()), dict)
+    return False
 
 
 def objects(path: Path) -> Iterator[Any]:
