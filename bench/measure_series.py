@@ -1,6 +1,6 @@
 """Eight weekly releases of people who come and leave: extents, waiting, linkage and time (docs/series.md).
 
-    .venv/bin/python bench/measure_series.py [--people 2000] [--layout city] [--k 5] [--leave 0.03]
+    .venv/bin/python bench/measure_series.py [--people 2000] [--layout city] [--k 5] [--leave 0.03] [--away 0.02]
 
 ``free``: GLOVE anew each week. ``kept``: crowds of GLOVE's first week stay. ``series``: as ``anonymize
 --series``, with crowds that may lose ``--spare`` people. Default settings. Extents are means over raw
@@ -29,8 +29,8 @@ VICTIMS = 300
 Week = tuple[shoal.Trajectories, Integers]  # and the number of each person
 
 
-def weeks_of(people: int, layout: Layout, leave: float, seed: int) -> Iterator[Week]:
-    """Each week of those who are there; as many come as leave."""
+def weeks_of(people: int, layout: Layout, leave: float, away: float, seed: int) -> Iterator[Week]:
+    """Each week of those who are there; as many come as leave. away: the share of others for one week."""
     change = round(leave * people)
     rng = np.random.default_rng(seed)
     everybody = shoal.read(shoal.synthesize(people + change * (WEEKS - 1), WEEKS * DAYS, seed, layout=layout))
@@ -43,7 +43,8 @@ def weeks_of(people: int, layout: Layout, leave: float, seed: int) -> Iterator[W
         if number:
             staying = np.sort(rng.choice(there, people - change, replace=False))
             there = np.concatenate([staying, np.arange(change) + people + change * (number - 1)])
-        rows = np.flatnonzero((week == number) & np.isin(owner, there))
+        now = rng.choice(there, people - round(away * people), replace=False) if away else there
+        rows = np.flatnonzero((week == number) & np.isin(owner, now))
         present, counts = np.unique(owner[rows], return_counts=True)
         yield (
             shoal.Trajectories(
@@ -151,11 +152,12 @@ def main() -> None:
     parser.add_argument("--layout", default="city")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--leave", type=float, default=0.03)
+    parser.add_argument("--away", type=float, default=0.0)
     parser.add_argument("--spare", type=int, nargs="*", default=[0, 1, 2, 3])
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     k = chosen.k
-    weeks = list(weeks_of(chosen.people, chosen.layout, chosen.leave, chosen.seed))
+    weeks = list(weeks_of(chosen.people, chosen.layout, chosen.leave, chosen.away, chosen.seed))
     most = int(max(people.max() for _, people in weeks)) + 1
     ways: dict[str, Series | None] = {"free": None, "kept": Series(most, k, 0, by_search=False)}
     ways |= {f"series, spare {spare}": Series(most, k, spare, by_search=True) for spare in chosen.spare}

@@ -23,6 +23,7 @@ def filled(digits: str) -> str:
 WHOLE: dict[str, Callable[[str], str]] = {
     "a keyed hash without a key": lambda uid: hmac.new(b"", uid.encode(), "sha256").hexdigest()[:16],
     "a weak key": lambda uid: hmac.new(b"secret", uid.encode(), "md5").hexdigest()[:16],
+    "the identifier as key": lambda uid: hmac.new(uid.encode(), b"salt", "sha1").hexdigest()[:16],
     "a salt that anyone tries": lambda uid: sha("salt" + uid)[:16],
     "a UUID of version 5": lambda uid: uuid.uuid5(uuid.NAMESPACE_DNS, uid).hex[:16],
     "digits reversed": lambda uid: sha(uid)[:16][::-1],

@@ -30,8 +30,9 @@ _FEWEST_IN_ORDER: Final = 16
 _BYTES: Final = 8  # of a pseudonym
 _WEAK: Final = (b"0", b"key", b"salt", b"secret", b"password", b"pepper", b"test")
 _NAMESPACES: Final = (uuid.NAMESPACE_DNS, uuid.NAMESPACE_URL, uuid.NAMESPACE_OID, uuid.NAMESPACE_X500)
+_HMACS: Final = tuple((word, name) for word in (b"", *_WEAK) for name in ("md5", "sha1", "sha256", "sha512"))
 _HASHES_WITH_KEYS: Final = (
-    *(hmac.new(key, digestmod=name) for key in (b"", *_WEAK) for name in ("md5", "sha1", "sha256", "sha512")),
+    *(hmac.new(key, digestmod=name) for key, name in _HMACS),
     *(
         make(space.bytes, usedforsecurity=False)
         for make in (hashlib.md5, hashlib.sha1)
@@ -106,6 +107,8 @@ def _functions(own: list[bytes]) -> Iterator[list[bytes]]:
     yield [_fnv_1a(uid) for uid in own]
     for empty in _HASHES_WITH_KEYS:
         yield _padded(digests_of(empty, own))
+    for word, name in _HMACS:  # with the identifier as key
+        yield _padded([hmac.digest(uid, word, name) for uid in own])
     for _, empty in COMMON_HASHES:
         digests = digests_of(empty, own)
         yield [bytes.fromhex(f"{int.from_bytes(digest, 'big') % 10**16:016d}") for digest in digests]
