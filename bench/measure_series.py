@@ -1,6 +1,6 @@
 """Eight weekly releases of people who come and leave: extents, waiting, linkage and time (docs/series.md).
 
-    .venv/bin/python bench/measure_series.py [--people 2000] [--layout city] [--k 5] [--leave 0.03] [--away 0.02]
+    python bench/measure_series.py [--people 2000] [--layout city] [--k 5] [--leave 0.03] [--away 0.02]
 
 ``free``: GLOVE anew each week. ``kept``: crowds of GLOVE's first week stay. ``series``: as ``anonymize
 --series``, with crowds that may lose ``--spare`` people. Default settings. Extents are means over raw
