@@ -1,7 +1,7 @@
 """How many points of honest NWA and W4M releases are exact raw samples, and how many records consist of them.
 
-Exact points could show that two people were exchanged in a linkage: their records then hold more samples of each
-other than of themselves. How many exchanges they would show, and how many honest pairs look exchanged.
+Exact points could show that two people were exchanged in a linkage: their records then hold more samples of
+each other than of themselves. How many exchanges they would show, and how many honest pairs look exchanged.
 
 python lab/measure_exact_points.py --runs 140
 """
