@@ -21,7 +21,9 @@ KINDS: Final = {"areas": "presence", "presence": "presence", "flows": "flows"}
 _STEP_DEG, _STEP_M = 0.1, 10_000.0
 _GPS: Final = 6  # samples in an hour that has any, from which on stays show; calls jump between stations
 _MOST: Final = (0.01, 0.99)  # of positions lie inside the area
-_FEWEST: Final = 50  # people in some cell on an average day; at epsilon 1, a table shows about such cells
+_FEWEST: Final = 50  # people in a cell on an average day; at epsilon 1, a table shows about such cells
+_IN_SHOWN: Final = 0.5  # of all counts, at least
+_DAYS: Final = 3  # that are looked at
 _WIDEST_M: Final = 50_000.0
 
 
@@ -29,8 +31,8 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     """A command that runs as printed; None for uses that no table answers, and data without dates.
 
     given: the input and how it is read, as typed in a shell. zone_m: the side of its squares, doubled until
-    some cell counts enough people to be shown beside the noise; None, too, if none does. Area and days are
-    rounded outward from the data: a publisher names those that are public anyway.
+    half of what is counted is in cells with enough people to be shown beside the noise; None, too, if that
+    takes very wide ones. Area and days are rounded outward from the data: a publisher names public ones.
     """
     grid = people.snapped_grid()
     if not set(uses) <= set(KINDS) or span_of(people.t, people.t + 1, grid.slot_s).first_day is None:
@@ -39,7 +41,7 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     t, x, y = people.seconds_and_meters()
     subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
-    while _busiest(subjects, t, x, y, kind, zone_m, zone) < _FEWEST:
+    while _share_in_busy_cells(subjects, t, x, y, kind, zone_m, zone) < _IN_SHOWN:
         zone_m *= 2
         if zone_m > _WIDEST_M:
             return None
@@ -64,10 +66,10 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     )
 
 
-def _busiest(
+def _share_in_busy_cells(
     subjects: Integers, t: Floats, x: Floats, y: Floats, kind: str, side_m: float, zone: ZoneInfo
 ) -> float:
-    """People in the busiest square and hour of an average day, or who go from one to another square in it."""
+    """The share of people in squares and hours, or of trips between them, where enough are on a day."""
     local = pl.from_epoch(pl.Series("t", t).cast(pl.Int64)).dt.convert_time_zone(zone.key)
     cell = ["hour", "column", "row"]
     rows = pl.DataFrame(
@@ -79,7 +81,9 @@ def _busiest(
             "row": np.floor(y / side_m),
         }
     )
-    n_days = rows["day"].n_unique()
+    days = rows["day"].unique().sort()
+    days = days.gather_every(max(len(days) // _DAYS, 1))
+    rows = rows.filter(pl.col("day").is_in(days.implode()))
     if kind == "flows":
         square = pl.struct("column", "row")
         of_one = pl.col("subject") == pl.col("subject").shift()
@@ -88,4 +92,4 @@ def _busiest(
         )
         cell += ["from_column", "from_row"]
     counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].to_numpy()
-    return float(counts.max(initial=0)) / n_days
+    return float(counts[counts >= _FEWEST * len(days)].sum() / max(counts.sum(), 1))
