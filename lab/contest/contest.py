@@ -270,17 +270,16 @@ def main() -> int:
     options.add_argument("--known", type=int, default=4)
     options.add_argument("--k", type=int, default=5)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--attackers", type=Path, nargs="+", default=[ATTACKERS])
+    options.add_argument("--attackers", type=Path, nargs="+", default=[])
     asked = options.parse_args()
     if asked.what == "make":
         numbers = {name: getattr(asked, name) for name in ("people", "days", "victims", "known", "k", "seed")}
         for reason in make(asked.folder, **numbers):
             print(f"no release: {reason}")
         return 0
-    files = [
-        file for path in asked.attackers for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])
-    ]
-    scores = play(asked.folder, files)
+    paths = [ATTACKERS, *asked.attackers]
+    files = [file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])]
+    scores = play(asked.folder, list(dict.fromkeys(file.resolve() for file in files)))
     for score in sorted(scores, key=lambda one: (one.method, one.task, -one.rate)):
         print(score.line())
     return int(any(score.breaks for score in scores))
