@@ -19,8 +19,6 @@ class Readings(NamedTuple):
     box_offsets: Integers
     boxes: Integers  # [b, 6]
     counted: Flags  # [b], whether the box is scored
-    known_offsets: Integers
-    known_samples: Integers  # [s, 3], of the insider
     true_offsets: Integers
     true_samples: Integers  # [s, 3], ascending in time, at least one for each reading
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
-from shoal.kernels.insider import Readings, guess_samples, holds, number_cells
+from shoal.kernels.insider import guess_samples, holds, number_cells
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -153,12 +153,14 @@ def read_record(
         counts = prior.copy()
         for b in range(len(touched)):
             first, end = offsets[b], offsets[b + 1]
+            if first == end:
+                continue
             draws.mass[:] = 0.0
             for c in range(first, end):
                 shares[c] = habit[places[c]]
                 draws.mass[sides[c]] += shares[c]
             total = draws.mass.sum()
-            draws.mass[:] /= max(total, 1e-300)
+            draws.mass[:] /= total
             count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
@@ -240,30 +242,26 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 
 
 @compiled
-def guess_in_records(
-    readings: Readings, people: Integers, places: PlaceList, reach: int, guesses: Integers
+def guess_in_record(
+    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
 ) -> None:
-    """Fill guesses [5, b, 3] of slots and cells, by ``WAYS``; known samples: ascending in time.
+    """Fill guesses [5, b, 3] of slots and cells, by ``WAYS``; known: samples [s, 3], ascending in time.
 
-    people: [r], how many of each record are not known.
+    people: how many of the record are not known.
     """
-    for reading in range(len(people)):
-        rows = slice(readings.box_offsets[reading], readings.box_offsets[reading + 1])
-        boxes, mine = readings.boxes[rows], guesses[:, rows]
-        known = readings.known_samples[readings.known_offsets[reading] : readings.known_offsets[reading + 1]]
-        guess_samples(boxes, known, mine[0])
-        contents = places_in_boxes(boxes, places, reach)
-        touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
-        _find_known(boxes, known, places, reach, touched, own)
-        expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
-        read_record(contents, touched, people[reading], places.busyness, expected, named, ROUNDS)
-        _guess_blindly(boxes, contents, places, mine[3])
-        for b in range(len(boxes)):
-            for way in range(2):
-                for axis in range(3):
-                    mine[1 + way, b, axis] = mine[0, b, axis]
-                if named[way, b] >= 0:
-                    mine[1 + way, b, 1] = places.x[named[way, b]]
-                    mine[1 + way, b, 2] = places.y[named[way, b]]
+    guess_samples(boxes, known, guesses[0])
+    contents = places_in_boxes(boxes, places, reach)
+    touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
+    _find_known(boxes, known, places, reach, touched, own)
+    expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
+    read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
+    _guess_blindly(boxes, contents, places, guesses[3])
+    for b in range(len(boxes)):
+        for way in range(2):
             for axis in range(3):
-                mine[4, b, axis] = known[own[b], axis] if own[b] >= 0 else mine[3, b, axis]
+                guesses[1 + way, b, axis] = guesses[0, b, axis]
+            if named[way, b] >= 0:
+                guesses[1 + way, b, 1] = places.x[named[way, b]]
+                guesses[1 + way, b, 2] = places.y[named[way, b]]
+        for axis in range(3):
+            guesses[4, b, axis] = known[own[b], axis] if own[b] >= 0 else guesses[3, b, axis]
