@@ -113,7 +113,8 @@ def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> 
 def least_costs_to_people(offsets: Integers, distinct: Numbers, costs: Numbers, least: Numbers) -> None:
     """Fill least[i, c] with the minimum of costs[:, c] over subject i's places."""
     for i in range(len(offsets) - 1):
-        least[i] = costs[distinct[offsets[i]]]
+        for c in range(costs.shape[1]):
+            least[i, c] = costs[distinct[offsets[i]], c]
         for position in range(offsets[i] + 1, offsets[i + 1]):
             for c in range(costs.shape[1]):
                 least[i, c] = min(least[i, c], costs[distinct[position], c])

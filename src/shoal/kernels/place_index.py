@@ -53,18 +53,15 @@ def _level_of(boxes: Integers, b: int, smallest: int) -> int:
     return level
 
 
-@compiled
 def empty_tiles(boxes: Integers, smallest: int, most: int) -> Tiles:
     """Empty tiles for boxes [b, 6]; about ``most`` at a level."""
     west, south, east, north, levels = 0, 0, 0, 0, 1
     if len(boxes):
-        west, south = boxes[:, 2].min(), boxes[:, 3].min()
-        east, north = boxes[:, 2].max(), boxes[:, 3].max()
-    for b in range(len(boxes)):
-        levels = max(levels, _level_of(boxes, b, smallest) + 1)
+        (west, south), (east, north) = boxes[:, 2:4].min(axis=0).tolist(), boxes[:, 2:4].max(axis=0).tolist()
+        widest = int(np.subtract(boxes[:, 4:], boxes[:, 2:4], dtype=np.int64).max())
+        levels += max((widest - 1).bit_length() - smallest, 0)
     least = smallest
-    # as a float, since planes of 2**32 cells a side have more tiles than 64 bits count
-    while 1.0 * (((east - west) >> least) + 1) * (((north - south) >> least) + 1) > max(most, _FEW_TILES):
+    while (((east - west) >> least) + 1) * (((north - south) >> least) + 1) > max(most, _FEW_TILES):
         least += 1
     shifts = np.maximum(smallest + np.arange(levels) - 1, least)
     columns, across = ((east - west) >> shifts) + 1, ((north - south) >> shifts) + 1
