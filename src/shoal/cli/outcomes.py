@@ -152,7 +152,7 @@ def print_publication(
     facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
     place = manifest.series
     facts.update({} if place is None else {"series": place.model_dump()})
-    lost = manifest.losses
+    lost = published.release.losses  # exact here; rounded in files and in --json
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
     facts.update(also or {})
@@ -183,7 +183,7 @@ def print_publication(
         *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
         f"lost: {counted(lost.samples_suppressed, 'sample')}{why} and "
         f"{counted(lost.subjects_suppressed, 'subject')} suppressed{by_reason}; "
-        f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(manifest.rows_repaired)}",
+        f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(published.release.rows_repaired)}",
         *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
         *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
         *lines,

@@ -62,7 +62,7 @@ class KeptDocument(TypedDict):
 
 @closed
 class LossesDocument(TypedDict):
-    """The losses of a release."""
+    """The losses of a release; rows and samples are rounded up."""
 
     rows: Counts
     samples_suppressed: int

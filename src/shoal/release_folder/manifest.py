@@ -63,7 +63,7 @@ _VERDICT: Final[Mapping[str, Any]] = Verdict.of((), checked=1).to_json()  # its 
 
 
 class LossesJson(BaseModel):
-    """``losses`` in the manifest."""
+    """``losses`` in the manifest; rows and samples are rounded up."""
 
     model_config = _STRICT
 
