@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collect_campaigns import ffdhe2048
 from collect_oracles import claim_key
 from example_counts import examples, tries
-from in_process import Collector, Outcome, require_agreement, run_collection
+from in_process import Collector, Network, Outcome, require_agreement, run_collection
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto import envelope
@@ -175,8 +176,17 @@ def authority_for(collectors: Sequence[Collector]) -> Authority:
 def collect(
     everybody: Sequence[Participant], collectors: Sequence[Collector], authority: Authority, day: int
 ) -> Outcome:
+    network = Network()
+    network.group = ffdhe2048()  # the protocol's own takes twice as long: test_collect_service.py has it
     return run_collection(
-        everybody, collectors, authority, PRIOR, Chance(seed("round", day)), day=day, rules=RULES
+        everybody,
+        collectors,
+        authority,
+        PRIOR,
+        Chance(seed("round", day)),
+        day=day,
+        rules=RULES,
+        network=network,
     )
 
 
