@@ -371,10 +371,10 @@ def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.C
     words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "xyz")
     assert ended.code == 2
-    assert "the key after --follow URL is not 64 hexadecimal digits" in " ".join(ended.err.split())
+    assert "the key of --follow is not 64 hexadecimal digits" in " ".join(ended.err.split())
     follow = ("--follow", "http://127.0.0.1:1", "ab" * 32)
     ended = Shoal(capsys)("collect", "witness", *words, *follow, "--registrar", "xyz")
-    assert (ended.code, "the key after --registrar" in " ".join(ended.err.split())) == (2, True)
+    assert (ended.code, "the key of --registrar" in " ".join(ended.err.split())) == (2, True)
     ended = Shoal(capsys)("collect", "witness", *words, "--registrar", "ab" * 32)
     assert (ended.code, "no effect without --follow" in " ".join(ended.err.split())) == (2, True)
 

@@ -17,7 +17,6 @@ class GroupSizeDocument(TypedDict):
     group_size: int
     isolated: float
     somebody_isolated: float
-    bad_grouping_as_printed: float
     messages: int
     cpu_s: float
     sent_mb: float

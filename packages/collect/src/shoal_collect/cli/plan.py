@@ -50,19 +50,12 @@ _ENOUGH: Final = 0.1  # of the pairs of points: below it, too little comes out t
     help="The share of them that play together.",
 )
 @click.option(
-    "--shots",
-    type=click.IntRange(1, 10**6),
-    help="Lotteries that they can choose among.  [default: 3, a round with its two restarts]",
-)
-@click.option(
     "--group-size",
     "sizes",
     type=click.IntRange(3, 24),
     multiple=True,
     help="A size of groups; can be repeated.  [default: ten sizes from 3 to 24]",
 )
-@click.option("--questions", type=click.IntRange(1, 1024), default=50, help="Questions that each brings.")
-@click.option("--pieces", type=click.IntRange(1, 33), default=4, help="Records of a release.")
 @click.option(
     "--proven-shuffle/--no-proven-shuffle", "proven", default=True, help="Every mixer proves her shuffle."
 )
@@ -74,12 +67,12 @@ def plan(**options: Any) -> int:
         from shoal_collect.roles.plan import (
             SHOTS,
             any_isolation_bound,
-            bad_grouping_as_printed,
             cost_of,
             isolation_probability,
         )
+        from shoal_collect.roles.terms import Terms
 
-    people, shots = options["people"], options["shots"] or SHOTS
+    people, terms = options["people"], Terms()
     if options["dishonest"] != options["dishonest"]:  # not a number
         raise click.BadParameter("nan is no share; give 0.1 for a tenth", param_hint="--dishonest")
     dishonest = round(people * options["dishonest"])
@@ -92,13 +85,12 @@ def plan(**options: Any) -> int:
         raise MisuseError(f"all of {people} people would be dishonest; give more --people or a smaller share")
     rows = []
     for size in sizes:
-        cost = cost_of(size, options["questions"], options["pieces"], proven=options["proven"])
+        cost = cost_of(size, terms.n_questions, terms.n_pieces, proven=options["proven"])
         rows.append(
             {
                 "group_size": size,
-                "isolated": isolation_probability(people, dishonest, size, shots),
-                "somebody_isolated": any_isolation_bound(people, dishonest, size, shots),
-                "bad_grouping_as_printed": bad_grouping_as_printed(people, dishonest, size),
+                "isolated": isolation_probability(people, dishonest, size),
+                "somebody_isolated": any_isolation_bound(people, dishonest, size),
                 "messages": cost.messages,
                 "cpu_s": cost.cpu_s,
                 "sent_mb": cost.sent_mb,
@@ -107,9 +99,9 @@ def plan(**options: Any) -> int:
     document = {
         "people": people,
         "dishonest": dishonest,
-        "shots": shots,
-        "questions": options["questions"],
-        "pieces": options["pieces"],
+        "shots": SHOTS,
+        "questions": terms.n_questions,
+        "pieces": terms.n_pieces,
         "proven_shuffle": options["proven"],
         "sizes": rows,
         **_yields(options),
@@ -163,11 +155,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
         f"{counted(document['pieces'], 'record')}"
         + (", and proves her shuffles" if document["proven_shuffle"] else ""),
         "",
-        "size   an honest person   anybody in     paper's      letters   seconds    MB sent",
-        "       is isolated        the round      Sec. 4       a member  of a core  a member",
+        "size   an honest person   anybody in     letters   seconds    MB sent",
+        "       is isolated        the round      a member  of a core  a member",
         *(
             f"{row['group_size']:4}   {row['isolated']:<16.2e}   {row['somebody_isolated']:<12.2e}   "
-            f"{row['bad_grouping_as_printed']:<10.2e}   {row['messages']:<7}   {row['cpu_s']:<8}   "
+            f"{row['messages']:<7}   {row['cpu_s']:<8}   "
             f"{row['sent_mb']}"
             for row in document["sizes"]
         ),

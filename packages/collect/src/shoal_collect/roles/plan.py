@@ -57,16 +57,6 @@ def any_isolation_bound(people: int, dishonest: int, size: int, shots: int = SHO
     return min(1.0, (people - dishonest) * isolation_probability(people, dishonest, size, shots))
 
 
-def bad_grouping_as_printed(people: int, dishonest: int, size: int) -> float:
-    """The paper's expression for a bad grouping (Sec. 4).
-
-    Printed as a product from i = 1 to n - 2, times (N - t) / (N - n + 1), times N; it may exceed 1.
-    """
-    _require_roster(people, dishonest, size)
-    product = math.prod(max(0, dishonest - i) / (people - i) for i in range(1, size - 1))
-    return product * (people - dishonest) / (people - size + 1) * people
-
-
 def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
     """A member's cost: ``questions`` records in the first mix, ``pieces`` in the second."""
     cpu_s = sent = 0.0
