@@ -60,6 +60,7 @@ def test_a_source_is_read_as_its_program_writes_it(name: str, tmp_path: Path) ->
     if "cells" in options:
         assert got.intake.reading.cells == "towers.csv"  # without its folder: a manifest holds no paths
     again = read_with(source, _with_cells(got, options), Run())
+    assert not got.intake.reading.other_settings(again.intake.reading)
     for column in ("offsets", "t", "x", "y"):
         assert (getattr(again, column) == getattr(got, column)).all()
     assert again.intake.dropped == got.intake.dropped
