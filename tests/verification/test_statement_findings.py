@@ -51,6 +51,11 @@ ROWS: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
     ),
     ({}, {"rows_repaired": {"mended": 2, "whole": 0}}, []),
     ({}, {"rows_repaired": {"mended": 2, OUT_OF_ORDER: 5}}, []),
+    (
+        {},
+        {"rows_repaired": {"mended": 2, OUT_OF_ORDER: 1 << 40}},
+        ["its rows repaired are not those that reading the raw data repairs"],
+    ),
     ({}, {"rows_repaired": {"mended": 2, OUT_OF_ORDER: 0}}, []),
     ({}, {"rows_repaired": {"mended": 2, "other": 0}}, ["rows_repaired gives a reason that counts nothing"]),
     ({"rows": {"gone": 0}}, {}, []),

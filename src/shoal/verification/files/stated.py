@@ -14,7 +14,7 @@ from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, manifest_text
 from shoal.release_folder.statement import Statement
 from shoal.runtime.files import sha256_of
-from shoal.units import least_of, states_counts
+from shoal.units import least_of, rounded_up, states_counts
 
 PAGE_NOT_CHECKED: Final = (
     f"{REPORT_FILE} was not held against the data: it is the page that the manifest names, and its figures "
@@ -108,7 +108,8 @@ def false_statements(
 
 
 def _other_intake(manifest: Manifest, intake: Intake) -> Iterator[Finding]:
-    if not states_counts(*map(_without_reordering, (manifest.rows_repaired, intake.repaired))):
+    in_any_order = states_counts(*map(_without_reordering, (manifest.rows_repaired, intake.repaired)))
+    if not in_any_order or manifest.rows_repaired.get(OUT_OF_ORDER, 0) > rounded_up(intake.rows_read):
         yield _false_statement("its rows repaired are not those that reading the raw data repairs")
     for name in Reading(**manifest.reading).other_settings(intake.reading):
         yield _false_statement(f"its reading has another {name} than the raw data was read with")
