@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 import shoal
+from claim_check import verdict_on_claim
 from shoal.errors import ShoalError
 from shoal.io.reading import read_with
 from shoal.model.release import SeriesPlace
@@ -104,7 +105,7 @@ class Case:
             return True
         if not add_claim_shortfalls(self.verdict, manifest, None).holds:
             return True
-        verdict = shoal.verify(original, release, self.linkage, run=Run(threads=1))
+        verdict = verdict_on_claim(original, release, self.linkage)
         return (
             not verdict.holds
             or any(false_statements(manifest, verdict, original, linked=True))
@@ -113,11 +114,11 @@ class Case:
 
 
 METHODS: Final[dict[str, shoal.Method]] = {
+    "swap": shoal.SwapLocations(k=2),
     "series": shoal.Glove(k=2, extent_at_most="5km,2h"),
     "kte-hide": shoal.KteHide(k=2, tau_s=1800.0, epsilon_s=1800.0),
     "static": shoal.StaticGeneralization(k=2, grid_m=20_000.0, slot_s=86_400.0),
     "places": shoal.Glove(k=2, hull="leaves:4:0.8", diverse_places=2),
-    "swap": shoal.SwapLocations(k=2),
     "nwa": shoal.Nwa(k=2, delta_m=500.0, pi_s=300.0, step_s=10.0),
     "w4m": shoal.W4m(k=2, delta_m=500.0),
 }
@@ -161,7 +162,7 @@ def made(name: str, folder: Path) -> Case:
         )
         release = replace(release, series=place)
     write_table(release, folder / RELEASE_FILE)
-    verdict = shoal.verify(original, release, linkage)
+    verdict = verdict_on_claim(original, release, linkage)
     assert verdict.holds, verdict
     manifest = build_manifest(release, verdict, folder / RELEASE_FILE)
     if name == "places":
@@ -236,7 +237,7 @@ def test_no_statement_of_a_manifest_can_be_changed_but_those_of_one_list(tmp_pat
             for entries in changes(manifest, path, value):
                 if case.accepts(entries, case.original):
                     accepted[entry].add(name)
-                elif entry.startswith("reading.") and case.accepts(entries, None):
+                elif name == "swap" and path[0] == "reading" and case.accepts(entries, None):
                     accepted[entry].add("read again")
     assert len(tried) > 250
     reason_of = {
