@@ -59,7 +59,7 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
         ),
         claim=CLAIM,
         method="w4m",
-        parameters={"k": 2},
+        parameters=shoal.W4m(k=2, delta_m=CLAIM.delta_m).parameters(),
         rng=Randomness.from_system(),
     )
     np.testing.assert_array_equal(original.t[rows], release.points.t)
