@@ -146,7 +146,7 @@ def read_all(
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((len(WAYS), len(boxes), 3), dtype=np.int64)
             guess_in_record(boxes, known, unknown, places, reach, guesses)
-            guesses_of[question] = guesses
+            guesses_of[question] = guesses.astype(target.boxes.dtype)  # in boxes, so they fit
         return guesses_of[question]
 
     def part(begin: int) -> Read:
@@ -163,7 +163,7 @@ def read_all(
             _offsets(true),
             np.concatenate(true),
         )
-        guesses = np.concatenate([guess(reading) for reading in some], axis=1)
+        guesses = np.concatenate([guess(reading) for reading in some], axis=1, dtype=np.int64)
         for number, reading in enumerate(some):
             if reading.own_places is not None:
                 rows = slice(table.box_offsets[number], table.box_offsets[number + 1])
