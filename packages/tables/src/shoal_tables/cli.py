@@ -112,7 +112,7 @@ class Choices:
     engine: str | None
 
     def with_equal_part(self, releases: int) -> "Choices":
-        """The epsilon of one of so many tables."""
+        """The epsilon of one of n tables."""
         from shoal_tables.making.promise import epsilon_of_each
 
         if self.budget is None or self.epsilon is not None:
@@ -204,7 +204,7 @@ def _whole(option: str, value: float, unit: str) -> int:
 
 
 def _require_use(chosen: Choices) -> None:
-    """Raise UsageError for an option that decides nothing beside the others."""
+    """Raise UsageError for an option without effect next to the others."""
     context = click.get_current_context()
     made_of = next((name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None), "cells")
     stays = chosen.kind == "flows" and chosen.trips == "stays"
@@ -468,7 +468,7 @@ def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any],
 @click.argument("path", metavar="FILE", type=PATH)
 @output_options
 def ledger(path: Path, **options: Any) -> int:
-    """Print what a ledger of tables has spent.
+    """Print the epsilon that tables of a ledger spent.
 
     With --json, each table is a row for the registry of deployments of differential privacy.
     """

@@ -34,7 +34,7 @@ class TabulateDocument(TypedDict):
 
 @closed
 class LossDocument(TypedDict):
-    """What a table costs one unit."""
+    """The cost of a table for one unit."""
 
     rho: float
     epsilon: float
@@ -59,7 +59,7 @@ class DeploymentDocument(TypedDict):
 
 @closed
 class LedgerDocument(TypedDict):
-    """What a ledger has spent, and its tables."""
+    """The spending of a ledger, and its tables."""
 
     unit: Literal["person", "person-day"]
     budget: float
@@ -145,7 +145,7 @@ class RecoveryDocument(TypedDict):
 
 @closed
 class TableAttackDocument(TypedDict):
-    """Adversaries on a table, and what the same counts with small cells hidden tell."""
+    """Adversaries on a table, and on the same counts with small cells hidden."""
 
     table: str
     epsilon: float

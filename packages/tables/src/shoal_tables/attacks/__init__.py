@@ -1,1 +1,1 @@
-"""Adversaries on tables, each beside guessing and beside what the promise allows."""
+"""Adversaries on tables, each compared with guessing and with the bound of the promise."""

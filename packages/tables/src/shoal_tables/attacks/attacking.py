@@ -1,4 +1,4 @@
-"""Attack a published table with knowledge from the raw data, beside exact counts with small cells hidden."""
+"""Attack a published table with knowledge from the raw data, and exact counts with small cells hidden."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +107,7 @@ def attack_table(
     folder
         The folder with the table.
     earlier
-        An earlier table of the same cells: was somebody erased in between?
+        An earlier table of the same cells: was a person erased in between?
     tries
         Victims.
     threshold
@@ -131,7 +131,7 @@ def attack_table(
         parts = list(unit_vectors(people, manifest, names, geometries))
     rng = rng or Randomness.from_system()
     victims = _victims(parts, len(published), tries, rng)
-    games, told = play_all(published, victims, manifest, threshold)
+    games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games = (*games, _erasure(Path(earlier), published, victims, manifest))
     notes = (
@@ -144,7 +144,7 @@ def attack_table(
         hidden = np.where(victims.counts_unbounded < least, 0, victims.counts_unbounded)
         truth, places = _true_paths(parts, manifest, rng), shapely.from_wkb(geometries)
         paths, by_threshold = (_recover(cells, truth, places, manifest, rng) for cells in (published, hidden))
-    return TableAttacks(games, manifest, threshold, told, paths, by_threshold, notes)
+    return TableAttacks(games, manifest, threshold, changed, paths, by_threshold, notes)
 
 
 def play_all(
@@ -157,16 +157,18 @@ def play_all(
     gap = length / promise.sigma
     known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
     unlike = victims.products(published - expected(published, manifest)) / length / promise.sigma
-    told = _told_by_threshold(victims, promise.granularity, threshold)
+    changed = _told_by_threshold(victims, promise.granularity, threshold)
     by_all = "knows everything about everybody else, and the victim's contribution"
     by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
     by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
     games = (
         play("everybody-else", by_all, known + gap / 2, known - gap / 2, bound, delta, n),
         play("marginals", by_sums, unlike - gap / 2, unlike - 1.5 * gap, bound, delta, n),
-        play("everybody-else, threshold", by_counts, told - 0.5, 0 * told - 0.5, None, delta, victims.n),
+        play(
+            "everybody-else, threshold", by_counts, changed - 0.5, 0 * changed - 0.5, None, delta, victims.n
+        ),
     )
-    return games, float(told.mean())
+    return games, float(changed.mean())
 
 
 def _independent(victims: Victims) -> float:

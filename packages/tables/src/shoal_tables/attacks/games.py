@@ -1,4 +1,4 @@
-"""Games of membership: is somebody in the table? Each beside guessing, and beside the promise's bound.
+"""Games of membership: is a person in the table? Each is compared with guessing and with the promise's bound.
 
 For each victim, one of two tables is played: the published one, or it without the victim's contribution. The
 adversary sees one number, and says "in" where it is above zero. All victims see one draw of noise, so those

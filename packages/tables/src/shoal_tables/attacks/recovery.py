@@ -62,12 +62,12 @@ def recover_paths(counts: Floats, places: Floats, n_people: int) -> Integers:
         raise MisuseError("counts need a row for each hour and a column for each place")
     hours = [_people(row, n_people) for row in counts]
     paths = [np.sort(hours[0])]
-    for there in hours[1:]:
+    for zones in hours[1:]:
         before = places[paths[-1]].astype(np.float64)
         expected = before if len(paths) == 1 else 1.5 * before - 0.5 * places[paths[-2]]
-        distance = np.linalg.norm(expected[:, None, :] - places[there][None, :, :], axis=2)
+        distance = np.linalg.norm(expected[:, None, :] - places[zones][None, :, :], axis=2)
         _, matched = optimize.linear_sum_assignment(distance)
-        paths.append(there[matched])
+        paths.append(zones[matched])
     return np.stack(paths, axis=1)
 
 

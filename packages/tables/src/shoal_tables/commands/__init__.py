@@ -1,1 +1,1 @@
-"""What the commands check, verify, attack and measure do with tables."""
+"""The commands check, verify, attack and measure for tables."""

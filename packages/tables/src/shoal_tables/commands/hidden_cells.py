@@ -77,7 +77,7 @@ def check(
     output: Path | None,
     **options: Any,
 ) -> int:
-    """Find the hidden cells of TABLE, which another tool published, that follow from what it shows.
+    """Find the hidden cells of TABLE, which another tool published, that follow from the cells shown.
 
     Ranges come from linear programs over all public cells and sums; no raw data are needed.
     """
@@ -88,7 +88,7 @@ def check(
     settings = OutputOptions.take(options)
     if output is not None and output.exists():
         raise OutputError(f"{output} exists; choose another --output or remove it first")
-    found = check_table(
+    result = check_table(
         table,
         kind,
         rules=Hiding(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
@@ -99,9 +99,9 @@ def check(
         seconds=60 * options["minutes"],
     )
     if output is not None:
-        _write(found, output)
-    print_result(settings.as_json, found.to_json(), _lines(found), well=not found.exit_code)
-    return found.exit_code
+        _write(result, output)
+    print_result(settings.as_json, result.to_json(), _lines(result), well=not result.exit_code)
+    return result.exit_code
 
 
 def _range(text: str | None) -> tuple[int, int] | None:
@@ -113,18 +113,18 @@ def _range(text: str | None) -> tuple[int, int] | None:
     return int(low), int(high)
 
 
-def _write(found: "HiddenCells", output: Path) -> None:
+def _write(result: "HiddenCells", output: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
     from shoal.runtime.staging import explain_write_errors
 
     with explain_write_errors(output):
-        csv.write_csv(pa.table(found.rows()), output)
+        csv.write_csv(pa.table(result.rows()), output)
 
 
-def _lines(found: "HiddenCells") -> list[str]:
-    facts = found.to_json()
+def _lines(result: "HiddenCells") -> list[str]:
+    facts = result.to_json()
     lines = [
         f"{counted(facts['cells'], 'cell')}, {facts['hidden']:,} of them hidden or rounded",
         f"follow exactly: {facts['exact']:,}; to within 2: {facts['within_2']:,}; without an upper bound: "
@@ -135,12 +135,12 @@ def _lines(found: "HiddenCells") -> list[str]:
             f"since the earlier version: {counted(facts['lost']['certain'], 'cell')} certainly lost a count "
             f"({facts['lost']['exact']:,} exactly known), {facts['lost']['at_least']:,} in all at least"
         )
-    rows = found.rows()
+    rows = result.rows()
     exact = [
         row for row, (low, high) in enumerate(zip(rows["low"], rows["high"], strict=True)) if low == high
     ]
     for row in exact[:_SHOWN]:
-        cell = ", ".join(f"{name} {rows[name][row]}" for name in found.columns)
+        cell = ", ".join(f"{name} {rows[name][row]}" for name in result.columns)
         lines.append(f"  {cell}: {rows['low'][row]:,}")
     open_ranges = facts["not_proved_tight"]
     if open_ranges:

@@ -61,16 +61,16 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
-        found = verify_table(raw, folder, secret=secret, ledger=ledger, run=Run(progress=bars), **reading)
-    verdict, promise = found.verdict, found.manifest.promise
+        result = verify_table(raw, folder, secret=secret, ledger=ledger, run=Run(progress=bars), **reading)
+    verdict, promise = result.verdict, result.manifest.promise
     lines = [
-        f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {found.manifest.table}, for each "
-        f"{found.manifest.unit}, epsilon {promise.epsilon:.4g}, delta {promise.delta:.3g}",
+        f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {result.manifest.table}, for each "
+        f"{result.manifest.unit}, epsilon {promise.epsilon:.4g}, delta {promise.delta:.3g}",
         *(f"  not checked: {part}" for part in verdict.unchecked),
         *(f"  {finding.kind}: {finding.message}" for finding in verdict.findings),
         *(f"  note: {note}" for note in verdict.notes),
     ]
-    print_result(output.as_json, found.to_json(), lines, well=verdict.holds)
+    print_result(output.as_json, result.to_json(), lines, well=verdict.holds)
     return EXIT_CODES[verdict.word]
 
 
@@ -114,14 +114,14 @@ def attack(
 ) -> int:
     """Ask of the table in the folder DIR who is in it, with knowledge from RAW.
 
-    Each adversary stands beside guessing, the promise, and exact counts with small cells hidden.
+    Each adversary is compared with guessing, the promise, and exact counts with small cells hidden.
     """
     from shoal_tables.attacks.attacking import attack_table
 
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
-        found = attack_table(
+        result = attack_table(
             raw,
             folder,
             earlier=earlier,
@@ -132,7 +132,7 @@ def attack(
             **reading,
         )
     lines = []
-    for game in found.games:
+    for game in result.games:
         bound = "nothing is promised" if game.bound is None else f"promised at most {game.bound:.1%}"
         lines += [
             f"{game.name}: {game.words}",
@@ -140,23 +140,23 @@ def attack(
             f"epsilon {game.epsilon:.3g} or more",
         ]
     lines.append(
-        f"with cells below {threshold} hidden, an erasure tells a count of {found.told_by_threshold:.1%} of "
+        f"with cells below {threshold} hidden, an erasure tells a count of {result.told_by_threshold:.1%} of "
         "people"
     )
-    for counts, paths in (("these counts", found.paths), ("exact counts", found.paths_by_threshold)):
+    for counts, paths in (("these counts", result.paths), ("exact counts", result.paths_by_threshold)):
         if paths is not None:
-            hidden = f" with cells below {threshold} hidden" if paths is found.paths_by_threshold else ""
+            hidden = f" with cells below {threshold} hidden" if paths is result.paths_by_threshold else ""
             lines.append(
                 f"paths of people from {counts}{hidden}: right in {paths.right:.1%} of the hours; "
                 f"guessing {paths.guessing:.1%}"
             )
     print_result(
         output.as_json,
-        found.to_json(),
-        [*lines, *(f"  note: {note}" for note in found.notes)],
-        well=not found.breaks_promise,
+        result.to_json(),
+        [*lines, *(f"  note: {note}" for note in result.notes)],
+        well=not result.breaks_promise,
     )
-    return int(found.breaks_promise)
+    return int(result.breaks_promise)
 
 
 @click.command(
@@ -173,20 +173,20 @@ def attack(
 def measure(raw: str, folder: Path, **options: Any) -> int:
     """Measure the table in the folder DIR against the exact counts of RAW.
 
-    What is printed depends on the raw data: it is as secret as they are.
+    The output depends on the raw data: it is as secret as they are.
     """
     from shoal_tables.utility.measuring import measure_table
 
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
-        found = measure_table(raw, folder, run=Run(progress=bars), **reading)
+        result = measure_table(raw, folder, run=Run(progress=bars), **reading)
     lines = [
         f"{one.name:20} {'-' if one.value != one.value else format(one.value, '.1%'):>8}  ({one.words}, "
         f"{one.cells:,} cells; {one.better} is better)"
-        for one in found
+        for one in result
     ]
-    document = {"table": read_table_manifest(folder).table, "measurements": [one.to_json() for one in found]}
+    document = {"table": read_table_manifest(folder).table, "measurements": [one.to_json() for one in result]}
     print_result(output.as_json, document, lines)
     return 0
 

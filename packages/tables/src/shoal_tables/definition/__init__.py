@@ -1,1 +1,1 @@
-"""What a table's manifest states: types that both the maker and the verifier import; nothing from data."""
+"""The manifest of a table: types that both the maker and the verifier import; nothing from data."""

@@ -83,7 +83,7 @@ class Zones(BaseModel):
 
 
 class Trips(BaseModel):
-    """What a trip is; ``radius_m`` and ``least_s`` belong to the definition ``stays``."""
+    """The definition of a trip; ``radius_m`` and ``least_s`` belong to the definition ``stays``."""
 
     model_config = _STRICT
 

@@ -55,9 +55,9 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
     >>> from scipy import sparse
     >>> from shoal_tables.hidden_cells.bounds import bound
     >>> from shoal_tables.hidden_cells.system import System
-    >>> found = bound(System(np.zeros(2), np.full(2, 9.0), sparse.csr_array([[1.0, 1.0]]),
+    >>> ranges = bound(System(np.zeros(2), np.full(2, 9.0), sparse.csr_array([[1.0, 1.0]]),
     ...                      np.array([17.0]), np.array([17.0])))
-    >>> found.low.tolist(), found.high.tolist(), bool(found.is_tight.all())
+    >>> ranges.low.tolist(), ranges.high.tolist(), bool(ranges.is_tight.all())
     ([8.0, 8.0], [9.0, 9.0], True)
     """
     deadline = time.monotonic() + seconds

@@ -18,7 +18,7 @@ _FEW: Final = 2
 
 @dataclass(frozen=True)
 class HiddenCells:
-    """The range of each finest cell, and of what it lost since an earlier version; None without one."""
+    """The range of each finest cell, and of its loss since an earlier version; None without one."""
 
     columns: tuple[str, ...]
     cells: tuple[Key, ...]
@@ -151,9 +151,10 @@ def check_table(
     ]
     later = systems[0]
     system = later if earlier is None else stacked_versions(systems[1], later)
-    found, n = bound(system, seconds), len(later.low)
+    ranges, n = bound(system, seconds), len(later.low)
     parts = [
-        Bounds(found.low[part], found.high[part], found.is_tight[part]) for part in (slice(n), slice(n, None))
+        Bounds(ranges.low[part], ranges.high[part], ranges.is_tight[part])
+        for part in (slice(n), slice(n, None))
     ]
     return HiddenCells(
         versions[0].columns,

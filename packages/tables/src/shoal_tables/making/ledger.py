@@ -1,4 +1,4 @@
-"""The ledger: what tables of the same people cost, and what is left; one SQLite file for one group."""
+"""The ledger: costs of tables of the same people, and the rest; one SQLite file for one group."""
 
 import hashlib
 import secrets
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS tables (
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a table costs its unit, and, where that is a day, a person with all their days."""
+    """The cost of a table for its unit, and, where that is a day, a person with all their days."""
 
     kind: str
     unit: Unit
@@ -48,7 +48,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """What a group of people has left: epsilon at the ledger's delta."""
+    """The rest of a group of people: epsilon at the ledger's delta."""
 
     unit: str
     budget: float
@@ -103,7 +103,7 @@ class Ledger:
             self._require_room(connection, cost)
 
     def spend(self, cost: Cost) -> LedgerEntry:
-        """Write what a table costs, before its noise is drawn; what follows cannot take it back.
+        """Write the cost of a table before its noise is drawn; later steps cannot take it back.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Ledger:
             )
 
     def balance(self) -> Balance:
-        """What is spent and left."""
+        """The spent and the remaining epsilon."""
         with self._open() as connection:
             _, unit, budget, delta = _people(connection)
             rho, tables = _spent(connection)

@@ -51,8 +51,8 @@ def epsilon_of(rho: float, delta: float) -> float:
         )
 
     middle = 0.5 * np.log(-np.log(delta) / rho)
-    found = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
-    return max(0.0, float(found.fun))
+    minimum = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
+    return max(0.0, float(minimum.fun))
 
 
 def rho_of(sigma: int, sensitivity: int) -> float:
@@ -61,7 +61,7 @@ def rho_of(sigma: int, sensitivity: int) -> float:
 
 
 def epsilon_of_each(budget: float, releases: int, delta: float) -> float:
-    """Epsilon of each of so many tables of equal cost that together spend a budget of a ledger.
+    """Epsilon of each of n tables of equal cost that together spend a budget of a ledger.
 
     Examples
     --------

@@ -31,7 +31,7 @@ _COUNTS: Final = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordFacts:
-    """What a record shows."""
+    """The figures of a record."""
 
     rules: Rules
     promise: Promise
@@ -71,7 +71,7 @@ def record_page(facts: RecordFacts) -> str:
 
 
 def meaning_in_words(rules: Rules) -> list[str]:
-    """What a table counts, in sentences."""
+    """The meaning of a table's counts, in sentences."""
     sentences = [_COUNTS[rules.table]]
     zones = rules.zones.statement
     sentences.append(

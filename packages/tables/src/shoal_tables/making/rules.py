@@ -1,4 +1,4 @@
-"""What a table counts: kind, zones, days, hours, trips, unit; checked before any data is read."""
+"""The rules of counting: kind, zones, days, hours, trips, unit; checked before any data is read."""
 
 import csv
 from dataclasses import dataclass, field
@@ -187,7 +187,7 @@ class Rules:
 
 
 def each_day(first: date, last: date) -> dict[date, str]:
-    """Every date of a period as a day of its own.
+    """Each date of a period as a separate day.
 
     Examples
     --------

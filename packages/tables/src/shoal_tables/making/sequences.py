@@ -69,11 +69,13 @@ def events_of(rows: Sequences, rules: Rules) -> Events:
 
 def _presence(rows: Sequences, rules: Rules) -> Events:
     hour = rules.hour_of_minute[rows.minute]
-    there = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
-    key = (rows.unit[there] * len(rules.day_of_date) + rows.date[there]) * rules.shape[0] + rows.zone[there]
-    _, first = np.unique(key * len(rules.hours) + hour[there], return_index=True)
-    there = there[first]
-    return Events(unit=rows.unit[there], date=rows.date[there], codes=(rows.zone[there], hour[there]))
+    inside = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
+    key = (rows.unit[inside] * len(rules.day_of_date) + rows.date[inside]) * rules.shape[0] + rows.zone[
+        inside
+    ]
+    _, first = np.unique(key * len(rules.hours) + hour[inside], return_index=True)
+    inside = inside[first]
+    return Events(unit=rows.unit[inside], date=rows.date[inside], codes=(rows.zone[inside], hour[inside]))
 
 
 def _flows(rows: Sequences, rules: Rules) -> Events:

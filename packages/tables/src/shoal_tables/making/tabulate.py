@@ -76,7 +76,7 @@ class Tabulation:
 class Counts:
     """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret.
 
-    cut: the share of what is counted that the bound takes away.
+    cut: the share of the counts that the bound takes away.
     """
 
     counts: Integers
@@ -290,9 +290,9 @@ def _people(
     try:
         people = store_people(source, require_reading(reading, rules), scratch, run, engine=engine)
         if people.crs != rules.zones.plane:
-            there = "local meters" if people.crs is None else "degrees"
+            unit = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
-                f"the positions are in {there}, and the zones are not; for local meters give --area in "
+                f"the positions are in {unit}, and the zones are not; for local meters give --area in "
                 "meters and "
                 "--plane local, else --crs"
             )
@@ -311,7 +311,7 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
 
 
 def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable: bool) -> TableManifest:
-    """What a table states, but for its draw; MisuseError for what no manifest can state."""
+    """The manifest of a table, except for its draw; MisuseError for values that no manifest can state."""
     try:
         return TableManifest(
             kind="tables",

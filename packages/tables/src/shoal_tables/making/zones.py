@@ -30,7 +30,7 @@ Columns = TypeVar("Columns")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ZoneSet:
-    """Zones with what the manifest states of them.
+    """Zones, and their entry in the manifest.
 
     Parameters
     ----------

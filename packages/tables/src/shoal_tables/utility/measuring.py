@@ -85,12 +85,12 @@ def measurements(
     target = stated_scale(manifest.promise) * bounded
     covered = float(((lowest <= target) & (target <= highest)).mean())
     shown = 1 - table["shown"].null_count / len(table)
-    found = []
+    rows = []
     for low, high in pairwise(_SIZES):
         chosen = (exact >= low) & (exact < high)
         error = np.abs(published - exact)[chosen] / exact[chosen]
         size = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
-        found.append(
+        rows.append(
             Measurement(
                 f"error-from-{low:g}",
                 f"median relative error of cells with {size}",
@@ -110,7 +110,7 @@ def measurements(
     share = abs(float(published.sum() - exact.sum())) / float(exact.sum()) if filled.any() else float("nan")
     lost = 1 - float(bounded.sum() / exact.sum()) if filled.any() else float("nan")
     return [
-        *found,
+        *rows,
         Measurement("common-part", f"common part of {what} (Sørensen)", common, "higher", n),
         Measurement(
             "rank-correlation",

@@ -200,9 +200,9 @@ def _noise(
     tested = NoisyCells(
         before, published - before, cells.keys, promise.sigma, promise.granularity, promise.half_width
     )
-    found = noise_findings(tested)
-    if not found or not np.array_equal(before, counted.counts):
-        return found
+    of_noise = noise_findings(tested)
+    if not of_noise or not np.array_equal(before, counted.counts):
+        return of_noise
     for kind, counts, words in (
         ("bound-not-applied", counted.unbounded, "contributions were added up without the stated bound"),
         ("bound-by-day", counted.bounded_by_day, "the bound was applied to each day alone"),
@@ -210,14 +210,14 @@ def _noise(
         other = replace(tested, counts=counts, noise=published - counts)
         if not np.array_equal(counts, before) and not noise_findings(other):
             return [Finding(kind, words)]
-    return found
+    return of_noise
 
 
 def _totals(totals: Totals | None, counted: Recount) -> list[Finding]:
     if totals is None:
         return []
-    stated = np.array([totals.before, totals.after], dtype=np.int64)
-    return totals_findings(stated - counted.totals, totals.sigma)
+    published = np.array([totals.before, totals.after], dtype=np.int64)
+    return totals_findings(published - counted.totals, totals.sigma)
 
 
 def _zone_origin(manifest: TableManifest, counted: Recount) -> list[Finding]:

@@ -80,12 +80,12 @@ def n_cells(frame: Frame, table: str) -> int:
     }[table]
 
 
-def weights(found: Contributions, frame: Frame, table: str) -> Integers:
+def weights(entries: Contributions, frame: Frame, table: str) -> Integers:
     """The contributions c / D(day) as whole multiples of 1 / L."""
     if table == "homes":
-        return found.count
-    day = found.cell % len(frame.days)
-    return found.count * (frame.common_multiple // frame.n_dates[day])
+        return entries.count
+    day = entries.cell % len(frame.days)
+    return entries.count * (frame.common_multiple // frame.n_dates[day])
 
 
 def _presence(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
@@ -173,10 +173,10 @@ def _homes(samples: Samples, _frame: Frame, _: TableManifest) -> Contributions:
     at_night &= samples.zone != OUTSIDE
     night = samples.date[at_night] - (samples.minute[at_night] < NIGHT_ENDS_MIN)
     nights = np.unique(np.stack([samples.unit[at_night], samples.zone[at_night], night], axis=1), axis=0)
-    found = _counted(nights)
-    order = np.lexsort((found.cell, -found.count, found.unit))
-    unit, first = np.unique(found.unit[order], return_index=True)
-    return Contributions(unit, found.cell[order][first], np.ones(len(unit), dtype=np.int64))
+    entries = _counted(nights)
+    order = np.lexsort((entries.cell, -entries.count, entries.unit))
+    unit, first = np.unique(entries.unit[order], return_index=True)
+    return Contributions(unit, entries.cell[order][first], np.ones(len(unit), dtype=np.int64))
 
 
 def _counted(rows: Integers) -> Contributions:

@@ -134,11 +134,11 @@ def _types(keys: Sequence[str]) -> dict[str, pa.DataType]:
 
 def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
     """Whether a statement on geometries has no further parts, and the zones' coordinate system."""
-    stated = (schema.metadata or {}).get(b"geo")
-    if stated is None:
+    text = (schema.metadata or {}).get(b"geo")
+    if text is None:
         return True
     try:
-        geo = json.loads(stated)
+        geo = json.loads(text)
         about = geo["columns"].pop("geometry")
         crs = None if about["crs"] is None else CRS.from_json_dict(about["crs"])
         right = None if manifest.zones.crs is None else CRS.from_user_input(manifest.zones.crs)

@@ -43,7 +43,7 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
 
 def _entry_findings(paid: list[Any], manifest: TableManifest, unit: str) -> Iterator[Finding]:
     promise = manifest.promise
-    stated = (
+    expected = (
         manifest.table,
         manifest.unit,
         promise.sigma,
@@ -53,7 +53,7 @@ def _entry_findings(paid: list[Any], manifest: TableManifest, unit: str) -> Iter
     )
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
-    elif tuple(paid[0][:6]) != stated or paid[0][6] < _cost(manifest, unit) * (1 - 1e-9):
+    elif tuple(paid[0][:6]) != expected or paid[0][6] < _cost(manifest, unit) * (1 - 1e-9):
         yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
 
 

@@ -125,9 +125,9 @@ def _scale(z: Floats) -> Iterator[Outcome]:
 
 
 def _shape(z: Floats) -> Iterator[Outcome]:
-    found = stats.kstest(z, "norm", method="auto" if len(z) < 10_000 else "asymp")
+    fit = stats.kstest(z, "norm", method="auto" if len(z) < 10_000 else "asymp")
     words = "the noise is no discrete Gaussian of the stated scale"
-    yield Outcome("noise-shape", float(found.pvalue), words)
+    yield Outcome("noise-shape", float(fit.pvalue), words)
     for edge in _EDGES:
         inside, share = int((np.abs(z) < edge).sum()), 1 - 2 * float(special.ndtr(-edge))
         low, high = stats.binom.cdf(inside, len(z), share), stats.binom.sf(inside - 1, len(z), share)

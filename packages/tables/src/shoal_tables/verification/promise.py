@@ -1,4 +1,4 @@
-"""The arithmetic of the promise, by formulas of its own."""
+"""The arithmetic of the promise, by other formulas than the maker's."""
 
 from math import exp, inf, log, log1p, sqrt
 
@@ -37,7 +37,7 @@ def epsilon_of(rho: float, delta: float) -> float:
             )
             for low in np.arange(-20.0, 20.0, 2.0).tolist()
         ),
-        key=lambda found: found.fun,
+        key=lambda minimum: minimum.fun,
     )
     return max(float(best.fun), 0.0)
 

@@ -51,15 +51,15 @@ def unit_vectors(
     for part in samples_in_parts(people, manifest, names, geometries):
         if not len(part.t):
             continue
-        found = contributions(part, frame, manifest)
-        whole = weights(found, frame, manifest.table)
-        bounded, cut = _bounded(found.unit, whole, manifest, common)
+        entries = contributions(part, frame, manifest)
+        whole = weights(entries, frame, manifest.table)
+        bounded, cut = _bounded(entries.unit, whole, manifest, common)
         by_day = bounded
         if n_days > 1:
-            by_day, _ = _bounded(found.unit * n_days + found.cell % n_days, whole, manifest, common)
+            by_day, _ = _bounded(entries.unit * n_days + entries.cell % n_days, whole, manifest, common)
         yield UnitVectors(
-            unit=found.unit,
-            cell=found.cell,
+            unit=entries.unit,
+            cell=entries.cell,
             unbounded=whole * manifest.promise.granularity // common,
             bounded=bounded,
             bounded_by_day=by_day,
@@ -93,8 +93,8 @@ def recount(
 
 
 def _totals(part: UnitVectors, manifest: TableManifest) -> Integers:
-    stated = manifest.promise.totals
-    most = 0 if stated is None else stated.most
+    promised = manifest.promise.totals
+    most = 0 if promised is None else promised.most
     _, unit = np.unique(part.unit, return_inverse=True)
     both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
     return np.array([int(np.minimum(sums, most).sum()) for sums in both], dtype=np.int64)

@@ -112,7 +112,7 @@ def _offset_s(t: Integers, zone: str | None) -> Integers:
     quarters, back = np.unique(t // _QUARTER_S, return_inverse=True)
     begins = np.array([offset(one * _QUARTER_S) for one in quarters.tolist()], dtype=np.int64)
     ends = np.array([offset(one * _QUARTER_S + _QUARTER_S - 1) for one in quarters.tolist()], dtype=np.int64)
-    found = begins[back.ravel()]
+    starts = begins[back.ravel()]
     for sample in np.flatnonzero((begins != ends)[back.ravel()]).tolist():
-        found[sample] = offset(int(t[sample]))
-    return found
+        starts[sample] = offset(int(t[sample]))
+    return starts

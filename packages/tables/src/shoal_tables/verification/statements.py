@@ -1,4 +1,4 @@
-"""What a manifest states, against itself and against its own arithmetic."""
+"""Statements of a manifest, against each other and against its arithmetic."""
 
 import re
 from collections.abc import Iterator

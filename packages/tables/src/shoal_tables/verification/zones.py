@@ -51,10 +51,10 @@ def zone_of_points(
 
 def _in_grid(x: Integers, y: Integers, manifest: TableManifest) -> Integers:
     grid = manifest.zones
-    stated = (grid.x0, grid.y0, grid.side_m, grid.columns, grid.rows)
-    if None in stated:
+    numbers = (grid.x0, grid.y0, grid.side_m, grid.columns, grid.rows)
+    if None in numbers:
         raise InputError("manifest.json states a grid without its corner, side, columns or rows")
-    x0, y0, side, columns, rows = (int(one or 0) for one in stated)
+    x0, y0, side, columns, rows = (int(one or 0) for one in numbers)
     column, row = (x - x0) // side, (y - y0) // side
     inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
     return np.where(inside, row * columns + column, OUTSIDE)
