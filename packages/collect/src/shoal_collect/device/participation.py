@@ -30,8 +30,10 @@ def begin(
 
     ``connection``: the servers, and the device's state. ``plan``: the plan that she consented to.
     ``draw_bytes``: draws the secrets of the round. ``invitation``: the registrar's invitation, the first
-    time. ``tell``: receives a message when the registrar is away. ``patience_s``: how long the registrar may
-    be away, in seconds. InputError if the registrar does not answer, or does not admit her.
+    time. ``tell``: receives the address of a login, which is then waited for, and a message when the
+    registrar is away. ``patience_s``: how long the registrar may be away, in seconds. InputError if the
+    registrar does not answer, or does not admit her. LoginNeededError if she has to log in, and ``tell`` is
+    None.
     """
     registrar = connection.terms.registrar
     credentials: dict[str, Entry] = {}

@@ -38,15 +38,19 @@ def render(template: str, **content: Any) -> str:
     return _templates().get_template(template).render(style=_STYLE, **content)
 
 
-def page_response(html: str) -> Response:
-    """A page with the common headers."""
-    return Response(html, media_type="text/html", headers=_HEADERS)
+def page_response(html: str, status: int = 200, *, forms: bool = False) -> Response:
+    """A page with the common headers; ``forms`` allows it to send one to this server."""
+    policy = f"{_POLICY}; form-action '{'self' if forms else 'none'}'"
+    headers = {"content-security-policy": policy, **_HEADERS}
+    return Response(html, status, media_type="text/html", headers=headers)
 
 
 _DIGEST: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY: Final = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
 _HEADERS: Final = {
-    "content-security-policy": f"default-src 'none'; style-src 'sha256-{_DIGEST}'; img-src data:; "
-    "base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
