@@ -117,7 +117,7 @@ LIES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a token that is over": ({"claims": {"exp": 1_600_000_000}}, "too-late", "is over"),
     "a token without an end": ({"claims": {"exp": None}}, "bad-answer", "does not say"),
     "a token from the future": ({"claims": {"iat": 4_000_000_000}}, "bad-answer", "does not say"),
-    "nobody": ({"claims": {"sub": None}}, "bad-answer", "does not say"),
+    "no person": ({"claims": {"sub": None}}, "bad-answer", "does not say"),
     "a person without a name": ({"claims": {"sub": ""}}, "bad-answer", "does not say"),
     "a number for a name": ({"claims": {"sub": 7}}, "bad-answer", "does not say"),
     "another key": ({"key": 1}, "bad-signature", "not signed"),
@@ -163,7 +163,7 @@ def test_what_comes_back_counts_once_and_in_time(office: Office) -> None:
     assert office.book.counts()["persons"] == 0
 
 
-def test_a_wrong_number_admits_nobody(office: Office) -> None:
+def test_a_wrong_number_admits_no_one(office: Office) -> None:
     """Who gets an address from another person does not know the number on that person's device."""
     answer, number = office.back(seed("mallory"))
     office.desk.take_return(**answer)
@@ -336,7 +336,7 @@ def test_the_command_needs_all_of_a_login(
         '{"url": "https://a.example/\\u001b[2J", "number": "123456", "until_s": 1}',
     ],
 )
-def test_a_registrar_sends_nobody_to_an_address_that_others_read(begun: str) -> None:
+def test_a_registrar_sends_no_one_to_an_address_that_others_read(begun: str) -> None:
     with pytest.raises(PeerError, match="bad-answer"):
         _read_login(begun.encode())
     sound = b'{"url": "https://a.example/login", "number": "123456", "until_s": 1}'
