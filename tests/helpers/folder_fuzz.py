@@ -38,7 +38,7 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
 
@@ -131,7 +131,7 @@ def examine(sound: Sound, seed: int, room: Path, tally: Tally) -> None:
         return
     bad: list[str] = []
     notes: list[str] = []
-    outcome, took_s = _outcome(lambda: verify_folder(sound.original, folder, linkage), bad, notes)
+    outcome, took_s = _outcome(lambda: verify_files(sound.original, folder, linkage), bad, notes)
     tally.slowest_s = max(tally.slowest_s, took_s)
     if outcome == "accepted" or draw.random() < _STREAMED_TOO:
         scratch = room / "scratch"

@@ -34,7 +34,7 @@ from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.verification import verify_folder
+from shoal.verification import verify_files
 from shoal.verification.files.decoded import BoxDecoder
 from shoal.verification.files.folder import read_folder, verify_reading, with_new_page
 from shoal.verification.files.written import read_written
@@ -80,7 +80,7 @@ def test_the_table_is_read_once_and_decoded_once(
 ) -> None:
     case = make()
     folder = written(case, tmp_path / "release")
-    expected = verify_folder(case[0], folder, case[2])
+    expected = verify_files(case[0], folder, case[2])
     assert expected.holds
     schema = pq.read_schema(folder / RELEASE_FILE)
     calls: Counter[str] = Counter()
@@ -110,7 +110,7 @@ def test_the_table_is_read_once_and_decoded_once(
         return content
 
     monkeypatch.setattr(Path, "read_bytes", read_and_remove)
-    assert verify_folder(case[0], folder, case[2]) == expected
+    assert verify_files(case[0], folder, case[2]) == expected
     assert calls == {"file": 1, "decoder": 1}
     assert columns + batches == dict.fromkeys(schema.names, 1)
 
@@ -128,7 +128,7 @@ def test_each_form_of_the_identifiers_is_made_once(tmp_path: Path, monkeypatch: 
     home = _module("shoal.verification.leaks.raw_identifiers")
     for form in ("identifier_kinds", "Digests", "_numbers_of"):
         monkeypatch.setattr(home, form, counted(calls, form, getattr(home, form)))
-    assert verify_folder(original, folder, linkage).holds
+    assert verify_files(original, folder, linkage).holds
     assert calls == {"identifier_kinds": 1, "Digests": 1, "_numbers_of": 1}
     shoal.publish(original, shoal.Glove(k=2), tmp_path / "other", rng=Randomness.for_research(1), tries=0)
     assert calls == {"identifier_kinds": 2, "Digests": 2, "_numbers_of": 2}
@@ -178,7 +178,7 @@ def test_a_table_of_outlines_alone_is_refused(make: Callable[[], Case], n_rows: 
     with pytest.raises(InputError, match="lacks the column"):
         read_folder(folder, release)
     with pytest.raises(InputError, match="lacks the column"):
-        verify_folder(original, folder, linkage)
+        verify_files(original, folder, linkage)
 
 
 def test_boxes_are_those_of_the_file_whatever_was_expected(
@@ -237,7 +237,7 @@ def test_the_run_reaches_every_check_that_works_in_parts(tmp_path: Path) -> None
     folder = written((original, release, linkage), tmp_path / "release")
     alone, of_folder = CountingRun(threads=1), CountingRun(threads=1)
     assert shoal.verify(original, release, linkage, run=alone).holds
-    assert verify_folder(original, folder, linkage, run=of_folder).holds
+    assert verify_files(original, folder, linkage, run=of_folder).holds
     assert len(alone.handed) == len(of_folder.handed) == 3
 
 
@@ -248,7 +248,7 @@ def test_a_claim_is_checked_again_only_where_the_folder_holds_another_release(
     original, release, linkage = make()
     folder = written((original, release, linkage), tmp_path / "release")
     verdict = shoal.verify(original, release, linkage)
-    expected = verify_folder(original, folder, linkage)
+    expected = verify_files(original, folder, linkage)
     calls: Counter[str] = Counter()
     home = _module("shoal.verification.files.folder")
     monkeypatch.setattr(home, "verdict_on", counted(calls, "claim", home.verdict_on))

@@ -9,7 +9,7 @@ from folder_damages import edit_manifest, report_says
 from naive_release import naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.leaks.glued import count_glued, identifier_kinds
 from test_verify_leaks import written
 
@@ -99,11 +99,11 @@ def test_pages_and_manifests_with_an_identifier_inside_a_word_do_not_hold(tmp_pa
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
     report_says(lambda links: f"made by x{links.uids[0]}y")(folder, original, linkage)
-    verdict = verify_folder(original, folder, linkage)
+    verdict = verify_files(original, folder, linkage)
     assert verdict.kinds == {"raw-identifier"}
     assert [finding.message for finding in verdict.findings] == [
         "report.html: 1 raw identifiers inside longer words"
     ]
     folder, linkage = written(original, tmp_path / "other")
     edit_manifest(folder, lambda m: m.update(method="glove" + linkage.uids[0].replace("-", "")))
-    assert "raw-identifier" in verify_folder(original, folder, linkage).kinds
+    assert "raw-identifier" in verify_files(original, folder, linkage).kinds

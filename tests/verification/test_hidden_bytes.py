@@ -21,7 +21,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_man
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files.layout import hidden_bytes, layout_findings, read_layout, walk_groups
 from shoal.verification.files.streamed import verify_streamed_folder
 from shoal.verification.files.thrift import Field, Shape, Source, read_struct
@@ -278,7 +278,7 @@ def kinds_of(case: Case, tmp_path: Path) -> tuple[frozenset[str], frozenset[str]
     scratch.mkdir()
     people = stored(original, tmp_path / "people")
     streamed = verify_streamed_folder(people, folder, linkage, scratch, Run())
-    return verify_folder(original, folder, linkage).kinds, streamed.kinds
+    return verify_files(original, folder, linkage).kinds, streamed.kinds
 
 
 def test_a_file_put_together_again_holds(case: Case, tmp_path: Path) -> None:
@@ -438,7 +438,7 @@ def test_a_folder_of_far_more_records_than_people_is_refused_before_each_is_look
     with pq.ParquetWriter(path, many.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(many)
     assert kinds_of(case, tmp_path) == (frozenset({"record-without-subject", "nothing-checked"}),) * 2
-    in_memory = verify_folder(case[0], case[1], case[2]).findings[0].message
+    in_memory = verify_files(case[0], case[1], case[2]).findings[0].message
     assert in_memory == "the release holds 1,100 records, and the raw data 12 subjects"
 
 
@@ -447,7 +447,7 @@ def test_a_cut_file_is_refused(cut: int, case: Case) -> None:
     path = case[1] / RELEASE_FILE
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(InputError, match="truncated or another format"):
-        verify_folder(case[0], case[1])
+        verify_files(case[0], case[1])
 
 
 @pytest.mark.parametrize("where", ["writer", "column"])
@@ -460,4 +460,4 @@ def test_names_that_are_no_text_are_refused(where: str, case: Case) -> None:
 
     operated(case[1] / RELEASE_FILE, change)
     with pytest.raises(InputError, match="truncated or another format"):
-        verify_folder(case[0], case[1])
+        verify_files(case[0], case[1])

@@ -22,7 +22,7 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from test_verify_streamed import streamed_verdict
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
@@ -50,7 +50,7 @@ def case(sound: Case, tmp_path: Path) -> Case:
 
 def verdicts(case: Case) -> list[Verdict]:
     original, folder, linkage = case
-    return [verify_folder(original, folder, linkage), streamed_verdict(original, folder, linkage)]
+    return [verify_files(original, folder, linkage), streamed_verdict(original, folder, linkage)]
 
 
 def with_numbers(name: str, change: Callable[[Any], Any]) -> Callable[[pa.Table], pa.Table]:

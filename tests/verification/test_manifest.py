@@ -28,7 +28,7 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
@@ -73,7 +73,7 @@ def both_verdicts(case: Case, tmp_path: Path) -> list[frozenset[str]]:
     scratch.mkdir()
     people = stored(original, tmp_path / "people")
     streamed = verify_streamed_folder(people, folder, linkage, scratch, Run())
-    return [verify_folder(original, folder, linkage).kinds, streamed.kinds]
+    return [verify_files(original, folder, linkage).kinds, streamed.kinds]
 
 
 def test_a_sound_folder_holds(case: Case, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_no_manifest_says_is_refused_in_words(change: Change, expected: str
     finally:
         sys.set_int_max_str_digits(most)
     with pytest.raises(InputError) as raised:
-        verify_folder(case[0], case[1], case[2])
+        verify_files(case[0], case[1], case[2])
     assert expected in str(raised.value)
     assert "caller" not in str(raised.value)
     assert "37.77" not in str(raised.value)
@@ -148,7 +148,7 @@ def test_an_entry_that_stands_there_twice_is_refused(before: str, after: str, ca
     assert before in text
     path.write_text(text.replace(before, after))
     with pytest.raises(InputError, match="a key stands there twice"):
-        verify_folder(case[0], case[1], case[2])
+        verify_files(case[0], case[1], case[2])
 
 
 @pytest.mark.parametrize(
@@ -189,14 +189,14 @@ def test_what_the_check_derives_otherwise_is_found(
     change: Change, expected: str, case: Case, tmp_path: Path
 ) -> None:
     edit_manifest(case[1], change)
-    verdict = verify_folder(case[0], case[1], case[2])
+    verdict = verify_files(case[0], case[1], case[2])
     assert any(expected in finding.message for finding in verdict.findings), verdict.findings
     assert both_verdicts(case, tmp_path) == [{"false-statement"}] * 2
 
 
 def test_the_manifests_words_are_not_repeated(case: Case) -> None:
     edit_manifest(case[1], lambda m: m.update(unit_of_protection="each subject caller-0007"))
-    verdict = verify_folder(case[0], case[1], case[2])
+    verdict = verify_files(case[0], case[1], case[2])
     assert verdict.kinds >= {"unit-mismatch", "raw-identifier"}
     assert "caller" not in str(verdict)
 
@@ -204,27 +204,27 @@ def test_the_manifests_words_are_not_repeated(case: Case) -> None:
 def test_the_manifests_plane_is_not_repeated(case: Case) -> None:
     """Its text is the maker's, and no other finding shows an identifier."""
     edit_manifest(case[1], lambda m: m.update(crs="+proj=laea +lat_0=37.8 +lon_0=-122.4 caller-0007"))
-    verdict = verify_folder(case[0], case[1], case[2])
+    verdict = verify_files(case[0], case[1], case[2])
     assert verdict.kinds == {"grid-mismatch", "raw-identifier"}
     assert "caller-0007" not in str(verdict)
 
 
 def test_how_many_rows_stood_out_of_order_says_nothing(case: Case) -> None:
     edit_manifest(case[1], lambda m: m["rows_repaired"].update({OUT_OF_ORDER: 9}))
-    assert verify_folder(case[0], case[1], case[2]).holds
+    assert verify_files(case[0], case[1], case[2]).holds
 
 
 def test_without_the_linkage_other_notes_are_no_false_statement(case: Case) -> None:
-    assert "false-statement" not in verify_folder(case[0], case[1]).kinds
+    assert "false-statement" not in verify_files(case[0], case[1]).kinds
 
 
 # --- the page -----------------------------------------------------------------------------------------------
 
 
 def test_the_output_says_that_the_page_was_not_held_against_the_data(case: Case) -> None:
-    assert PAGE_NOT_CHECKED in verify_folder(case[0], case[1], case[2]).notes
+    assert PAGE_NOT_CHECKED in verify_files(case[0], case[1], case[2]).notes
     edit_page(case[1], None)
-    assert PAGE_NOT_CHECKED not in verify_folder(case[0], case[1], case[2]).notes
+    assert PAGE_NOT_CHECKED not in verify_files(case[0], case[1], case[2]).notes
 
 
 @pytest.mark.parametrize(
@@ -241,20 +241,20 @@ def test_the_private_page_over_the_public_one_is_found(tmp_path: Path) -> None:
     rng = Randomness.from_system()
     options = shoal.PublishOptions(private_report=private)
     published = shoal.publish(original, shoal.Glove(k=2), folder, rng=rng, tries=0, options=options)
-    assert verify_folder(original, folder, published.linkage).holds
+    assert verify_files(original, folder, published.linkage).holds
     edit_page(folder, private.read_text())
-    assert "private-page" in verify_folder(original, folder, published.linkage).kinds
+    assert "private-page" in verify_files(original, folder, published.linkage).kinds
 
 
 def test_another_page_than_the_manifest_names_is_found(case: Case, tmp_path: Path) -> None:
     (case[1] / REPORT_FILE).write_text(PAGE + "37.774929 -122.419416")
     assert both_verdicts(case, tmp_path) == [{"wrong-hash"}] * 2
     (case[1] / REPORT_FILE).unlink()
-    assert verify_folder(case[0], case[1], case[2]).kinds == {"wrong-hash"}
+    assert verify_files(case[0], case[1], case[2]).kinds == {"wrong-hash"}
     edit_manifest(case[1], lambda m: m.update(report_sha256=None))
-    assert verify_folder(case[0], case[1], case[2]).holds
+    assert verify_files(case[0], case[1], case[2]).holds
     (case[1] / REPORT_FILE).write_text(PAGE)
-    assert verify_folder(case[0], case[1], case[2]).kinds == {"wrong-hash"}
+    assert verify_files(case[0], case[1], case[2]).kinds == {"wrong-hash"}
 
 
 # --- files that are none ------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_links_pipes_and_folders_are_not_opened(name: str, what: str, case: Case
         case _:
             path.mkdir()
     with pytest.raises(InputError, match="is no plain file"):
-        verify_folder(case[0], case[1], case[2])
+        verify_files(case[0], case[1], case[2])
 
 
 @pytest.mark.parametrize("what", ["link", "endless link", "pipe", "deep", "many", "not utf-8", "escapes"])
@@ -300,7 +300,7 @@ def test_strange_files_beside_are_found_and_not_opened(what: str, case: Case) ->
             (folder / os.fsdecode(b"\xff\xfe")).touch()
         case _:
             (folder / "\x1b[2J\n").touch()
-    verdict = verify_folder(case[0], folder, case[2])
+    verdict = verify_files(case[0], folder, case[2])
     assert verdict.kinds == {"unexpected-file"}
     assert len(verdict.findings) <= 1000
     assert all(finding.message.isprintable() for finding in verdict.findings)

@@ -14,7 +14,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files.plane import LOCAL_METERS, PlaneCheck, _different
 from shoal.verification.files.streamed import verify_streamed_folder
 from small_points import crowd
@@ -43,7 +43,7 @@ def written(original: Trajectories, folder: Path) -> Linkage:
 def test_a_false_plane_is_found_in_memory_and_streamed(crs: str, tmp_path: Path) -> None:
     original = small_city(crs=crs)
     linkage = written(original, tmp_path / "release")
-    assert verify_folder(original, tmp_path / "release", linkage).kinds == {"plane-not-in-meters"}
+    assert verify_files(original, tmp_path / "release", linkage).kinds == {"plane-not-in-meters"}
     (tmp_path / "scratch").mkdir()
     people = stored(original, tmp_path / "people")
     streamed = verify_streamed_folder(people, tmp_path / "release", linkage, tmp_path / "scratch", Run())
@@ -53,8 +53,8 @@ def test_a_false_plane_is_found_in_memory_and_streamed(crs: str, tmp_path: Path)
 def test_a_true_plane_holds(tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     linkage = written(original, tmp_path / "release")
-    assert verify_folder(original, tmp_path / "release", linkage) == replace(
-        verify_folder(original, tmp_path / "release", linkage), findings=(), notes=()
+    assert verify_files(original, tmp_path / "release", linkage) == replace(
+        verify_files(original, tmp_path / "release", linkage), findings=(), notes=()
     )
 
 
@@ -67,16 +67,16 @@ def test_points_in_a_false_plane_are_found(tmp_path: Path) -> None:
     write_table(release, tmp_path / RELEASE_FILE)
     verdict = verify(original, release, linkage)
     write_manifest(build_manifest(release, verdict, tmp_path / RELEASE_FILE), tmp_path / MANIFEST_FILE)
-    assert "plane-not-in-meters" in verify_folder(original, tmp_path, linkage).kinds
+    assert "plane-not-in-meters" in verify_files(original, tmp_path, linkage).kinds
 
 
 def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:
     original = small_city()
     linkage = written(original, tmp_path / "release")
-    assert verify_folder(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
+    assert verify_files(original, tmp_path / "release", linkage).notes == (LOCAL_METERS,)
     suffix = f"{DEGREES_IGNORED}: nothing shows it"
     original_read = replace(original, intake=Intake(notes=(suffix,)))
-    assert verify_folder(original_read, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, suffix)
+    assert verify_files(original_read, tmp_path / "release", linkage).notes[-2:] == (LOCAL_METERS, suffix)
 
 
 @pytest.mark.parametrize(

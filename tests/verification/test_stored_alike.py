@@ -18,7 +18,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_man
 from shoal.runtime.arrays import Flags
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files import stored as stored_module
 from shoal.verification.files.stored import (
     records_stored_differently,
@@ -56,7 +56,7 @@ def change(folder: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
 
 def in_both_ways(case: Written) -> list[Verdict]:
     folder, original, linkage = case
-    return [verify_folder(original, folder, linkage), streamed_verdict(original, folder, linkage)]
+    return [verify_files(original, folder, linkage), streamed_verdict(original, folder, linkage)]
 
 
 def of_first(table: pa.Table) -> Flags:

@@ -22,7 +22,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 
 Case = tuple[Trajectories, Release, Linkage]
 
@@ -87,7 +87,7 @@ def test_a_damage_is_found(damage: Damage, sound: Case) -> None:
 def test_a_damaged_folder_is_found(damage: FolderDamage, folder: tuple[Path, Trajectories, Linkage]) -> None:
     path, original, linkage = folder
     damage.applied_to(path, original, linkage)
-    verdict = verify_folder(original, path, linkage)
+    verdict = verify_files(original, path, linkage)
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
     assert verdict.kinds <= FINDING_KINDS
@@ -106,10 +106,10 @@ def test_the_same_is_found_however_many_rows_are_looked_at_together(
 ) -> None:
     path, original, linkage = folder
     damage.applied_to(path, original, linkage)
-    together = verify_folder(original, path, linkage)
+    together = verify_files(original, path, linkage)
     for module in ("decoded", "written"):
         monkeypatch.setattr(f"shoal.verification.files.{module}._ROWS_AT_ONCE", 3)
-    assert verify_folder(original, path, linkage) == together
+    assert verify_files(original, path, linkage) == together
 
 
 def tells_an_identifier(verdict: Verdict, original: Trajectories) -> bool:
@@ -119,8 +119,8 @@ def tells_an_identifier(verdict: Verdict, original: Trajectories) -> bool:
 
 def test_a_sound_folder_holds_with_and_without_linkage(folder: tuple[Path, Trajectories, Linkage]) -> None:
     path, original, linkage = folder
-    assert verify_folder(original, path, linkage).findings == ()
-    assert verify_folder(original, path).findings == ()
+    assert verify_files(original, path, linkage).findings == ()
+    assert verify_files(original, path).findings == ()
 
 
 # What a single reason must look like: the damage is found for it and for nothing else.
@@ -168,7 +168,7 @@ def test_a_folder_without_its_manifests_claim_of_records_is_told_by_numbers(
 ) -> None:
     path, original, linkage = folder
     edit_manifest(path, lambda manifest: manifest.update(n_records=3))
-    (finding,) = verify_folder(original, path, linkage).findings
+    (finding,) = verify_files(original, path, linkage).findings
     assert (finding.kind, finding.message) == (
         "wrong-count",
         "release.parquet holds 12 records; the manifest says 3",

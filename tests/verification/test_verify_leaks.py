@@ -32,7 +32,7 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.runtime.randomness import Randomness
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.leaks.digests import find_hashed_names
 from shoal.verification.leaks.identifiers import Names, is_distinctive, searchable_text
 from shoal.verification.leaks.order import (
@@ -111,7 +111,7 @@ HARMLESS = {
 def test_ordinary_identifiers_refuse_no_honest_release(name: str, tmp_path: Path) -> None:
     original = city_of(HARMLESS[name])
     folder, linkage = written(original, tmp_path / "release")
-    assert verify_folder(original, folder, linkage).findings == ()
+    assert verify_files(original, folder, linkage).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,14 @@ def test_what_names_the_machine_is_found_in_report_manifest_and_metadata(text: s
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
     edit_page(folder, REPORT + text)
-    assert verify_folder(original, folder, linkage).kinds == {"metadata"}
+    assert verify_files(original, folder, linkage).kinds == {"metadata"}
     edit_page(folder, None)
-    assert verify_folder(original, folder, linkage).holds
+    assert verify_files(original, folder, linkage).holds
     edit_manifest(folder, lambda manifest: manifest["verdict"].update(notes=[text]))
-    assert verify_folder(original, folder, linkage).kinds == {"metadata", "false-statement"}
+    assert verify_files(original, folder, linkage).kinds == {"metadata", "false-statement"}
     edit_manifest(folder, lambda manifest: manifest["verdict"].update(notes=[]))
     edit_table(folder, lambda table: table.replace_schema_metadata({"note": text}))
-    assert verify_folder(original, folder, linkage).kinds == {"metadata", "hidden-bytes"}
+    assert verify_files(original, folder, linkage).kinds == {"metadata", "hidden-bytes"}
 
 
 def test_short_names_of_machine_and_user_refuse_no_honest_release(
@@ -272,7 +272,7 @@ def test_short_names_of_machine_and_user_refuse_no_honest_release(
         tmp_path / "release",
         REPORT + "<p>https://example.org/home/index localhost</p>",
     )
-    assert verify_folder(original, folder, linkage).findings == ()
+    assert verify_files(original, folder, linkage).findings == ()
 
 
 def test_a_user_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -282,14 +282,14 @@ def test_a_user_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr("getpass.getuser", nameless)
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
-    assert verify_folder(original, folder, linkage).holds
+    assert verify_files(original, folder, linkage).holds
 
 
 def test_the_folders_own_place_in_the_report_is_found(tmp_path: Path) -> None:
     original = small_city()
     folder, linkage = written(original, tmp_path / "release")
     edit_page(folder, f"{REPORT} written to {folder}")
-    assert verify_folder(original, folder, linkage).kinds == {"metadata"}
+    assert verify_files(original, folder, linkage).kinds == {"metadata"}
 
 
 # --- order --------------------------------------------------------------------------------------------------
@@ -418,14 +418,14 @@ def test_a_record_without_known_subject_has_no_place_in_an_order() -> None:
 def test_a_folder_without_manifest_or_boxes_is_bad_input(tmp_path: Path) -> None:
     original = small_city()
     with pytest.raises(InputError, match="is not a release folder"):
-        verify_folder(original, tmp_path)
+        verify_files(original, tmp_path)
     folder, _ = written(original, tmp_path / "release")
     (folder / RELEASE_FILE).write_bytes((folder / RELEASE_FILE).read_bytes()[:200])
     with pytest.raises(InputError, match="truncated"):
-        verify_folder(original, folder)
+        verify_files(original, folder)
     (folder / RELEASE_FILE).unlink()
     with pytest.raises(InputError, match="does not exist"):
-        verify_folder(original, folder)
+        verify_files(original, folder)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300, None])
@@ -444,7 +444,7 @@ def test_bounds_that_are_no_numbers_are_bad_input(value: float | None, tmp_path:
         InputError,
         match=r"the column x_min of release\.parquet holds missing, infinite or impossibly large values",
     ):
-        verify_folder(original, folder)
+        verify_files(original, folder)
 
 
 def test_texts_as_bounds_and_a_grid_that_cannot_be_are_bad_input(tmp_path: Path) -> None:
@@ -454,10 +454,10 @@ def test_texts_as_bounds_and_a_grid_that_cannot_be_are_bad_input(tmp_path: Path)
     folder, _ = written(original, tmp_path / "release")
     edit_manifest(folder, lambda manifest: manifest.update(cell_m=1e-300))
     with pytest.raises(InputError, match="does not fit the manifest's cell and slot"):
-        verify_folder(original, folder)
+        verify_files(original, folder)
     edit_table(folder, lambda table: table.set_column(3, "x_min", pa.array(["here"] * table.num_rows)))
     with pytest.raises(InputError, match="is not made of numbers"):
-        verify_folder(original, folder)
+        verify_files(original, folder)
 
 
 def test_columns_in_other_types_of_the_same_value_hold(tmp_path: Path) -> None:
@@ -473,7 +473,7 @@ def test_columns_in_other_types_of_the_same_value_hold(tmp_path: Path) -> None:
         ),
     )
     assert pq.read_schema(folder / RELEASE_FILE).field("t_start").type == instants
-    assert verify_folder(original, folder, linkage).findings == ()
+    assert verify_files(original, folder, linkage).findings == ()
 
 
 def test_points_as_given_cannot_be_held_against_boxes() -> None:
@@ -501,7 +501,7 @@ def test_the_docs_explain_exactly_the_kinds_of_findings_that_there_are() -> None
 def test_the_verdict_of_a_folder_can_be_written_as_json(tmp_path: Path) -> None:
     original = small_city()
     folder, _ = written(original, tmp_path / "release")
-    verdict = verify_folder(original, folder)
+    verdict = verify_files(original, folder)
     assert isinstance(verdict, Verdict)
     facts = json.loads(json.dumps(verdict.to_json()))
     assert (facts["holds"], facts["findings"], facts["unchecked"]) == (False, [], list(verdict.unchecked))

@@ -32,7 +32,7 @@ from shoal.release_folder.manifest import (
 )
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run
-from shoal.verification import verify, verify_folder
+from shoal.verification import verify, verify_files
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from shoal.verification.files.streamed import verify_streamed_folder
@@ -76,7 +76,7 @@ def test_a_sound_folder_holds(tmp_path: Path, suppressed: tuple[int, ...]) -> No
     release, linkage = naive_release(original, n_boxes=4, suppressed=suppressed)
     verdict = verify(original, release, linkage)
     folder = written(tmp_path / "release", release, verdict)
-    in_memory = verify_folder(original, folder, linkage)
+    in_memory = verify_files(original, folder, linkage)
     # small groups of rows are this test's
     in_memory = replace(
         in_memory, notes=tuple(note for note in in_memory.notes if "in more groups" not in note)
@@ -100,7 +100,7 @@ def test_a_damage_is_found(damage: Damage, tmp_path: Path) -> None:
     if not len(release.boxes):
         pytest.skip("a file holds rows")
     folder = written(tmp_path / "release", release, in_memory)
-    told = verify_folder(original, folder, linkage)
+    told = verify_files(original, folder, linkage)
     verdict = streamed_verdict(original, folder, linkage)
     assert not verdict.holds
     assert verdict.kinds >= told.kinds & {damage.expected_kind} or damage.expected_kind not in told.kinds
@@ -146,7 +146,7 @@ def test_a_geometry_without_a_plane_is_found_with_what_it_holds(tmp_path: Path) 
     edit_table(folder, lambda table: table.append_column("geometry", tracks))
     kinds = {"unexpected-column", "unexpected-type", "raw-identifier"}
     assert streamed_verdict(original, folder, linkage).kinds == kinds
-    assert verify_folder(original, folder, linkage).kinds == kinds
+    assert verify_files(original, folder, linkage).kinds == kinds
 
 
 def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:

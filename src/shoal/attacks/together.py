@@ -200,7 +200,7 @@ def _within_delta(linked: LinkedRelease, records: Mapping[str, int], tau_s: floa
     return lambda person, _: near_people.get(person)
 
 
-def _swapped(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
+def _in_all_swap_sets(linked: LinkedRelease, records: Mapping[str, int], tau_s: float) -> FindCandidates:
     del tau_s  # the whole record is known
     original, _, linkage = linked
     trace = linkage.trace
@@ -227,6 +227,6 @@ CANDIDATES: Final[dict[type[Claim], CompositionRule]] = {
     KAnonymity: CompositionRule(who=_in_class),
     KteAnonymity: CompositionRule(who=_fitting, tau_s=lambda claim: claim.tau_s),
     KDeltaAnonymity: CompositionRule(who=_within_delta, within_m=lambda claim: claim.delta_m),
-    TrajectoryPrivacy: CompositionRule(who=_swapped),
+    TrajectoryPrivacy: CompositionRule(who=_in_all_swap_sets),
 }
 """How releases take part, for every claim from which it follows who could be whom."""

@@ -22,7 +22,7 @@ def distinct(numbers: Numbers) -> Numbers:
 
 
 def read_only(column: Numbers) -> Numbers:
-    """One contiguous read-only array: kernels are compiled once for all such."""
+    """A contiguous read-only view, of a copy only where needed: kernels are compiled once for all such."""
     array = np.ascontiguousarray(column).view()
     array.flags.writeable = False
     return array

@@ -378,7 +378,7 @@ def measure(
 
 
 def measure_facts(facts: Facts, names: Iterable[str] | None = None) -> Measurements:
-    """The same from facts."""
+    """As ``measure``, of facts; what they computed before is not computed again."""
     kind = facts.release.kind
     suited = [name for name, metric in METRICS.items() if kind in metric.takes]
     chosen = suited if names is None else list(names)

@@ -341,7 +341,7 @@ class Glove(DeclaredMethod):
         original = put_on_leaves(original, leaves_for(original, self.hull))
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)
-        return self._finish_classes(original, finished, self.refine_rounds, run)
+        return self._refine_and_omit(original, finished, self.refine_rounds, run)
 
     def classes_of(self, original: Trajectories, crowds: list[Integers], run: Run) -> list[EquivalenceClass]:
         """Classes with exactly these members, without those that lose every box; needs "k-merge"."""
@@ -356,9 +356,9 @@ class Glove(DeclaredMethod):
             EquivalenceClass(members=members, boxes=self._drop_large_boxes(crowd_boxes, grid))
             for members, crowd_boxes in zip(crowds, boxes, strict=True)
         ]
-        return self._finish_classes(original, finished, 0, run)
+        return self._refine_and_omit(original, finished, 0, run)
 
-    def _finish_classes(
+    def _refine_and_omit(
         self, original: Trajectories, finished: list[EquivalenceClass], rounds: int, run: Run
     ) -> list[EquivalenceClass]:
         if self.refine and self.refine_rounds and finished:

@@ -39,7 +39,7 @@ class ExpectedClaim:
         kind, _, rest = text.strip().partition(":")
         if kind not in CLAIMS:
             raise MisuseError(f"'{kind}' is no claim; choose from {', '.join(CLAIMS)}")
-        names = {_shown_name(number.name): number.name for number in fields(CLAIMS[kind])}
+        names = {_short_name(number.name): number.name for number in fields(CLAIMS[kind])}
         numbers: dict[str, Any] = {}
         unit: str | None = None
         for part in filter(None, (part.strip() for part in rest.split(","))):
@@ -77,18 +77,18 @@ class ExpectedClaim:
             if {"more": claimed < least, "less": claimed > least, "same": claimed != least}[direction]:
                 bound = "" if isinstance(least, bool) else _BOUNDS[direction]
                 expected = show_number(name, least)
-                yield f"{_shown_name(name)} = {show_number(name, claimed)}, expected {bound}{expected}"
+                yield f"{_short_name(name)} = {show_number(name, claimed)}, expected {bound}{expected}"
 
     @property
     def words(self) -> str:
         """The expectation for people."""
-        texts = [f"{_shown_name(name)} {show_number(name, value)}" for name, value in self.numbers.items()]
+        texts = [f"{_short_name(name)} {show_number(name, value)}" for name, value in self.numbers.items()]
         return ", ".join([self.type, *texts, *([] if self.unit is None else [f"unit {self.unit}"])])
 
 
 def numbers_in_words(claim: Claim) -> str:
     """Every number of a claim, including those omitted in its promise."""
-    texts = (f"{_shown_name(name)} = {show_number(name, value)}" for name, value in asdict(claim).items())
+    texts = (f"{_short_name(name)} = {show_number(name, value)}" for name, value in asdict(claim).items())
     return ", ".join(texts)
 
 
@@ -104,13 +104,13 @@ def show_number(name: str, value: Any) -> str:
     return unit[1](value) if unit else f"{value}"
 
 
-def _shown_name(name: str) -> str:
+def _short_name(name: str) -> str:
     return (name[:-2] if name[-2:] in _UNITS else name).replace("_", "-")
 
 
 def _parse_number(name: str, text: str | None, kind: type[Claim]) -> Any:
     declared = {number.name: number.type for number in fields(kind)}[name]
-    label = _shown_name(name)
+    label = _short_name(name)
     if declared is bool:
         if text not in (None, "yes", "no", "true", "false"):
             raise MisuseError(f"{label} = '{text}' is neither yes nor no")

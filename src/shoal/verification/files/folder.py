@@ -104,7 +104,7 @@ def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
     return replace(looked, manifest=manifest)
 
 
-def verify_folder(
+def verify_files(
     original: Trajectories, folder: Path, linkage: Linkage | None = None, *, run: Run | None = None
 ) -> Verdict:
     """Check a release folder; readable but wrong content is a finding, not an error."""
@@ -122,7 +122,7 @@ def verify_reading(
     judged: tuple[Release, Verdict] | None = None,
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
-    """As ``verify_folder``; an unchanged release that was ``judged`` is not checked again."""
+    """As ``verify_files``; an unchanged release that was ``judged`` is not checked again."""
     folder, manifest, about = looked.folder, looked.manifest, looked.about()
     if too_many := too_many_records(original, about.n_records):
         return Verdict.of(too_many, checked=0)

@@ -55,7 +55,7 @@ def unexpected_pseudonyms(names: Iterable[str]) -> Iterator[Finding]:
 
 
 def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
-    """int64 [rows, c]: rows without pseudonyms, as bits and keyed 128-bit digests of outlines."""
+    """int64 [rows, c]: numbers and times of rows as bits, and keyed 128-bit digests of outlines; no text."""
     columns: list[Integers] = []
     for name in table.column_names:
         values = table[name]
