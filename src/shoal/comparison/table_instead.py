@@ -41,7 +41,8 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     t, x, y = people.seconds_and_meters()
     subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
-    while _share_in_busy_cells(subjects, t, x, y, kind, zone_m, zone) < _IN_SHOWN:
+    rows = _rows_of_some_days(subjects, t, x, y, zone)
+    while _share_in_busy_cells(rows, kind, zone_m) < _IN_SHOWN:
         zone_m *= 2
         if zone_m > _WIDEST_M:
             return None
@@ -66,24 +67,20 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     )
 
 
-def _share_in_busy_cells(
-    subjects: Integers, t: Floats, x: Floats, y: Floats, kind: str, side_m: float, zone: ZoneInfo
-) -> float:
-    """The share of people in squares and hours, or of trips between them, where enough are on a day."""
+def _rows_of_some_days(subjects: Integers, t: Floats, x: Floats, y: Floats, zone: ZoneInfo) -> pl.DataFrame:
     local = pl.from_epoch(pl.Series("t", t).cast(pl.Int64)).dt.convert_time_zone(zone.key)
-    cell = ["hour", "column", "row"]
     rows = pl.DataFrame(
-        {
-            "subject": subjects,
-            "day": local.dt.date(),
-            "hour": local.dt.hour(),
-            "column": np.floor(x / side_m),
-            "row": np.floor(y / side_m),
-        }
+        {"subject": subjects, "day": local.dt.date(), "hour": local.dt.hour(), "x": x, "y": y}
     )
     days = rows["day"].unique().sort()
-    days = days.gather_every(max(len(days) // _DAYS, 1))
-    rows = rows.filter(pl.col("day").is_in(days.implode()))
+    return rows.filter(pl.col("day").is_in(days.gather_every(max(len(days) // _DAYS, 1)).implode()))
+
+
+def _share_in_busy_cells(rows: pl.DataFrame, kind: str, side_m: float) -> float:
+    """The share of people in squares and hours, or of trips between them, where enough are on a day."""
+    cell = ["hour", "column", "row"]
+    rows = rows.with_columns(column=(pl.col("x") / side_m).floor(), row=(pl.col("y") / side_m).floor())
+    n_days = rows["day"].n_unique()
     if kind == "flows":
         square = pl.struct("column", "row")
         of_one = pl.col("subject") == pl.col("subject").shift()
@@ -92,4 +89,4 @@ def _share_in_busy_cells(
         )
         cell += ["from_column", "from_row"]
     counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].to_numpy()
-    return float(counts[counts >= _FEWEST * len(days)].sum() / max(counts.sum(), 1))
+    return float(counts[counts >= _FEWEST * n_days].sum() / max(counts.sum(), 1))
