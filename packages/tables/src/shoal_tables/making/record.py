@@ -12,7 +12,7 @@ from shoal.report.figures.drawing import Areas, Drawing, Layer, Streets
 from shoal.report.figures.maps import density_cells
 from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
-from shoal.units import show_s
+from shoal.units import counted, show_s
 from shoal_tables.definition.manifest import Promise
 from shoal_tables.making.estimates import scale_of
 from shoal_tables.making.ledger import Balance
@@ -83,8 +83,8 @@ def meaning_in_words(rules: Rules) -> list[str]:
         }[zones.kind]
     )
     dates = f"{rules.first_day} to {rules.last_day}"
-    counted = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
-    which = counted.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
+    means = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
+    which = means.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
     sentences.append(f"Days: {dates}, {which}; local time of {rules.time_zone}.")
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
@@ -165,7 +165,6 @@ def _ledger_in_words(balance: Balance | None) -> str:
     if balance is None:
         return "No ledger counts what other tables of the same people tell; their epsilons add up."
     return (
-        f"The ledger of these people: {balance.tables} tables with this one, epsilon {balance.spent:.3g} "
-        "of a budget "
-        f"of {balance.budget:.3g} spent."
+        f"The ledger of these people: {counted(balance.tables, 'table')} with this one, epsilon "
+        f"{balance.spent:.3g} of a budget of {balance.budget:.3g} spent."
     )
