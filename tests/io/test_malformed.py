@@ -56,6 +56,19 @@ def of(name: str, share: float = 0.6) -> Writer:
     return write
 
 
+def of_later_version(name: str) -> Writer:
+    """A writer of a sound archive that asks for version 23.1 of zip."""
+
+    def write(place: Path) -> Path:
+        path = of(name, 1.0)(place)
+        assert isinstance(path, Path)
+        entry = re.compile(rb"(PK\x01\x02..)..", re.DOTALL)
+        path.write_bytes(entry.sub(lambda found: found[1] + b"\xe7\x00", path.read_bytes()))
+        return path
+
+    return write
+
+
 def parquet(table: pa.Table, name: str = "calls.parquet") -> Writer:
     def write(place: Path) -> Path:
         pq.write_table(table, place / name)
@@ -181,6 +194,9 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "GeoPackage, cut": (of("GeoPackage", 0.1), "is not a whole gpkg file"),
     "Shapefile without its other files": (of("Shapefile", 0.05), "is not a whole shp file"),
     "zip, cut": (of("Zip archive"), "is not a whole zip archive"),
+    "zip of a later version": (of_later_version("Zip archive"), "is not a whole zip archive"),
+    "Excel of a later version": (of_later_version("Excel"), "is no whole spreadsheet, or needs a password"),
+    "KMZ of a later version": (of_later_version("KMZ"), "is not a whole KMZ archive"),
     "zip with nothing to read": (zipped("a.zip", {"a.pdf": b"-"}), "a.zip holds no file that shoal reads"),
     "zip that leads outside": (
         zipped("a.zip", {"/a.csv": (HEAD + ROW).encode()}), "a.zip holds a file outside itself"

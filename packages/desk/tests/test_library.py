@@ -1,6 +1,7 @@
 """Sentences of the library in the desk's languages, by their identifiers; English is marked."""
 
 import ast
+import hashlib
 import json
 import re
 from glob import glob
@@ -134,13 +135,31 @@ def test_messages_come_through_the_output_of_a_command(
     assert translate(restored["promise"], "de") == translate(claim.promise, "de") is not None
 
 
-def sentences_of_the_library() -> dict[str, set[str]]:
-    """The names of values by identifier, from calls of ``say`` and from rows of tables."""
-    names: dict[str, set[str]] = {}
+TRANSLATED = Path(__file__).with_name("translated_from.txt")  # identifiers, and what was translated
+
+
+def english_of(call: ast.Call, tree: ast.AST) -> str:
+    """The texts of a call, with the names in it as they were last assigned."""
+    names = {node.id for text in call.args[1:] for node in ast.walk(text) if isinstance(node, ast.Name)}
+    before = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < call.lineno]
+    values = {
+        name.id: ast.unparse(node.value)
+        for node in sorted(before, key=lambda node: node.lineno)
+        for target in node.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and name.id in names
+    }
+    return " ".join([*map(ast.unparse, call.args[1:]), *(values[name] for name in sorted(values))])
+
+
+def sentences_of_the_library() -> dict[str, tuple[set[str], str]]:
+    """The names of values and the English by identifier, from calls of ``say`` and from rows of tables."""
+    sentences: dict[str, tuple[set[str], str]] = {}
     for package in (shoal, shoal_desk):
         root = Path(str(package.__file__)).parent
         for path in map(Path, glob(f"{root}/**/*.py", recursive=True)):  # noqa: PTH207  (follows links)
-            for call in ast.walk(ast.parse(path.read_text())):
+            tree = ast.parse(path.read_text())
+            for call in ast.walk(tree):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("say", "say_number"):
                     if path.name == "messages.py":
                         continue
@@ -149,26 +168,37 @@ def sentences_of_the_library() -> dict[str, set[str]]:
                     with_number = getattr(call.func, "id", "") == "say_number"
                     for ending in ("", "_one")[: 1 + with_number]:
                         identifier = str(call.args[0].value) + ending
-                        assert identifier not in names, f"two sentences are called {identifier}"
-                        names[identifier] = values | ({"number"} if with_number else set())
+                        assert identifier not in sentences, f"two sentences are called {identifier}"
+                        texts = values | ({"number"} if with_number else set())
+                        sentences[identifier] = texts, english_of(call, tree)
     rows = [row.sentence for row in ATTACKS.values()] + [row.question for row in METRICS.values()]
     rows += [kind.about.summary for kind in METHODS.values()]
     for method in METHODS:
         rows += [text for field in fields_of(method, {}) for text in (field.help, field.default)]
-    return {row.identifier: set() for row in messages_in(rows)} | names
+    return {row.identifier: (set(), str(row)) for row in messages_in(rows)} | sentences
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_the_library_says_every_sentence_of_the_file_with_its_values(language: str) -> None:
-    names, forms = sentences_of_the_library(), translations(language)
+    sentences, forms = sentences_of_the_library(), translations(language)
     assert len(forms) > 200
-    assert sorted(set(forms) - set(names)) == []
+    assert sorted(set(forms) - set(sentences)) == []
     assert list(forms) == list(translations("de"))
 
     def values(text: str) -> set[str]:
         return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
-    assert [(key, values(form)) for key, form in forms.items() if values(form) != names[key]] == []
+    assert [(key, values(form)) for key, form in forms.items() if values(form) != sentences[key][0]] == []
+
+
+def test_no_translation_is_of_an_older_english_sentence() -> None:
+    """Bring the translations up to date, and write the digest that this test shows into the file."""
+    translated = dict(line.split() for line in TRANSLATED.read_text().splitlines())
+    sentences = sentences_of_the_library()
+    digests = {
+        key: hashlib.sha256(sentences[key][1].encode()).hexdigest()[:8] for key in sorted(translations("de"))
+    }
+    assert translated == digests
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from shoal.cli.terminal import listed, print_result
+from shoal.cli.terminal import aligned, listed, print_result
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.timings import Timings, format_costs
 from shoal.units import counted, show_m, show_s
@@ -60,17 +60,33 @@ def verification_lines(result: "VerificationResult") -> list[str]:
 
 
 def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
-    """A line for each rate."""
+    """A table with a row for each rate; empty without rates."""
     from shoal.report.words.numbers import percent
 
-    return [
-        f"{rate.name:18} {rate.target:8} {percent(rate.rate):>8}  ({percent(rate.low)} to "
-        f"{percent(rate.high)}; guessing {percent(rate.baseline)}"
-        + ("" if rate.chance is None else f"; chance {percent(rate.chance)}")
-        + f"; {counted(rate.tries, 'try', 'tries')}; "
-        f"{rate.knowledge})"
+    rows = [
+        (
+            rate.name,
+            rate.target,
+            percent(rate.rate),
+            f"{percent(rate.low)} to {percent(rate.high)}",
+            percent(rate.baseline),
+            percent(rate.baseline if rate.chance is None else rate.chance),
+            f"{rate.tries:,}",
+            rate.knowledge,
+        )
         for rate in attack_rates
     ]
+    header = (
+        "attack",
+        "on",
+        "rate",
+        "95 % interval",
+        "by guessing",
+        "by chance",
+        "tries",
+        "the attacker knows",
+    )
+    return aligned([header, *rows]) if rows else []
 
 
 def _strongest(rate: "Rate | None") -> str:

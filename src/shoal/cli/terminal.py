@@ -185,6 +185,12 @@ def listed(rows: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in rows.items()) or "none"
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, with columns as wide as their widest text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 def steady(line: str) -> str:
     """A line without control characters."""
     return "".join(char if char.isprintable() else " " for char in line)

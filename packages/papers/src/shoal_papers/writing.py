@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from shoal.cli.terminal import aligned
 from shoal.report.figures import axes
 from shoal.report.figures.drawing import Drawing, Line, Marks
 from shoal.report.pages.frame import page
@@ -93,15 +94,7 @@ def text_lines(outcome: Outcome) -> list[str]:
         lines.append(f"  ({outcome.experiment.note})")
     if outcome.skipped:
         return [*lines, f"  not measured: {outcome.skipped}"]
-    rows = table_rows(outcome)
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [
-        *lines,
-        *(
-            "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ),
-    ]
+    return [*lines, *(f"  {line}" for line in aligned(table_rows(outcome)))]
 
 
 def csv_text(outcomes: Sequence[Outcome]) -> str:

@@ -68,8 +68,10 @@ def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], 
             inside = [member for member in archive.infolist() if not member.is_dir()]
             names = [member.filename for member in inside]
             dawarich = _is_dawarich(archive)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path.name} is not a whole zip archive; copy it again") from error
+    except (*BROKEN_ARCHIVE, OSError) as error:
+        raise InputError(
+            f"{path.name} is not a whole zip archive, or of an unknown version; copy or pack it again"
+        ) from error
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
     selected = [name for name in read if PurePosixPath(name) not in labels]
