@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from foreign_files import FILES, installed
-from foreign_writers import GPX, delta, fit_bytes, packed, text, zipped
+from foreign_writers import GPX, _fit_crc, delta, fit_bytes, packed, text, zipped
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.formats.fit_files import NO_DATE
@@ -25,8 +25,6 @@ def refusal(source: Path) -> str:
 
 def checked_fit(content: bytes) -> bytes:
     """The content with a right checksum at its end."""
-    from foreign_writers import _fit_crc
-
     return content[:-2] + struct.pack("<H", _fit_crc(content[:-2]))
 
 
@@ -45,6 +43,15 @@ def test_fit_records_of_a_device_without_a_date_are_counted(tmp_path: Path) -> N
 def test_a_fit_file_with_the_beginning_of_another_behind_it(tmp_path: Path, more: int) -> None:
     pytest.importorskip("fitdecode")
     assert "is not a whole FIT file" in refusal(packed("run.fit", fit_bytes() + fit_bytes()[:more])(tmp_path))
+
+
+@pytest.mark.parametrize("less", [1, 2, 5, 14])
+def test_a_fit_file_that_states_a_shorter_body(tmp_path: Path, less: int) -> None:
+    pytest.importorskip("fitdecode")
+    whole = fit_bytes()
+    head = whole[:4] + struct.pack("<I", len(whole) - 16 - less) + whole[8:12]
+    content = checked_fit(head + struct.pack("<H", _fit_crc(head)) + whole[14:-less])
+    assert "is not a whole FIT file" in refusal(packed("run.fit", content)(tmp_path))
 
 
 def shapefile(place: Path, name: str, encoding: str) -> Path:

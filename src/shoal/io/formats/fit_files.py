@@ -16,7 +16,8 @@ from shoal.model.intake import Reading
 
 COLUMNS: Final = ("uid", "folder", "device", "datetime", "lat", "lon")
 NO_DATE: Final = "time of the device's clock before it knew the date"
-_BROKEN: Final = (ValueError, LookupError, TypeError, ArithmeticError, struct.error)  # of the decoder, too
+# what the decoder raises beside its own errors
+_BROKEN: Final = (ValueError, LookupError, TypeError, ArithmeticError, AssertionError, struct.error)
 _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a circle
 
 
