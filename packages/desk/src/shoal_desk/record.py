@@ -164,7 +164,6 @@ def sign_off(
     require_replayed(attacks, original, release, linkage, run)
     facts = Facts(original, release, linkage, run=run)
     useful = usefulness_of(facts) if verdict.holds else None
-    reader = (one for one in attacks["attacks"] if (one["name"], one["target"]) == (READER, "release"))
     file = Path(raw)
     digests = {
         "data_file": sha256_of(file) if file.is_file() else None,
@@ -176,12 +175,10 @@ def sign_off(
     html = record_page(
         folder=folder,
         data=file.name if file.exists() else None,
-        original=original,
-        release=release,
+        facts=facts,
         verdict=verdict,
         usefulness=useful,
         attacks=attacks,
-        stations=station_cautions(facts, next(reader, None)),
         digests=digests,
         options=options,
     )
@@ -197,7 +194,7 @@ def sign_off(
         usefulness=useful,
         strongest=rates[0] if rates else None,
         data_file_sha256=digests["data_file"],
-        data_sha256=digest_of_data(original),
+        data_sha256=str(digests["data"]),
         release_sha256=released,
     )
 
@@ -215,16 +212,16 @@ def record_page(
     *,
     folder: Path,
     data: str | None,
-    original: Trajectories,
-    release: Release,
+    facts: Facts,
     verdict: Verdict,
     usefulness: Usefulness | None,
     attacks: Mapping[str, Any],
-    stations: Sequence[str],
     digests: Mapping[str, str | None],
     options: RecordOptions,
 ) -> str:
     """One file without scripts. data: the raw file's name."""
+    original, release = facts.original, facts.release
+    reader = (one for one in attacks["attacks"] if (one["name"], one["target"]) == (READER, "release"))
     manifest: Manifest = read_manifest(folder)
     words = Words(options.language)
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
@@ -251,7 +248,7 @@ def record_page(
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
-        stations=stations,
+        stations=station_cautions(facts, next(reader, None)),
         tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]
