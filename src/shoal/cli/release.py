@@ -205,7 +205,8 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
 
     place, ground = Place.of(output), take_ground(options)
     settings = take_settings(method, options, ground.streets, as_published=chosen.as_published)
-    anonymizer = make_method(method, settings)
+    chooses_grid = settings.get("hull") == "grid:auto"
+    anonymizer = make_method(method, {**settings, "hull": "tight"} if chooses_grid else settings)
     reading = Reading(**take_reading(options))
     if anonymizer.about.publishes == "points":
         reading = replace(reading, snap=False)
@@ -220,7 +221,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
         series=chosen.series,
         accept=lambda usefulness: _confirm(usefulness, bars, asks=not (chosen.as_json or chosen.quiet)),
     )
-    size = chosen.block_size(anonymizer)
+    size = chosen.block_size(anonymizer, chooses_grid=chooses_grid)
     if chosen.planned:
         return _print_plan(source, reading, anonymizer, settings, place, size, chosen)
     with Bars(quiet=chosen.quiet) as bars:
@@ -234,6 +235,10 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
             people: InBlocks | Trajectories
             if size is None:
                 people = read_and_report(source, reading, bars, run)
+                if chooses_grid:
+                    from shoal.comparison.grid_width import choose_grid
+
+                    anonymizer = choose_grid(people, anonymizer, run, bars.say)
             else:
                 people = InBlocks(
                     source=source,
@@ -347,7 +352,7 @@ class AnonymizeOptions:
         place.require_free()
         require_outside(source, place.folder, *self.secrets, self.series_state)
 
-    def block_size(self, method: "Method") -> "int | MemoryBound | None":
+    def block_size(self, method: "Method", *, chooses_grid: bool) -> "int | MemoryBound | None":
         """The size of blocks, or the memory that decides it; None for everyone at once."""
         from shoal.methods.glove.glove import Glove
 
@@ -358,6 +363,10 @@ class AnonymizeOptions:
         if self.blocks is not None and (not isinstance(method, Glove) or self.needs_everyone):
             raise click.UsageError(
                 "--blocks works with --method glove and without --private-report and --exact-figures"
+            )
+        if chooses_grid and not (self.blocks is None and self.memory is None):
+            raise click.UsageError(
+                "--hull grid:auto works without --blocks and --memory; with them, give a width"
             )
         if self.memory is None:
             return self.blocks

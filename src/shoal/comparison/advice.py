@@ -30,7 +30,7 @@ TRIES: Final = 200  # victims of each attack
 _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
-_SEED: Final = 44
+SEED: Final = 44
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +252,7 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
         run.progress("trial releases", done, len(chosen))
         data = days if settings.per_day and days is not None else people
         try:
-            trials.append(_try(_draw(data, settings.k), settings, run))
+            trials.append(_try(draw_sample(data, settings.k), settings, run))
         except (MisuseError, NothingLeftError) as error:
             failed.append((" ".join(settings.options), str(error)))
     run.progress("trial releases", len(chosen), len(chosen))
@@ -284,15 +284,16 @@ def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     return Advice(uses=tuple(uses), trial=chosen)
 
 
-def _draw(data: Trajectories, k: int) -> Trajectories:
+def draw_sample(data: Trajectories, k: int) -> Trajectories:
+    """The people on whom methods are tried: always the same."""
     n, size = data.n_subjects, size_of_sample(data, k)
     if size >= n:
         return data
-    return data.keep(np.sort(np.random.default_rng(_SEED).choice(n, size, replace=False)))
+    return data.keep(np.sort(np.random.default_rng(SEED).choice(n, size, replace=False)))
 
 
 def _try(sample: Trajectories, settings: TrialSettings, run: Run) -> Trial:
-    released = settings.method().anonymize(sample, Randomness.for_research(_SEED), run)
+    released = settings.method().anonymize(sample, Randomness.for_research(SEED), run)
     facts = Facts(sample, *released, run=run)
     return Trial(
         options=settings.options,

@@ -21,7 +21,7 @@ def hull_parameter() -> str:
     """Declare how far boxes may extend beyond their samples."""
     return parameter(
         default=TIGHT,
-        written=HULL_FORMS,
+        written=HULL_FORMS.replace("grid:LENGTH", "grid:LENGTH|grid:auto"),
         help=say("parameter.hull", "How far boxes reach beyond their samples in space."),
         meaning="how far in space a box may reach beyond the samples it stands for",
     )
