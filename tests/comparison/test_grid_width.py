@@ -9,7 +9,7 @@ from command_line import Shoal
 from shoal import Glove, SwapLocations, Trajectories, read
 from shoal.comparison.grid_width import WIDTHS_M, choose_grid, try_grids
 from shoal.errors import MisuseError
-from shoal.release_folder.folder import read_manifest
+from shoal.release_folder.manifest import read_manifest
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 

@@ -234,11 +234,11 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                 size = memory_bound_for(count(source, reading, run), size, chosen.needs_everyone)
             people: InBlocks | Trajectories
             if size is None:
-                people = read_and_report(source, reading, bars, run)
+                people = in_memory = read_and_report(source, reading, bars, run)
                 if chooses_grid:
                     from shoal.comparison.grid_width import choose_grid
 
-                    anonymizer = choose_grid(people, anonymizer, run, bars.say)
+                    anonymizer = choose_grid(in_memory, anonymizer, run, bars.say)
             else:
                 people = InBlocks(
                     source=source,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import AttackScope, attack
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, TargetName
 from shoal.comparison.advice import SEED, draw_sample
 from shoal.errors import MisuseError
 from shoal.methods.method import Method
@@ -20,6 +20,7 @@ from shoal.utility import Facts
 
 AUTO: Final = "grid:auto"
 WIDTHS_M: Final = (500, 1_000, 2_000, 4_000, 8_000)
+_RELEASE: Final[tuple[TargetName, ...]] = ("release",)
 MOST_ADVANTAGE: Final = 0.05
 TRIES: Final = 200
 
@@ -99,9 +100,9 @@ def try_grids(people: Trajectories, method: Method, run: Run | None = None) -> I
     for width_m in WIDTHS_M:
         if width_m % cell_m:
             continue
-        changed: Any = replace(method, hull=f"grid:{width_m}m")  # type: ignore[type-var]
+        changed: Any = replace(method, hull=f"grid:{width_m}m")
         release, linkage = changed.anonymize(sample, Randomness.for_research(SEED), run)
-        scope = AttackScope(targets=("release",), places=places)
+        scope = AttackScope(targets=_RELEASE, places=places)
         rng = Randomness.for_research(SEED)
         result = attack(
             sample, release, linkage, knowledge=["downcoding"], rng=rng, tries=TRIES, scope=scope, run=run
@@ -125,7 +126,7 @@ def choose_grid(people: Trajectories, method: Method, run: Run, show: Callable[[
     for trial in try_grids(people, method, run):
         show(trial.line())
         if trial.hides:
-            return replace(method, hull=f"grid:{trial.width_m:g}m")  # type: ignore[type-var]
+            return replace(method, hull=f"grid:{trial.width_m:g}m")
     raise MisuseError(
         f"no grid of up to {show_m(WIDTHS_M[-1])} hides the sides of boxes here: places are few, as base "
         f"stations are. Give their public list with --places FILE, and --leaves 10 in place of --hull"
