@@ -1,9 +1,7 @@
 """Every entry of a manifest is changed, one at a time; what is accepted stands in one list, with reasons."""
 
-import copy
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +12,7 @@ import pyarrow.csv as pa_csv
 
 import shoal
 from claim_check import verdict_on_claim
+from manifest_changes import changes, entries_of
 from shoal.errors import ShoalError
 from shoal.io.reading import read_with
 from shoal.model.release import SeriesPlace
@@ -170,54 +169,6 @@ def made(name: str, folder: Path) -> Case:
         manifest = manifest.model_copy(update={"usefulness": UsefulnessJson(**useful)})
     write_manifest(manifest, folder / MANIFEST_FILE)
     return Case(source, original, release, linkage, verdict, folder, lists)
-
-
-def entries_of(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in pairs:
-        yield (*path, key), value
-        yield from entries_of(value, (*path, key))
-
-
-def others(value: Any) -> Iterator[Any]:
-    """Other values in place of one."""
-    match value:
-        case bool():
-            yield not value
-        case int() | float():
-            yield value + 1
-        case str():
-            yield from (value + "x", None)
-        case None:
-            yield from ("a", 1, 1.0, False)
-        case dict():
-            yield from (value | {"zz": 0}, value | {"zz": 7})
-        case _:
-            yield [*value, "zz"]
-
-
-def changes(manifest: dict[str, Any], path: tuple[Any, ...], value: Any) -> Iterator[dict[str, Any]]:
-    """The manifest with another value of one entry, without the entry, and with another name of it."""
-
-    def edited(change: Callable[[Any], object]) -> dict[str, Any]:
-        copied = at = copy.deepcopy(manifest)
-        for key in path[:-1]:
-            at = at[key]
-        change(at)
-        return copied
-
-    def rename(at: Any) -> None:
-        entries = list(at.items())
-        at.clear()
-        at.update((key + "x" * (key == path[-1]), entry) for key, entry in entries)
-
-    def put(other: Any) -> Callable[[Any], None]:
-        return lambda at: at.__setitem__(path[-1], other)
-
-    yield from (edited(put(other)) for other in others(value))
-    yield edited(lambda at: at.__delitem__(path[-1]))
-    if isinstance(path[-1], str):
-        yield edited(rename)
 
 
 def test_no_statement_of_a_manifest_can_be_changed_but_those_of_one_list(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_changed_export_is_refused(tmp_path: Path, folder: Path, form: str) ->
     (tmp_path / "out" / "datapackage.json").write_text(json.dumps(listed))
     verdict = verify_table(city(), tmp_path / "out").verdict
     assert [finding.message for finding in verdict.findings] == [
-        "the counts are not those whose digest the manifest states"
+        "counts or totals are not those whose digest the manifest states"
     ]
     (tmp_path / "out" / EXPORTED[form]).write_bytes(b"zone,hour\n1")
     with pytest.raises(InputError):

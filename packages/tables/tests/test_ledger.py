@@ -143,4 +143,5 @@ def test_the_export_holds_every_table(tmp_path: Path) -> None:
     rows = registry_rows(path)
     assert [round(row["privacy_loss"]["epsilon"], 2) for row in rows] in ([1.0, 0.5], [0.5, 1.0])
     assert all(row["dp_flavor"].startswith("zero-concentrated") for row in rows)
+    assert all(row["mechanism"].endswith("for a sensitivity of 1000 (1/1000)") for row in rows)
     assert PEOPLE not in json.dumps(rows)

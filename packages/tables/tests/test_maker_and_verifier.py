@@ -3,10 +3,8 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import shapely
 
 from shoal.model.intake import Reading
 from shoal.runtime.files import sha256_of
@@ -17,29 +15,13 @@ from shoal_tables import (
     cell_zones,
     each_day,
     h3_zones,
-    polygon_zones,
     slots_of,
 )
 from shoal_tables.definition.manifest import Trips
 from shoal_tables.verification.checking import verify_table
-from table_cases import AREA, FIRST, LAST, city, make, rules_of
+from table_cases import AREA, FIRST, LAST, city, make, polygons_of, rules_of
 
 _STAYS = Trips(definition="stays", radius_m=300, least_s=900)
-
-
-def _polygons(folder: Path) -> Any:
-    """Triangles that share borders and vertices."""
-    west, south, east, north = AREA
-    middle = ((west + east) / 2, (south + north) / 2)
-    corners = [(west, south), (east, south), (east, north), (west, north)]
-    features = [
-        {"type": "Feature", "properties": {"name": f"side {side}"}, "geometry": shapely.geometry.mapping(one)}
-        for side in range(4)
-        for one in [shapely.Polygon([corners[side], corners[(side + 1) % 4], middle])]
-    ]  # fmt: skip
-    file = folder / "zones.geojson"
-    file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    return polygon_zones(file)
 
 
 RULES: dict[str, Callable[[Path], Rules]] = {
@@ -53,7 +35,7 @@ RULES: dict[str, Callable[[Path], Rules]] = {
     "dwell": lambda _: rules_of("dwell", side_m=2000),
     "homes": lambda _: rules_of("homes", side_m=2000),
     "H3": lambda _: rules_of("presence", zones=h3_zones(6, AREA)),
-    "polygons": lambda folder: rules_of("presence", zones=_polygons(folder)),
+    "polygons": lambda folder: rules_of("presence", zones=polygons_of(folder, AREA)),
 }  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """The verifier of tables: true tables hold, and each false one is refused with its finding."""
 
 import json
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +101,13 @@ def _recompress(written: plain.Written) -> None:
     parquet.write_table(parquet.read_table(path), path, compression="gzip")
 
 
+def _raise_totals(written: plain.Written) -> None:
+    path = written.folder / "manifest.json"
+    entries = json.loads(path.read_text())
+    entries["promise"]["totals"]["after"] += 1
+    path.write_text(json.dumps(entries))
+
+
 def _from_data(folder: Path) -> plain.Written:
     """The grid begins where the first sample lies."""
     least_x, least_y = min(row[2] for row in ROWS), min(row[3] for row in ROWS)
@@ -125,6 +131,7 @@ GEO = json.dumps({
     "columns": {"geometry": {"encoding": "WKB", "geometry_types": ["Polygon"], "bbox": [0, 0, 1, 1],
                              "crs": pyproj.CRS("EPSG:3035").to_json_dict()}},
 })  # fmt: skip
+PROMISE = plain.manifest_of(PLAN)["promise"]
 TOTALS = plain.totals_of(PLAN, ROWS) or {}
 EXACT = plain.totals_of(replace(PLAN, totals_sigma=0), ROWS) or {}
 EXACT |= {"sigma": PLAN.totals_sigma}
@@ -221,6 +228,18 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "people left out by others' days": (
         "reading-depends-on-others",
         _with(reading={**plain.manifest_of(PLAN)["reading"], "min_active_days": 1})),
+    "a grid with a file of polygons": (
+        "zones-differ", _with(zones={**plain.manifest_of(PLAN)["zones"], "source": "zones.geojson"})),
+    "trips in a table of presence": ("trips-differ", _with(trips={"definition": "zones"})),
+    "a radius of trips without stays": (
+        "trips-differ", _with(plan=FLOWS, trips={"definition": "zones", "radius_m": 300, "least_s": 600})),
+    "hours of homes": ("days-differ", _with(plan=PLANS["homes"], hours=[[0, 1440]])),
+    "days of homes": ("days-differ", _with(plan=PLANS["homes"], day_of={"2024-03-29": "workday"})),
+    "more epsilon than the noise gives": (
+        "budget-differs", _with(promise={"epsilon": PROMISE["epsilon"] * 1.01})),
+    "fewer numbers shown than the rules say": (
+        "shown-differs", _with(promise={"least_shown": PROMISE["least_shown"] + 1})),
+    "totals of another draw": ("changed-file", _after(_raise_totals)),
     "another column of ids": (
         "reading-differs", _with(reading={**plain.manifest_of(PLAN)["reading"], "id": None})),
     "a sampler with words": ("sampler-differs", _with(promise={"sampler": "opendp 1, for p0001"})),
@@ -307,37 +326,6 @@ def test_faults_of_the_bound_are_named_without_the_secret(tmp_path: Path) -> Non
     assert verify_table(written.raw, written.folder).verdict.kinds == {"bound-not-applied"}
 
 
-def _ledger(
-    path: Path,
-    written: plain.Written,
-    *,
-    digest: str = "a" * 64,
-    sigma: int = 40,
-    budget: float = 20.0,
-    entries: int = 1,
-    share: float = 1.0,
-    draw: str = "",
-    unit: str = "person",
-) -> Path:
-    draw = draw or json.loads((written.folder / "manifest.json").read_text())["counts_sha256"]
-    with sqlite3.connect(path) as connection:
-        connection.execute(
-            "CREATE TABLE people (only INTEGER, digest TEXT, unit TEXT, budget REAL, delta REAL)"
-        )
-        connection.execute("INSERT INTO people VALUES (1, ?, 'person', ?, 1e-6)", (digest, budget))
-        connection.execute(
-            "CREATE TABLE tables (entry TEXT, spent_at TEXT, kind TEXT, unit TEXT, rho REAL, epsilon REAL, "
-            "delta REAL, sigma INTEGER, sensitivity INTEGER, granularity INTEGER, counts_sha256 TEXT)"
-        )
-        for entry in range(entries):
-            connection.execute(
-                "INSERT INTO tables VALUES (?, '', 'presence', ?, ?, 1, 1e-6, ?, 120, 60, ?)",
-                (f"{entry:032x}", unit, replace(PLAN, sigma=sigma).rho * share, sigma, draw),
-            )
-    connection.close()
-    return path
-
-
 @pytest.mark.parametrize(
     ("kind", "more", "entry"),
     [
@@ -358,15 +346,15 @@ def test_a_table_needs_its_row_in_the_ledger(
     stated = {"people": "a" * 64, "entry": f"{entry:032x}"}
     written = plain.write(tmp_path, PLAN, ROWS, ledger=stated)
     assert _verify(written).verdict.word == "NOT CHECKED"
-    found = _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", written, **more))
+    found = _verify(written, ledger=plain.write_ledger(tmp_path / "ledger.sqlite", PLAN, written, **more))
     assert found.verdict.kinds == ({kind} if kind else frozenset())
 
 
 def test_a_table_without_a_ledger_is_not_in_any(tmp_path: Path) -> None:
     written = plain.write(tmp_path, PLAN, ROWS)
-    assert _verify(written, ledger=_ledger(tmp_path / "ledger.sqlite", written)).verdict.kinds == {
-        "not-in-ledger"
-    }
+    assert _verify(
+        written, ledger=plain.write_ledger(tmp_path / "ledger.sqlite", PLAN, written)
+    ).verdict.kinds == {"not-in-ledger"}
 
 
 def test_days_of_a_person_share_cells_and_totals(tmp_path: Path) -> None:
@@ -375,10 +363,7 @@ def test_days_of_a_person_share_cells_and_totals(tmp_path: Path) -> None:
     stated = {"people": "a" * 64, "entry": f"{0:032x}"}
     written = plain.write(tmp_path, plan, ROWS, ledger=stated)
     for share, kinds in ((16.0, frozenset()), (15.99, {"ledger-differs"})):
-        path = _ledger(tmp_path / f"{share}.sqlite", written, sigma=400, share=share, unit="person-day")
-        with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE tables SET rho = ?", (plan.rho * share,))
-        connection.close()
+        path = plain.write_ledger(tmp_path / f"{share}.sqlite", plan, written, share=share)
         assert _verify(written, ledger=path).verdict.kinds == kinds
 
 

@@ -1,9 +1,11 @@
 """Tables written by plain loops over dictionaries, for the checks: true ones, and false ones by a change."""
 
 import json
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from hashlib import sha256
@@ -410,7 +412,9 @@ def write(
     totals = totals_of(plan, rows)
     changes["promise"] = {"totals": totals, **changes.get("promise", {})}
     entries = manifest_of(plan, **changes)
-    entries["counts_sha256"] = sha256((counts + noise).astype("<i8").tobytes()).hexdigest()
+    stated = entries["promise"]["totals"]
+    drawn = np.append(counts + noise, [stated["before"], stated["after"]] if stated else [])
+    entries["counts_sha256"] = sha256(drawn.astype("<i8").tobytes()).hexdigest()
     published, g, half = counts + noise, plan.granularity, entries["promise"]["half_width"]
     least = entries["promise"]["least_shown"]
     keys = dict(zip(COLUMNS[plan.table], zip(*cells(plan), strict=True), strict=True))  # type: ignore[index]
@@ -439,3 +443,36 @@ def write(
     (target / "manifest.json").write_text(json.dumps(entries))
     parquet.write_table(pa.table({**keys, "count": counts}), folder / "counts.parquet")
     return Written(target, folder / "counts.parquet", write_raw(folder, rows))
+
+
+def write_ledger(
+    path: Path,
+    plan: Plan,
+    written: Written,
+    *,
+    digest: str = "a" * 64,
+    sigma: int | None = None,
+    budget: float = 20.0,
+    entries: int = 1,
+    share: float = 1.0,
+    draw: str = "",
+) -> Path:
+    """A ledger that paid ``share`` of the cost of a table, ``entries`` times."""
+    draw = draw or json.loads((written.folder / "manifest.json").read_text())["counts_sha256"]
+    plan = replace(plan, sigma=sigma or plan.sigma)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            "CREATE TABLE people (only INTEGER, digest TEXT, unit TEXT, budget REAL, delta REAL)"
+        )
+        connection.execute("INSERT INTO people VALUES (1, ?, 'person', ?, 1e-6)", (digest, budget))
+        connection.execute(
+            "CREATE TABLE tables (entry TEXT, spent_at TEXT, kind TEXT, unit TEXT, rho REAL, epsilon REAL, "
+            "delta REAL, sigma INTEGER, sensitivity INTEGER, granularity INTEGER, counts_sha256 TEXT)"
+        )
+        for entry in range(entries):
+            connection.execute(
+                "INSERT INTO tables VALUES (?, '', ?, ?, ?, 1, 1e-6, ?, ?, ?, ?)",
+                (f"{entry:032x}", plan.table, plan.unit, plan.rho * share, plan.sigma, plan.sensitivity,
+                 plan.granularity, draw),
+            )  # fmt: skip
+    return path

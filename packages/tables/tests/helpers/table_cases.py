@@ -1,12 +1,24 @@
 """A small synthetic city and rules for it."""
 
+import json
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import shapely
+
 import shoal
-from shoal_tables import Privacy, Rules, Tabulation, grid_zones, kinds_of_days, slots_of, tabulate
+from shoal_tables import (
+    Privacy,
+    Rules,
+    Tabulation,
+    grid_zones,
+    kinds_of_days,
+    polygon_zones,
+    slots_of,
+    tabulate,
+)
 from shoal_tables.definition.manifest import Kind
 
 AREA: Final = (-5.13, 6.87, -4.85, 7.14)
@@ -38,3 +50,18 @@ def make(folder: Path, rules: Rules | None = None, seed: int | None = 1, **chang
         secret=folder / "counts.parquet",
         **changes,
     )
+
+
+def polygons_of(folder: Path, area: tuple[float, float, float, float]) -> Any:
+    """Four triangles that share borders and vertices."""
+    west, south, east, north = area
+    middle = ((west + east) / 2, (south + north) / 2)
+    corners = [(west, south), (east, south), (east, north), (west, north)]
+    features = [
+        {"type": "Feature", "properties": {"name": f"side {side}"}, "geometry": shapely.geometry.mapping(one)}
+        for side in range(4)
+        for one in [shapely.Polygon([corners[side], corners[(side + 1) % 4], middle])]
+    ]  # fmt: skip
+    file = folder / "zones.geojson"
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    return polygon_zones(file)

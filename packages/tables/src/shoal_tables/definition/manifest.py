@@ -172,7 +172,7 @@ class TableManifest(BaseModel):
     ledger: LedgerEntry | None
     publishable: bool
     counts_sha256: _Digest
-    """Of the noisy counts in the order of the cells, as little-endian int64: the same in every format."""
+    """Of noisy counts in the order of the cells, then noisy totals, as little-endian int64; in any format."""
     files: dict[Literal["table.parquet", "zones.parquet", "report.html"], _Digest]
 
     @field_validator("reading")

@@ -256,7 +256,7 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
             "privacy_unit": "a person" if unit == "person" else "a person's day",
             "model": "central",
             "mechanism": f"discrete Gaussian, sigma {sigma} for a sensitivity of {sensitivity} "
-            "(1/{granularity})",
+            f"(1/{granularity})",
             "accounting": "sum of rho",
             "implementation": f"shoal {__version__}, OpenDP",
             "best_guess_of_membership": round(guess_of(epsilon, delta), 4),

@@ -180,10 +180,10 @@ def tabulate(
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
-        digest = sha256(noisy.astype("<i8").tobytes()).hexdigest()
+        promise = with_totals(promise, exact.totals, rng)
+        digest = _digest(noisy, promise)
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
-        promise = with_totals(promise, exact.totals, rng)
         table = table_of(rules, noisy, promise)
         facts = RecordFacts(
             rules=rules,
@@ -261,6 +261,13 @@ def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:
     return promise.model_copy(
         update={"totals": promise.totals.model_copy(update={"before": before, "after": after})}
     )
+
+
+def _digest(noisy: Integers, promise: Promise) -> str:
+    """SHA-256 of all that noise was drawn for."""
+    totals = promise.totals
+    drawn = noisy if totals is None else np.append(noisy, [totals.before, totals.after])
+    return sha256(drawn.astype("<i8").tobytes()).hexdigest()
 
 
 def require_reading(reading: Reading, rules: Rules) -> Reading:

@@ -34,7 +34,9 @@ from shoal_tables.verification.zones import grid_names, read_zones
 
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
-    "a bound or zones chosen after a look at the data, a person with several ids"
+    "or changed numbers within their noise, a bound or zones chosen after a look at the data, the file that "
+    "zones come from, a person with several ids, another longest gap, radius or least time of stays that "
+    "counts the same"
 )
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
 
@@ -152,6 +154,8 @@ def verify_table(
         findings += _noise(published, before, counted, cells, manifest)
     findings += _totals(manifest.promise.totals, counted)
     notes, unchecked = _notes(manifest, cells, counted), []
+    if secret is None:
+        notes.append("without the secret, a count before noise may differ by as much as noise hides")
     if ledger is not None:
         findings += ledger_findings(Path(ledger), manifest)
     elif manifest.ledger is not None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -254,8 +254,10 @@ def column_findings(
     table: pa.Table, published: Integers, cells: Cells, manifest: TableManifest
 ) -> Iterator[Finding]:
     """Find counts of another draw, and columns that do not follow from the published counts alone."""
-    if sha256(published.astype("<i8").tobytes()).hexdigest() != manifest.counts_sha256:
-        yield Finding("changed-file", "the counts are not those whose digest the manifest states")
+    totals = manifest.promise.totals
+    drawn = [*published.tolist(), *([] if totals is None else [totals.before, totals.after])]
+    if sha256(np.array(drawn, dtype="<i8").tobytes()).hexdigest() != manifest.counts_sha256:
+        yield Finding("changed-file", "counts or totals are not those whose digest the manifest states")
     promise, g = manifest.promise, manifest.promise.granularity
     numbers, spread = estimated(published, cells.keys, promise)
     half, least = spread * promise.half_width, spread * promise.least_shown
@@ -268,9 +270,10 @@ def column_findings(
         wrong = ~(np.abs(column - expected) <= _ROUNDING * np.maximum(np.abs(expected), 1))
         if wrong.any():
             yield Finding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
-    spurious = len(published) * float(special.ndtr(-(promise.least_shown - 0.5) / promise.sigma))
-    if promise.least_shown < 2 * promise.half_width or spurious > _SPURIOUS * (1 + 1e-6):
-        yield Finding("shown-differs", "'shown' begins at counts that are less certain than the rules allow")
+    seldom = promise.sigma * float(special.ndtri(1 - _SPURIOUS / len(published))) + 0.5
+    allowed = {max(2 * promise.half_width, ceil(seldom + near)) for near in (-_ROUNDING, _ROUNDING)}
+    if promise.least_shown not in allowed:
+        yield Finding("shown-differs", "'shown' begins at another count than the rules say")
     shown = np.array(
         [-np.inf if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
     )

@@ -1,11 +1,14 @@
 """The arithmetic of the promise, by other formulas than the maker's."""
 
-from math import exp, inf, log, log1p, sqrt
+from math import ceil, exp, inf, log, log1p, sqrt
+from typing import Final
 
 import numpy as np
 from scipy import optimize, special
 
 from shoal.runtime.arrays import Floats
+
+_NEAR: Final = 1e-3  # far more than a sum over whole numbers and its integral differ by
 
 
 def rho_of(sensitivity: int, sigma: int) -> float:
@@ -72,8 +75,8 @@ def tails(sigma: int) -> tuple[Floats, Floats]:
 def least_half_width(sigma: int, coverage: float) -> tuple[int, int]:
     """The least h with P(|N| <= h) >= coverage, from below and from above by what rounding may change."""
     if sigma > 100_000:
-        width = float(special.ndtri((1 + coverage) / 2)) * sigma
-        return int(width - 2), int(width + 2)
+        width = float(special.ndtri((1 + coverage) / 2)) * sigma - 0.5
+        return ceil(width - _NEAR), ceil(width + _NEAR)
     mass, _ = tails(sigma)
     inside = mass[0] + 2 * np.concatenate([[0], np.cumsum(mass[1:])])
     return int(np.argmax(inside >= coverage - 1e-12)), int(np.argmax(inside >= coverage + 1e-12))

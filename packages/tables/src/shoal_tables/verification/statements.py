@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
-from math import sqrt
+from math import isqrt, sqrt
 from typing import Any, Final
 
 from shoal.model.intake import Reading
@@ -15,6 +15,13 @@ from shoal_tables.verification.contributions import Frame
 from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, rho_of
 
 _FINEST: Final = 1 << 30
+_OF_ZONES: Final = {
+    "grid": {"side_m", "x0", "y0", "columns", "rows"},
+    "h3": {"resolution"},
+    "polygons": {"source", "source_sha256"},
+    "cells": {"source", "source_sha256"},
+}
+"""The fields of zones that each kind has, beside those of all kinds."""
 _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 
@@ -44,8 +51,27 @@ def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
         yield Finding("bound-differs", "the bound comes from elsewhere than from the publisher or from shoal")
     if (manifest.plane is None) != (manifest.zones.crs is None):
         yield Finding("zones-differ", "zones and samples are not both on the earth or both in local meters")
+    yield from _further_findings(manifest)
     if manifest.table == "homes" and manifest.unit != "person":
         yield Finding("unit-differs", "a table of homes counts people, and its unit is not the person")
+
+
+def _further_findings(manifest: TableManifest) -> Iterator[Finding]:
+    """Find statements that decide nothing in such a table."""
+    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs"}, exclude_none=True)
+    if stated.keys() != _OF_ZONES[manifest.zones.kind]:
+        yield Finding("zones-differ", f"zones of the kind {manifest.zones.kind} state something else")
+    trips, flows = manifest.trips, manifest.table == "flows"
+    if (trips is not None) != flows or (
+        trips is not None and trips.definition == "zones" and (trips.radius_m, trips.least_s) != (None, None)
+    ):
+        yield Finding(
+            "trips-differ", "a trip is defined in flows alone, its stays where it goes between them"
+        )
+    if (manifest.hours and not (flows or manifest.table == "presence")) or (
+        manifest.table == "homes" and (manifest.day_of or manifest.promise.totals)
+    ):
+        yield Finding("days-differ", "hours, days or totals are stated that such a table has none of")
 
 
 def _reading_findings(manifest: TableManifest) -> Iterator[Finding]:
@@ -89,8 +115,8 @@ def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
     rho, totals = rho_of(promise.sensitivity, promise.sigma), promise.totals
     if totals is not None:
         rho += rho_of(totals.sensitivity, totals.sigma)
-        if totals.sensitivity**2 < 2 * totals.most**2:
-            yield Finding("budget-differs", "one unit can change the totals by more than their sensitivity")
+        if totals.sensitivity != isqrt(2 * totals.most**2) + 1:
+            yield Finding("budget-differs", "the sensitivity of the totals is not what one unit can change")
     if abs(promise.rho - rho) > 1e-9 * rho:
         yield Finding(
             "budget-differs", f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
@@ -98,7 +124,7 @@ def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
     if promise.delta > MOST_DELTA:
         yield Finding("budget-differs", f"delta {promise.delta:.3g} allows the promise to fail altogether")
     epsilon = epsilon_of(rho, promise.delta)
-    if promise.epsilon < epsilon * (1 - 1e-6):
+    if abs(promise.epsilon - epsilon) > 1e-6 * epsilon:
         yield Finding(
             "budget-differs",
             f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}",
