@@ -176,6 +176,63 @@ def test_names_that_begin_like_them_are_people() -> None:
     assert read(calls(["Nancy", "Nil Yalter", "Noneman", "0", "na1", "nullx", "😀"])).n_subjects == 7
 
 
+def homes(shared: Any, among: Sequence[Any], *, every: int = 3, apart: float = 0.2) -> pa.Table:
+    """Ten rows of each person within 100 m of a home of theirs, some under an id that all share."""
+    ids = [
+        shared if (who + row) % every == 0 else among[who] for who in range(len(among)) for row in range(10)
+    ]
+    places = [(who * apart / len(among), row / 10_000) for who in range(len(among)) for row in range(10)]
+    return calls(
+        ids,
+        t=[NOON_S + 600 * row + who for who in range(len(among)) for row in range(10)],
+        lat=[48.7 + far + near for far, near in places],
+        lon=[2.2 + far - near for far, near in places],
+    )
+
+
+@pytest.mark.parametrize(
+    ("shared", "among"),
+    [
+        *((text, "abcdefgh") for text in ("guest", "Visitor", "test", "test_user", "other", "xxx")),
+        *((number, range(1000, 1100, 13)) for number in (-1, 0, -99, 999, 9999999999, 123456, 2147483647)),
+        *((text, ["7001", "7044", "7090", "7400"]) for text in ("-1", "0", "000000", "1234567890", "111111")),
+        (-1, range(8)), (999999, range(8)), (0, range(8)),
+    ],
+)  # fmt: skip
+def test_an_id_that_stands_for_many_people_is_a_question(shared: Any, among: Sequence[Any]) -> None:
+    source = homes(shared, among)
+    message = question(source)
+    assert message.startswith("1 id in column 'uid' of the data frame, such as guest, test, -1, 0 or 999999")
+    assert "--ids-as-they-are" in message
+    stated = read(source, ids_as_they_are=True)
+    assert stated.n_subjects == len({*among, shared})
+    assert any("counts as one person; if it stands for many" in note for note in stated.intake.notes)
+
+
+def test_ids_that_stand_for_many_in_files_read_apart(tmp_path: Path) -> None:
+    for number, lat in enumerate((48.7, 48.9)):
+        rows = [
+            (uid, str(NOON_S + 60 * row), str(lat), "2.3") for row in range(4) for uid in (f"u{number}", "0")
+        ]
+        (tmp_path / f"{number}.csv").write_text(lines(*rows))
+    with pytest.raises(InputError, match="may stand for many people"):
+        store_people(tmp_path, Reading(), tmp_path / "people", Run())
+
+
+def test_a_person_with_a_common_id_is_told_and_a_count_of_people_is_not(tmp_path: Path) -> None:
+    test = read(calls(["ann", "test", "ben"]))
+    assert (test.n_subjects, "1 id such as" in test.intake.notes[0]) == (3, True)
+    counted = read(calls(range(100)))
+    assert counted.n_subjects == 100
+    assert not any("such as guest" in note for note in counted.intake.notes)
+    track = "<gpx><trk><trkseg>" + "".join(
+        f'<trkpt lat="{48 + row}" lon="2"><time>2024-05-01T06:0{row}:00Z</time></trkpt>' for row in range(4)
+    )
+    flight = tmp_path / "test.gpx"
+    flight.write_text(f"{track}</trkseg></trk></gpx>")
+    assert read(flight).ids == ("test",)
+
+
 def lines(*rows: tuple[str, str, str, str]) -> str:
     return "uid,t,lat,lon\n" + "".join(",".join(row) + "\n" for row in rows)
 

@@ -169,10 +169,61 @@ def test_zones_of_time_beside_times_without_one(name: str) -> None:
     assert read(stated).n_samples == 2
 
 
-def test_halves_of_the_day_in_a_column() -> None:
-    halves = table(t=["2024-05-01 06:00"] * 2, lat=[48.0] * 2, lon=[2.0] * 2, ampm=["AM", "PM"])
+HOME: dict[str, list[Any]] = {"lat": [48.0] * 2, "lon": [2.0] * 2}
+
+
+@pytest.mark.parametrize("settings", [{}, {"time_format": "%Y-%m-%d %H:%M"}])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("zone", ["Europe/Paris"] * 2), ("zone", ["CET", "CEST"]), ("Zone", ["+02:00", "+01:00"]),
+        ("region", ["America/Argentina/Buenos_Aires", "Asia/Tokyo"]), ("huso", ["Europe/Madrid", None]),
+        ("local_tz", ["x", "y"]), ("olson", ["", ""]), ("fuso_horario", [-3, -3]), ("iana_zone", ["", ""]),
+        ("standard", ["EST", "EDT"]),
+    ],
+)  # fmt: skip
+def test_zones_that_values_or_further_names_tell(
+    name: str, values: list[Any], settings: dict[str, Any]
+) -> None:
+    local = table(t=["2024-05-01 06:00"] * 2, **HOME, **{name: values})
+    assert f"the column '{name}' tells zones; give --time-zone" in refusal(local, **settings)
+    assert read(local, time_zone="Europe/Paris", **settings).n_samples == 2
+    assert read(table(**HOME, **{name: values})).n_samples == 2
+
+
+@pytest.mark.parametrize(
+    "values", [["UTC", "UTC"], ["Z1", "Z2"], ["downtown", "harbor"], [1, 2], [None, None]]
+)
+def test_zones_of_other_things_are_no_question(values: list[Any]) -> None:
+    assert read(table(t=["2024-05-01 06:00"] * 2, **HOME, zone=values)).n_samples == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("ampm", ["AM", "PM"]), ("period", ["AM", "PM"]), ("a.m./p.m.", ["a.m.", "p.m."]),
+        ("am_or_pm", ["", ""]), ("AM/PM Indicator", ["P", "A"]), ("day_period", ["a. m.", "p. m."]),
+        ("tt", ["pm", None]), ("Unnamed: 3", ["PM", "AM"]), ("time_suffix", ["A", "P"]),
+        ("unit", ["上午", "下午"]), ("half", ["vorm.", "nachm."]),
+    ],
+)  # fmt: skip
+def test_halves_of_the_day_in_a_column(name: str, values: list[Any]) -> None:
+    halves = table(t=["2024-05-01 06:00"] * 2, **HOME, **{name: values})
     assert "tells the halves of the day apart" in refusal(halves)
     assert read(halves, time_format="%Y-%m-%d %H:%M").n_samples == 2
+    apart = table(day=["2024-05-01"] * 2, t=["06:00"] * 2, **HOME, **{name: values})
+    assert "tells the halves of the day apart" in refusal(apart, date="day")
+
+
+def test_periods_of_other_things_are_no_halves_of_the_day() -> None:
+    other = table(t=["2024-05-01 06:00"] * 2, period=["day", "night"], unit=["A", "B"], **HOME)
+    assert read(other).n_samples == 2
+
+
+def test_a_zone_of_the_plane_beside_local_times() -> None:
+    both = planar(t=["2024-05-01 06:00"] * 2, zone=["31T"] * 2, period=["AM", "PM"])
+    assert "tells the halves" in refusal(both)
+    assert "give --crs EPSG:32631" in refusal(both, time_format="%Y-%m-%d %H:%M")
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,8 @@ def test_a_clock_that_is_put_back_or_forward_is_counted() -> None:
         ("1-May-2024 12:00", {}),
         ("01.05.2024 12:00", {}),
         ("2024-05-01 12:00:00 PM", {}),
+        ("2024-05-01 12:00:00 p. m.", {}),
+        ("May 1, 2024, 12:00:00\u202fPM", {}),
         ("2024-05-01 02:00:00 PM", {"time_zone": "Europe/Paris"}),
         ("01/05/2024 12:00", {"time_format": "%d/%m/%Y %H:%M"}),
         ("05/01/24 12:00 pm", {"time_format": "%m/%d/%y %I:%M %p"}),
@@ -208,6 +210,7 @@ def test_what_was_seen_is_shown_without_what_it_says() -> None:
         ("%H:%M", "gives no whole date"),
         ("%Q", "holds '%Q', which is not known"),
         ("%Y-%m-%d %d", "gives the day twice"),
+        ("%Y-%m-%d %I:%M", "of a clock of 12 hours (%I) without AM or PM (%p)"),
     ],
 )
 def test_formats_that_cannot_work(form: str, why: str) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
-from shoal.io.columns.at_once import PlacesAtOnce, in_meters
+from shoal.io.columns.at_once import PlacesAtOnce, SharedIds, in_meters
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
 from shoal.io.columns.owners import Doubts, Owners
@@ -70,6 +70,7 @@ class ReadingState:
     owners: Owners = field(default_factory=Owners)
     doubts: Doubts = field(default_factory=Doubts)
     at_once: PlacesAtOnce = field(default_factory=PlacesAtOnce)
+    shared: SharedIds = field(default_factory=SharedIds)
     plane: str | None = None
     listed: ListedPlaces | None = None
     sensitive: PublicPlaces | None = None
@@ -119,6 +120,7 @@ class ReadingState:
         """
         self.owners.join(later.owners)
         self.at_once.join(later.at_once)
+        self.shared.join(later.shared)
         self.columns = later.columns
         self.positions.join(later.positions)
         self.times.join(later.times)
@@ -200,6 +202,8 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock, reading.time_format)
+    if reading.preset is None:
+        state.times.beside.look(batch, columns.beside)
     where = f"column '{columns.time}' of {table.name}"
     t, readable = state.times.microseconds(clock, where)
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
@@ -210,6 +214,7 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     state.order.count(code, t)
     if state.doubts.at_once and code.size:
         state.at_once.add(code, t, *in_meters(first, second, degrees=state.positions.keeps_degrees))
+    state.shared.add(state.people.shared, code, t, (first, second), degrees=state.positions.keeps_degrees)
     if code.size:
         state.rows_kept += code.size
         unit = _person_days(state, code, t) if reading.per_day else code
@@ -245,6 +250,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
     if may_number and all(text.isdigit() or len(text) >= _GENERATED for text in texts_of(ids)):
         raise InputError(state.doubts.each_row)
+    _ask_about_shared_ids(state, ids, column)
     _ask_about_spellings(state, ids, column)
     rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
     broken = sum(state.dropped.get(reason, 0) for reason in (WRONG_FIELDS, NO_OBJECT))
@@ -267,6 +273,23 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
             f"{state.name}: {lost} ({reasons}); {_advice(state)}; --lose-people goes on without them"
         )
     state.notes.append(lost)
+
+
+def _ask_about_shared_ids(state: ReadingState, ids: Sequence[str] | pa.Array, column: str) -> None:
+    if state.owners.name_people():
+        return
+    many, perhaps = state.shared.judge(texts_of(ids), len(ids), state.rows_kept)
+    such = "such as guest, test, -1, 0 or 999999"
+    if many and not state.reading.ids_as_they_are:
+        raise InputError(
+            f"{counted(many, 'id')} in {column}, {such}, may stand for many people, with far more rows than "
+            "others or jumps between places; leave the ids of such rows empty, or say with --ids-as-they-are "
+            "that each is one person"
+        )
+    if many or perhaps:
+        one = f"{{number}} id {such} counts as one person; if it stands for many, leave it empty"
+        more = f"{{number}} ids {such} count as one person each; if they stand for many, leave them empty"
+        state.notes.append(say_number("reading.shared_ids", many + perhaps, one, more))
 
 
 def _ask_about_spellings(state: ReadingState, ids: Sequence[str] | pa.Array, column: str) -> None:

@@ -1,5 +1,7 @@
-"""People in two places at one time: one id, or one file, may stand for several people."""
+"""Ids that may stand for several people: in two places at one time, or such as guest, -1 or 999999."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -64,3 +66,65 @@ def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, 
     if not degrees:
         return first, second
     return first * np.cos(np.radians(second)) * _METERS_PER_DEGREE, second * _METERS_PER_DEGREE
+
+
+_NEAR: Final = 10  # another number so near shows that these count people
+_OFTEN: Final = 3  # times the rows of others
+_JUMP_M, _JUMP_M_PER_S, _JUMPS = 5000.0, 70.0, 0.1
+
+
+class SharedIds:
+    """The rows of ids that may stand for many people, to tell those that do from a person with such an id."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Floats]] = {}  # [3, n] of each: seconds, and meters
+        self._counts: Counter[str] = Counter()
+
+    def add(
+        self, names: Mapping[int, str], code: Codes, t: Micros, at: tuple[Floats, Floats], *, degrees: bool
+    ) -> None:
+        """Add one batch. names: such ids by their codes. at: in degrees or meters."""
+        for number, text in names.items():
+            rows = np.flatnonzero(code == number)
+            if rows.size and self._counts[text] < _MOST_ROWS:
+                x_m, y_m = in_meters(at[0][rows], at[1][rows], degrees=degrees)
+                self._rows.setdefault(text, []).append(np.stack([t[rows] / SECOND, x_m, y_m]))
+            self._counts[text] += rows.size
+
+    def join(self, later: "SharedIds") -> None:
+        """Add the rows of another piece."""
+        for text, rows in later._rows.items():
+            self._rows.setdefault(text, []).extend(rows if self._counts[text] < _MOST_ROWS else ())
+        self._counts.update(later._counts)
+
+    def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[int, int]:
+        """How many of such ids do stand for many, and how many may. people, rows: of all ids."""
+        numbers = {text: int(text.removesuffix(".0")) for text in self._counts if text[-1].isdecimal()}
+        lonely = set(self._counts)
+        if numbers:
+            lonely -= self._among_others(ids, numbers)
+        others = people - len(self._counts)
+        usual = (rows - self._counts.total()) / others if others else 0.0
+        many = {
+            text
+            for text in self._counts
+            if (text in lonely and self._counts[text] > _OFTEN * usual) or self._jumps(text)
+        }
+        return len(many), len(lonely - many)
+
+    def _among_others(self, ids: Iterable[str], numbers: Mapping[str, int]) -> set[str]:
+        """The numbers that have other ids around them, as where people are counted, of the same sign."""
+        near: defaultdict[str, set[str]] = defaultdict(set)
+        for text, number in numbers.items():
+            for other in range(number - _NEAR, number + _NEAR + 1):
+                if other not in numbers.values() and (other < 0) == (number < 0):
+                    near[str(other)].add(text)
+        return set().union(*(near[text] for text in ids if text in near))
+
+    def _jumps(self, text: str) -> bool:
+        t, x_m, y_m = (rows := np.concatenate(self._rows[text], axis=1))[
+            :, np.argsort(rows[0], kind="stable")
+        ]
+        far_m = np.hypot(np.diff(x_m), np.diff(y_m))
+        jumps = (far_m > _JUMP_M) & (far_m > _JUMP_M_PER_S * np.diff(t))
+        return bool(np.count_nonzero(jumps) > _JUMPS * len(t))

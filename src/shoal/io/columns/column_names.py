@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns.meanings import UNITS, part_columns, sign_columns, split_unit, zone_columns
+from shoal.io.columns.meanings import (
+    UNITS,
+    clock_columns,
+    part_columns,
+    sign_columns,
+    split_unit,
+    zone_columns,
+)
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
@@ -36,7 +43,7 @@ class Columns:
     first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
     instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs:
     that may tell the hemispheres of first and second. parts: that may hold minutes of degrees. zone: of the
-    plane of x and y.
+    plane of x and y. beside: that may tell zones of the times, or halves of the day.
     """
 
     id: str
@@ -51,11 +58,13 @@ class Columns:
     signs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     parts: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
         names = [self.person, self.time, self.date, *position, *self.signs[0], *self.signs[1], *self.zone]
+        names += self.beside
         return list(dict.fromkeys(name for name in names if name))
 
 
@@ -71,6 +80,8 @@ def find_columns(table: Table, reading: Reading) -> Columns:
         *([columns.date] if columns.date else []),
         *([] if columns.geometry else [columns.first, columns.second]),
     ]
+    free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
+    columns = replace(columns, beside=clock_columns(free))
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
         raise MisuseError(

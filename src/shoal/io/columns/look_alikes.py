@@ -1,4 +1,4 @@
-"""Ids that look alike: programs write the id of one person in several ways, and some texts name no person."""
+"""Ids that look alike: programs write one person's in several ways, and some texts name nobody, or many."""
 
 import html
 import re
@@ -24,6 +24,18 @@ _NOBODY: Final = re.compile(
     r"|nieznany|неизвестно|нет|不明|未知)[)\]>!}'\"]?",
     re.IGNORECASE,
 )
+_SHARED: Final = re.compile(
+    r"guests?|gast|inv[ií]tad[oa]|invité|convidad[oa]|ospite|visit(?:or|eur|ante)s?|(?:test|demo|dummy|default|"
+    r"generic|shared|public|temp|tmp|sample)(?:[ ._-]?(?:user|account|device|id|er|ing))?|others?|root|tbd|"
+    r"casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|teste|essai|访客|游客|ゲスト|"
+    r"(?:user|device|person)[ ._-]?(?:0+|-1)",
+    re.IGNORECASE,
+)
+_LARGEST_OF_TYPES: Final = frozenset(
+    {*(2**bits - 1 for bits in (15, 16, 31, 32, 63, 64)), *(-(2**bits) for bits in (15, 31, 63))}
+)
+_DIGITS: Final = "01234567890123456789"
+_LONG_DIGITS: Final = 6  # of an id, in a row or alike
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
 # programs write the exponent with a sign or the number with a point: 12e3 may be hexadecimal
@@ -57,6 +69,21 @@ _FEWEST_SIGNS, _FEWEST_DIGITS = 5, 3  # of an id that programs write with and wi
 def names_nobody(text: str) -> bool:
     """Whether an id is a text for no value, such as null, N/A or -."""
     return (len(text) < _UUID or text[0] in "0fF") and _NOBODY.fullmatch(text) is not None
+
+
+def may_be_shared(text: str) -> bool:
+    """Whether programs write an id for all whom they do not know: guest, -1, 0, 999999 or 1234567890."""
+    text = text.removesuffix(".0")
+    if not (digits := text.removeprefix("-")).isdecimal():
+        return _SHARED.fullmatch(text) is not None
+    alike, long = len({*digits}) == 1, len(digits) >= _LONG_DIGITS
+    nines = digits[0] == "9" and (len(digits) > 2 or text[0] == "-")
+    return (
+        (alike and (digits[0] == "0" or nines or long))
+        or (text[0] == "-" and int(digits) == 1)
+        or (long and digits in _DIGITS)
+        or int(text) in _LARGEST_OF_TYPES
+    )
 
 
 def has_lost_digits(text: str) -> bool:

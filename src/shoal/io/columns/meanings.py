@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.io.columns.values import plain
+from shoal.io.columns.values import is_text, plain
 from shoal.runtime.arrays import Floats, Integers
 
 _MARK: Final = (
@@ -56,9 +56,17 @@ _CLOCKS: Final = re.compile(
 )
 _ZONES_OF_TIME: Final = re.compile(
     r"tz.*|timezone.*|.*(utc|gmt)off(set)?.*|gmt|utc|dst|zeitzone|zonahoraria|fuseau(horaire)?|"
-    r"(time|local|clock|zone)?offset(s|sec(onds)?|min(utes)?|h|hours?)?"
+    r"(time|local|clock|zone)?offset(s|sec(onds)?|min(utes)?|h|hours?)?|olson.*|iana.*|zoneinfo|(local|user)_?tz|"
+    r"(fuso|huso)horario"
 )
-_HALVES: Final = re.compile(r"am/?pm|meridie?m|meridian|daypart|half(day)?")
+_HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
+_PERHAPS: Final = re.compile(  # names of columns whose values tell whether they are one or the other
+    r"(time|local|clock)?zones?|huso|fuso|fuseau|region|area|(day)?period(ofday)?|tt|noon|unit|(time)?suffix|"
+    r"(time|clock)?(marker|flag|indicator|half|part)|unnamed|column|standard"
+)
+_OFFSET: Final = re.compile(r"[+-]\d{1,2}(:?\d{2})?|[a-z]+(/[a-z_-]+){1,2}", re.IGNORECASE)
+_MOST_TEXTS: Final = 1000  # of which all are zones
+_HALVES_OF_DAYS: Final = frozenset({"am", "pm", "vorm", "nachm", "上午", "下午", "午前", "午後"})
 _ZONE_OF_NAME: Final = re.compile(  # a zone other than UTC
     r"(?:^|[\W_])(local|lokal|ce?s?t|mesz?|[aecmp][sd]t|jst|ist|kst|msk|bst|a[cew][sd]t|brt|[cew]at|sast|nz[sd]t|hkt|sgt|"
     r"(?:utc|gmt)\s*[+-]\s*\d+|[a-z]+/[a-z_]+)(?=$|[\W_])",
@@ -262,6 +270,28 @@ class TimeNeighbors:
             [name for name, compact in free if pattern.fullmatch(compact)]
             for pattern in (_DAYS, _CLOCKS, _ZONES_OF_TIME, _HALVES)
         )
+
+    def look(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:
+        """Add the columns whose values in some rows are all zones other than UTC, or halves of the day."""
+        for name in columns:
+            column = plain(batch.column(name))
+            if not is_text(column.type):
+                continue
+            texts = {*pc.unique(column).slice(0, _MOST_TEXTS).to_pylist()} - {"", None}
+            halves = {re.sub(r"[.\s]", "", text).lower() for text in texts}
+            if halves and (halves <= _HALVES_OF_DAYS or halves == {"a", "p"}):
+                self.halves.append(name)
+            elif texts and all(_ZONE_OF_NAME.fullmatch(text) or _OFFSET.fullmatch(text) for text in texts):
+                self.zones.append(name)
+
+    def join(self, later: "TimeNeighbors") -> None:
+        """Add the columns of later rows."""
+        self.zones, self.halves = self.zones + later.zones, self.halves + later.halves
+
+
+def clock_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that may tell zones of times or halves of the day."""
+    return tuple(name for name in names if _PERHAPS.fullmatch(_compact(name)))
 
 
 def _compact(name: str) -> str:

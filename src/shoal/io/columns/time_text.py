@@ -24,7 +24,7 @@ _VISIBLE: Final = frozenset((*MONTHS, *_DAYS, "am", "pm", "utc", "gmt", "t", "z"
 
 _ZONE: Final = r"(?P<zone>(?i:Z|UTC|GMT)|[+-]\d{2}(?::?\d{2})?)"
 _CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?"
-_HALF: Final = r"(?P<half>[AaPp]\.?[Mm]\.?)"
+_HALF: Final = r"(?P<half>[AaPp]\.?\s?[Mm]\.?)"
 _MONTH_NAME: Final = r"(?P<name>(?i:" + "|".join(MONTHS) + r"))[a-z]*\.?"
 _DAY_NAME: Final = r"(?:(?i:" + "|".join(_DAYS) + r")[a-z]*\.?,?\s+)?"
 
@@ -52,7 +52,7 @@ OTHER: Final = (
 _EITHER: Final = r"^(?P<{}>\d{{1,2}})[-/](?P<{}>\d{{1,2}})[-/](?P<year>\d{{4}})"
 DAY_FIRST: Final = _EITHER.format("day", "month") + _OTHER_CLOCK + "$"
 MONTH_FIRST: Final = _EITHER.format("month", "day") + _OTHER_CLOCK + "$"
-CLOCK_ALONE: Final = r"^\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?$"
+CLOCK_ALONE: Final = r"^\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?\s?[Mm]\.?)?$"
 
 _SIGNS: Final = {
     "Y": r"(?P<year>\d{4})",
@@ -109,6 +109,11 @@ def layout_of(form: str) -> str:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise MisuseError(f"time_format = '{form}' gives the {twice} twice; leave one out")
+    if "%I" in form and "half" not in names:
+        raise MisuseError(
+            f"time_format = '{form}' gives hours of a clock of 12 hours (%I) without AM or PM (%p); write "
+            "both into one column, or give %H for hours from 0 to 23"
+        )
     has_year = bool({"year", "short"} & set(names))
     has_day = "of_year" in names or ("day" in names and bool({"month", "name"} & set(names)))
     if not (has_year and has_day):

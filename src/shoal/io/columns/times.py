@@ -140,11 +140,13 @@ class Times:
     def without_counts(self) -> "Times":
         """The same decisions, empty counts."""
         fresh = copy(self)
+        fresh.beside = copy(self.beside)
         fresh._begin_counts()
         return fresh
 
     def join(self, later: "Times") -> None:
         """Add the counts of later rows."""
+        self.beside.join(later.beside)
         self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
         self.twice, self.never = self.twice + later.twice, self.never + later.never
         self.unread = self.unread or later.unread
@@ -173,9 +175,15 @@ class Times:
 
     def require_meaning(self, name: str, date: str | None) -> None:
         """Ask about columns that may change what the times mean. date: the column of dates, if named."""
-        if not self.naive or self._layout is not None:
+        if not self.naive:
             return
-        if date is None and self.beside.clocks and self._midnights == self._naive_looked_at:
+        own_layout = self._layout is not None
+        if (
+            not own_layout
+            and date is None
+            and self.beside.clocks
+            and self._midnights == self._naive_looked_at
+        ):
             clock = self.beside.clocks[0]
             raise InputError(
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
@@ -192,7 +200,7 @@ class Times:
                 "zones; give --time-zone if all are of one (UTC if they are of UTC), or write each "
                 "time with its zone"
             )
-        if self.beside.halves:
+        if self.beside.halves and not own_layout:
             raise InputError(
                 f"the column '{self.beside.halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
@@ -391,11 +399,11 @@ class Times:
         rest = np.flatnonzero(has_value(text) & ~readable)
         if not rest.size:
             return ticks, readable
-        remaining = text.take(pa.array(rest))
+        remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
         ticks[rest], readable[rest] = self._by_layouts(remaining, (*time_text.ISO, *time_text.OTHER))
         rest = np.flatnonzero(has_value(text) & ~readable)
         if rest.size:
-            remaining = text.take(pa.array(rest))
+            remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
             most = 2 * rest.size > int(np.count_nonzero(has_value(text)))
             ticks[rest], readable[rest] = self._with_slashes(remaining, where, most=most)
         if not readable.any() and bool(

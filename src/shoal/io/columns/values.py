@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.io.columns.look_alikes import EXACT, has_lost_digits, has_lost_letters, names_nobody
+from shoal.io.columns.look_alikes import EXACT, has_lost_digits, has_lost_letters, may_be_shared, names_nobody
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 
 Codes = npt.NDArray[np.int32]
@@ -168,11 +168,13 @@ class Names:
     """A code for each different id, in the order of first appearance.
 
     Numbers become text as people write them: 7 and 7.0 are "7". people: texts such as "null" name no person.
+    shared: of people, the ids by code that may stand for many, such as "guest".
     """
 
     def __init__(self, *, people: bool = False) -> None:
         self.texts: list[str] = []
         self.kinds: set[str] = set()
+        self.shared: dict[int, str] = {}
         self.rows_with_blanks = 0
         self._people = people
         self._code_of: dict[str, int] = {}
@@ -228,6 +230,8 @@ class Names:
             self.kinds.add(LOST_LETTERS)
         if self._people and len(text) > SHEET_DIGITS and text.isdigit():
             self.kinds.add(ZEROS if not text[SHEET_DIGITS:].strip("0") else ALL_DIGITS)
+        if self._people and may_be_shared(text):
+            self.shared[len(self.texts)] = text
         self.texts.append(text)
         return len(self.texts) - 1
 
