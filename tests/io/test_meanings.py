@@ -366,6 +366,85 @@ def test_radians_are_not_the_gulf_of_guinea() -> None:
     assert read(table(lat=[5.6, 5.6], lon=[-0.2, -0.2])).n_samples == 2  # Accra
 
 
+CITIES = {
+    "Paris": (48.85, 2.35), "New York": (40.7, -74.0), "Beijing": (39.9, 116.4), "Sydney": (-33.87, 151.0),
+    "São Paulo": (-23.5, -46.6), "Moscow": (55.75, 37.6), "Mexico City": (19.4, -99.1), "Delhi": (28.6, 77.2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("city", CITIES)
+@pytest.mark.parametrize("axis", ["lat", "lon"])
+def test_one_coordinate_in_radians_is_asked_about(axis: str, city: str) -> None:
+    steps = np.random.default_rng(1).normal(0, 0.02, (2, 40))
+    places = {name: at + step for name, at, step in zip(("lat", "lon"), CITIES[city], steps, strict=True)}
+    usual: dict[str, Any] = {"id": [*"ab"] * 20, "t": [NOON_S + 60 * row for row in range(40)]}
+    wrong = pa.table(usual | places | {axis: np.radians(places[axis])})
+    assert f"call the column {axis}_rad; give --lat and --lon" in refusal(wrong)
+    got = read(wrong.rename_columns([axis + "_rad" if name == axis else name for name in wrong.schema.names]))
+    right = read(pa.table(usual | places))
+    assert np.array_equal(got.x, right.x)
+    assert any("57 times" in note for note in read(wrong, lat="lat", lon="lon").intake.notes)
+
+
+@pytest.mark.parametrize("place", [(0.3, 32.6), (1.35, 103.8), (-0.2, -78.5), (48.85, 2.35), (51.5, -0.1)])
+def test_steps_of_degrees_near_zero_are_no_radians(place: tuple[float, float]) -> None:
+    for north, east in ((0.01, 0.01), (0.001, 0.01), (0.01, 0.001), (0.0, 0.01), (0.01, 0.0)):
+        lat, lon = (
+            [at + step * row for row in (0, 1, 3, 2)] for at, step in zip(place, (north, east), strict=True)
+        )
+        assert read(table(id=[*"abab"], t=[NOON_S] * 4, lat=lat, lon=lon)).n_samples >= 2
+
+
+ZONED = {
+    "Gauss-Krueger": (3_512_345, 4_412_345, 5_400_000), "UTM": (32_812_345, 33_213_000, 5_400_000),
+    "Pulkovo": (7_412_345, 8_413_000, 6_170_000), "China": (39_512_345, 40_413_000, 4_400_000),
+    "Croatia": (5_575_345, 6_376_000, 5_074_000), "Poland": (6_500_345, 7_501_000, 5_788_000),
+    "Italy": (1_500_345, 2_501_000, 4_788_000), "Argentina": (3_500_345, 4_501_000, 6_188_000),
+    "Switzerland": (2_600_000, 600_200, 1_200_000), "Finland": (2_552_345, 3_385_345, 6_672_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("country", ZONED)
+def test_zones_in_front_of_eastings_are_not_mixed(country: str) -> None:
+    east, other, north = ZONED[country]
+    mixed = {"x": [east, east + 100, other, other + 100], "y": [north, north + 100, north + 200, north]}
+    usual: dict[str, Any] = {"id": [*"aabb"], "t": [NOON_S + 60 * row for row in range(4)]}
+    assert "begin with the numbers of several zones" in refusal(pa.table(usual | mixed))
+    assert read(pa.table(usual | mixed), crs="local").n_subjects == 2
+    if min(mixed["x"]) > 1e6:
+        turned = pa.table(usual | {"x": mixed["y"], "y": mixed["x"]})
+        assert "begin with the numbers of several zones" in refusal(turned)
+    one = {"x": [east, east + 100, east + 200, east + 300], "y": mixed["y"]}
+    assert read(pa.table(usual | one)).n_subjects == 2
+
+
+def test_meters_of_one_plane_that_cross_a_million_are_no_zones() -> None:
+    usual: dict[str, Any] = {"id": [*"aabb"], "t": [NOON_S + 60 * row for row in range(4)]}
+    for x in ([650_000, 650_100, 1_220_000, 1_220_100], [2_940_000, 2_990_000, 3_010_000, 3_200_000]):
+        assert read(pa.table(usual | {"x": x, "y": [6_800_000 + row for row in range(4)]})).n_subjects == 2
+
+
+@pytest.mark.parametrize(
+    ("crs", "x", "y"),
+    [
+        ("EPSG:31467", 4_512_345, 5_400_000), ("EPSG:25832", 512.3, 5400.0),
+        ("EPSG:2154", 512_345, 5_400_000), ("EPSG:27700", 5_400_000, 512_345),
+        ("EPSG:2193", 1_750_000, 1_750_000),
+    ],
+)  # fmt: skip
+def test_places_far_from_where_a_plane_is_used_are_asked_about(crs: str, x: float, y: float) -> None:
+    far = planar(easting=[x, x + 1], northing=[y, y + 1])
+    assert f"outside the area where the plane {crs} is used" in refusal(far, crs=crs)
+    assert read(far, crs="local").n_samples == 2
+
+
+def test_the_plane_that_an_easting_with_its_zone_is_of() -> None:
+    for crs, zone in (("EPSG:31468", 4_000_000), ("EPSG:4647", 32_000_000), ("EPSG:5650", 33_000_000)):
+        note = read(planar(easting=[zone + 512_345.0] * 2, northing=[5.4e6, 5.4e6])).intake.notes[0]
+        assert f"--crs {crs}" in note
+    assert "EPSG:4647" in refusal(planar(easting=[32_512_345.0] * 2, northing=[5.4e6] * 2), crs="EPSG:25832")
+
+
 def test_longitudes_beyond_180() -> None:
     beyond = table(lat=[-17.0, -17.0], lon=[178.0, 181.5])
     assert degrees(beyond) == [(-17.0, 178.0), (-17.0, -178.5)]

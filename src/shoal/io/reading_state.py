@@ -40,7 +40,10 @@ _HINTS: Final[dict[str, Message]] = {
     cleaning.FUTURE: say(
         "advice.future", "the unit of the times may be another one: give it with --time-unit"
     ),
-    cleaning.OUTSIDE: say("advice.outside", "the declared --crs may be another one"),
+    cleaning.OUTSIDE: say(
+        "advice.outside",
+        "the declared --crs may be another one, such as EPSG:4647 for eastings with their zone in front",
+    ),
     cleaning.EMPTY_ID: _NO_ID,
     cleaning.NO_PERSON: _NO_ID,
     WRONG_FIELDS: say(

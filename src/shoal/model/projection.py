@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Flags, Floats
 
 if TYPE_CHECKING:
     from pyproj import Transformer
@@ -48,6 +48,18 @@ def is_geographic(crs: str) -> bool:
         raise InputError(
             f"'{crs}' is not a coordinate reference system that pyproj knows; try for example EPSG:2154"
         ) from error
+
+
+def lies_far_from_use(crs: str, lon_deg: Floats, lat_deg: Floats, degrees: float) -> Flags:
+    """Whether positions lie so far outside the area where a system is used, bool [n]."""
+    from pyproj import CRS
+
+    area = CRS.from_user_input(crs).area_of_use
+    if area is None:
+        return np.zeros(len(lon_deg), dtype=np.bool_)
+    width = (area.east - area.west) % 360 or 360.0
+    beyond: Flags = (lon_deg - area.west + degrees) % 360 > width + 2 * degrees
+    return beyond | (lat_deg < area.south - degrees) | (lat_deg > area.north + degrees)
 
 
 def is_plane_in_meters(crs: str) -> bool:

@@ -1,9 +1,7 @@
 """From coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -13,58 +11,24 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
-from shoal.io.columns.land import middles, neighbors, on_land, squares
+from shoal.io.columns.land import middles
 from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
+from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import Codes, DecimalCommas, is_text, numbers, points
-from shoal.messages import Message, say
+from shoal.messages import say
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Flags, Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
 DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
 _SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
-_LOOKED_AT: Final = 1 << 14  # positions of each batch that are compared with the map
-_SWAPPED: Final = 0.9
-_APART_DEG: Final = 5.0  # a boat at the coast is at sea, too, and others are near
 _NAMED: Final = 3  # files that a message names
-_MOST_DOUBTS: Final = 1 << 20
-_LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
-_DIGITS_APART: Final = 3
-_FEW: Final = 0.01
 _FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 2, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
-_SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
-
-
-@dataclass(frozen=True, eq=False)
-class Doubt:
-    """Positions of people in a table who are at sea as given, and on land in another reading.
-
-    reading: its key in ``_READINGS``. person: of each, [n]. square: there.
-    """
-
-    table: str
-    reading: str
-    person: Codes
-    square: Integers
-
-
-# readings of coordinates that part of a file's people may need, since theirs were written in another way
-_READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
-    "swapped": (say("other.swapped", "latitude and longitude swapped"), lambda lon, lat: (lat, lon)),
-    "radians": (
-        say("other.radians", "their numbers taken as radians"),
-        lambda lon, lat: (np.degrees(lon), np.degrees(lat)),
-    ),
-    "west": (say("other.west", "the longitude's sign turned"), lambda lon, lat: (-lon, lat)),
-    "south": (say("other.south", "the latitude's sign turned"), lambda lon, lat: (lon, -lat)),
-    "both": (say("other.both", "both signs turned"), lambda lon, lat: (-lon, -lat)),
-    "ten": (say("other.ten", "their decimal points one digit on"), lambda lon, lat: (10 * lon, 10 * lat)),
-}
 
 
 class Positions:
@@ -137,11 +101,7 @@ class Positions:
         self.unread = ""  # the shape of a coordinate that cannot be read
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
-        self._looked_at = 0
-        self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
-        self._squares: Counter[int] = Counter()  # positions looked at in each square of the map
-        self._doubts: list[Doubt] = []
-        self._sizes = np.zeros(_LARGEST, dtype=np.int64)  # of planar positions, by their digits
+        self._doubts = PositionDoubts()
         self._bounds = np.full(
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
@@ -171,11 +131,7 @@ class Positions:
         self.unread = self.unread or later.unread
         self._off += later._off
         self.commas.rows += later.commas.rows
-        self._looked_at += later._looked_at
-        self._turned.update(later._turned)
-        self._squares.update(later._squares)
-        self._doubts += later._doubts
-        self._sizes += later._sizes
+        self._doubts.join(later._doubts)
         self._bounds = np.maximum(self._bounds, later._bounds)
         self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
         if self._lengths is not None and later._lengths is not None:
@@ -203,10 +159,7 @@ class Positions:
             sieve.drop_angles(first, second)
             sieve.drop(ZERO, (first == 0) & (second == 0))
         else:
-            step = slice(None, None, len(first) // _LOOKED_AT + 1)
-            largest = np.maximum(np.abs(first[step]), np.abs(second[step]))[sieve.good[step]]
-            digits = np.log10(largest[(largest >= 1) & (largest < _FARTHEST_M)]).astype(np.int64)
-            self._sizes += np.bincount(digits, minlength=_LARGEST)
+            self._doubts.add_meters(first, second, sieve.good)
         if self.crs is not None and not self.degrees:
             lon, lat = transform(
                 self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan)
@@ -297,36 +250,12 @@ class Positions:
                 for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
                     self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
         if self.keeps_degrees and first.size:
-            step = max(1, len(first) // _LOOKED_AT)
-            lon, lat = first[::step], second[::step]
-            square, count = np.unique(squares(lon, lat), return_counts=True)
-            self._squares.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
-            if self.degrees:
-                self._looked_at += len(lon)
-                at_sea = np.flatnonzero(~on_land(lon, lat))
-                self._doubt(lon[at_sea], lat[at_sea], people[::step], at_sea, table)
+            self._doubts.add_places(first, second, people, table, degrees=self.degrees, crs=str(self.crs))
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
         if self._may_be_degrees and first.size:
             self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
-
-    def _doubt(self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str) -> None:
-        """Remember whose positions, nearly all at sea, are on land in another reading."""
-        for key, (_, turned) in _READINGS.items():
-            other_lon, other_lat = turned(lon, lat)
-            rows = np.flatnonzero(on_land(other_lon, other_lat) & (other_lat > _SOUTHERNMOST_DEG))
-            self._turned[key] += len(rows)
-            far = np.hypot(other_lon[rows] - lon[rows], other_lat[rows] - lat[rows]) >= _APART_DEG
-            rows = rows[far]
-            if not rows.size or sum(len(doubt.person) for doubt in self._doubts) > _MOST_DOUBTS:
-                continue
-            person = people[at_sea[rows]]
-            whole = np.bincount(person) >= _SWAPPED * np.bincount(people, minlength=1)[: person.max() + 1]
-            rows = rows[whole[person]]
-            if rows.size:
-                there = squares(other_lon[rows], other_lat[rows])
-                self._doubts.append(Doubt(table, key, people[at_sea[rows]], there))
 
     def plane(self) -> str | None:
         """The plane after all rows, None for local meters.
@@ -354,8 +283,8 @@ class Positions:
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
                     "meters around the data, or read longitude and latitude"
                 )
-        self._check_readings()
-        self._check_sizes()
+        self.notes += self._doubts.check_degrees(self._name, named=self._named)
+        self.notes += self._doubts.check_meters(self._name, self._declared, self.crs)
         self._note_national()
         self._note_coarse()
         if self.crs is None or self._working_crs is not None or not self._rows:
@@ -370,9 +299,9 @@ class Positions:
         return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
 
     def _note_wide(self) -> None:
-        if self.middle_lon_deg is None or not self._squares:
+        if self.middle_lon_deg is None or not self._doubts.squares:
             return
-        square, count = np.array(list(self._squares.items())).T
+        square, count = np.array(list(self._doubts.squares.items())).T
         far = is_far_from_center(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
         share = count[far].sum() / count.sum()
         if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
@@ -412,58 +341,6 @@ class Positions:
             )
             planes_in_words = " or ".join(planes.values())
             self.notes.append(say("reading.local_meters", text, file=self._name, planes=planes_in_words))
-
-    def _check_readings(self) -> None:
-        """Ask where positions, or those of some people, are at sea, and on land in another reading."""
-        remedy = (
-            "name the columns with --lat and --lon, the other way round if they are swapped, as they are if"
-        )
-        enough = _SWAPPED * max(self._looked_at, 1)
-        if self._turned["radians"] >= enough:
-            seen = say(
-                "reading.radians",
-                "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians",
-                file=self._name,
-            )
-            remedy = "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if"
-        elif self._turned["swapped"] >= enough:
-            seen = say(
-                "reading.swapped",
-                "{percent} % of the positions of {file} lie at sea as given, and on land with latitude and "
-                "longitude swapped",
-                percent=100 * self._turned["swapped"] // self._looked_at,
-                file=self._name,
-            )
-        elif doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
-            text = "people in {files} are at sea as given, and where others are with {reading}"
-            names = list(dict.fromkeys(doubt.table for doubt in doubts))
-            files = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
-            seen = say("reading.other_reading", text, files=files, reading=_READINGS[doubts[0].reading][0])
-            remedy = "write all alike, or name the columns with --lat and --lon if"
-        else:
-            return
-        if self._named:
-            self.notes.append(say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen))
-            return
-        raise InputError(f"{seen}; {remedy} this is the sea")
-
-    def _is_among_others(self, doubt: Doubt) -> bool:
-        """Whether somebody's positions, in the other reading, are nearly all where others are."""
-        there, place = np.unique(doubt.square, return_inverse=True)
-        among = np.isin(there, neighbors(np.fromiter(self._squares, np.int64, len(self._squares))))[place]
-        whole = np.bincount(doubt.person)
-        return bool((np.bincount(doubt.person, among)[whole > 0] >= _SWAPPED * whole[whole > 0]).any())
-
-    def _check_sizes(self) -> None:
-        """Ask where some planar positions have at least three digits less than all others."""
-        filled = np.flatnonzero(self._sizes > _FEW * self._sizes.sum())
-        if self._declared == "local" or not (np.diff(filled) >= _DIGITS_APART).any():
-            return
-        text = "some x and y of {file} are more than a hundred times smaller than the others, as degrees or "
-        seen = say("reading.sizes", text + "kilometers among meters are", file=self._name)
-        if self._declared is None:
-            raise InputError(f"{seen}; write them alike, or give --crs local if all are meters")
-        self.notes.append(seen)
 
 
 def _is_wgs84(crs: str) -> bool:

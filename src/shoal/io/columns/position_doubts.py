@@ -1,0 +1,237 @@
+"""What speaks against positions as given: people at sea, flat movement, numbers of several sizes or zones."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.io.columns.land import neighbors, on_land, squares
+from shoal.io.columns.values import Codes
+from shoal.messages import Message, say
+from shoal.model.projection import lies_far_from_use
+from shoal.runtime.arrays import Flags, Floats, Integers
+
+_LOOKED_AT: Final = 1 << 14  # positions of each batch
+_MANY: Final = 0.9
+_FEW: Final = 0.01
+_APART_DEG: Final = 5.0  # a boat at the coast is at sea, too, and others are near
+_NAMED: Final = 3  # files that a message names
+_MOST_DOUBTS: Final = 1 << 20
+_LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
+_DIGITS_APART: Final = 3
+_SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
+_ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of their zone in front
+_ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Positions of people in a table who are at sea as given, and on land in another reading.
+
+    reading: its key in ``_READINGS``. person: of each, [n]. square: there.
+    """
+
+    table: str
+    reading: str
+    person: Codes
+    square: Integers
+
+
+# readings of coordinates that part of a file's people may need, since theirs were written in another way
+_READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
+    "swapped": (say("other.swapped", "latitude and longitude swapped"), lambda lon, lat: (lat, lon)),
+    "radians": (
+        say("other.radians", "their numbers taken as radians"),
+        lambda lon, lat: (np.degrees(lon), np.degrees(lat)),
+    ),
+    "west": (say("other.west", "the longitude's sign turned"), lambda lon, lat: (-lon, lat)),
+    "south": (say("other.south", "the latitude's sign turned"), lambda lon, lat: (lon, -lat)),
+    "both": (say("other.both", "both signs turned"), lambda lon, lat: (-lon, -lat)),
+    "ten": (say("other.ten", "their decimal points one digit on"), lambda lon, lat: (10 * lon, 10 * lat)),
+    "lon_rad": (
+        say("other.lon_rad", "the longitude taken as radians"),
+        lambda lon, lat: (np.degrees(lon), lat),
+    ),
+    "lat_rad": (
+        say("other.lat_rad", "the latitude taken as radians"),
+        lambda lon, lat: (lon, np.degrees(lat)),
+    ),
+}
+
+
+class PositionDoubts:
+    """Counts, batch after batch, what makes other readings of positions likelier than the one as given."""
+
+    def __init__(self) -> None:
+        self._looked_at = 0
+        self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
+        self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
+        self._doubts: list[Doubt] = []
+        self._sizes = np.zeros(_LARGEST, dtype=np.int64)  # of planar positions, by their digits
+        self._zones = Counter[
+            tuple[int, int]
+        ]()  # of planar positions, by axis and millions; below 0: of no zone
+        self._far = 0  # of planar positions, from the area where the plane is used
+        self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
+        self._may_be = {"lat_rad": True, "lon_rad": True}
+
+    def join(self, later: "PositionDoubts") -> None:
+        """Add the counts of later rows."""
+        self._looked_at += later._looked_at
+        self._turned.update(later._turned)
+        self.squares.update(later.squares)
+        self._doubts += later._doubts
+        self._sizes += later._sizes
+        self._zones.update(later._zones)
+        self._far += later._far
+        self._steps += later._steps
+        self._may_be = {key: maybe and later._may_be[key] for key, maybe in self._may_be.items()}
+
+    def add_meters(self, x: Floats, y: Floats, good: Flags) -> None:
+        """Look at some planar positions of a batch, of which some are usable."""
+        step = slice(None, None, len(x) // _LOOKED_AT + 1)
+        x, y = x[step][good[step]], y[step][good[step]]
+        largest = np.maximum(np.abs(x), np.abs(y))
+        digits = np.log10(largest[(largest >= 1) & (largest < _FARTHEST_M)]).astype(np.int64)
+        self._sizes += np.bincount(digits, minlength=_LARGEST)
+        for axis, values in enumerate((x, y)):
+            zone, rest = np.divmod(values, _ZONE_M)
+            inside = (rest >= _EDGE_M) & (rest <= _ZONE_M - _EDGE_M) & (zone >= 0) & (zone <= _MOST_ZONES)
+            zone, count = np.unique(np.where(inside, zone, -1 - np.maximum(zone, 0)), return_counts=True)
+            self._zones.update(
+                {(axis, int(number)): int(rows) for number, rows in zip(zone, count, strict=True)}
+            )
+
+    def add_places(
+        self, lon: Floats, lat: Floats, people: Codes, table: str, *, degrees: bool, crs: str
+    ) -> None:
+        """Look at some positions of a batch on the map. degrees: as the file has them, not from a plane."""
+        step = max(1, len(lon) // _LOOKED_AT)
+        lon, lat, people = lon[::step], lat[::step], people[::step]
+        square, count = np.unique(squares(lon, lat), return_counts=True)
+        self.squares.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
+        self._looked_at += len(lon)
+        if not degrees:
+            self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
+            return
+        at_sea = np.flatnonzero(~on_land(lon, lat))
+        self._doubt(lon[at_sea], lat[at_sea], people, at_sea, table)
+        north, east, middle = np.abs(np.diff(lat)), np.abs(np.diff(lon)), (lat[1:] + lat[:-1]) / 2
+        moved = (north > 0) | (east > 0)
+        if moved.any():
+            ways = (north, east * np.cos(np.radians(middle)), east * np.abs(np.cos(middle)))
+            self._steps.append([float(np.median(way[moved])) for way in ways])
+        for key, angles, most in (("lat_rad", lat, np.pi / 2), ("lon_rad", lon, np.pi)):
+            if self._may_be[key]:
+                there = on_land(*_READINGS[key][1](lon, lat))
+                self._may_be[key] = bool(np.abs(angles).max() <= most and there.mean() >= _MANY)
+
+    def _doubt(self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str) -> None:
+        """Remember whose positions, nearly all at sea, are on land in another reading."""
+        for key, (_, turned) in _READINGS.items():
+            other_lon, other_lat = turned(lon, lat)
+            rows = np.flatnonzero(on_land(other_lon, other_lat) & (other_lat > _SOUTHERNMOST_DEG))
+            self._turned[key] += len(rows)
+            far = np.hypot(other_lon[rows] - lon[rows], other_lat[rows] - lat[rows]) >= _APART_DEG
+            rows = rows[far]
+            if not rows.size or sum(len(doubt.person) for doubt in self._doubts) > _MOST_DOUBTS:
+                continue
+            person = people[at_sea[rows]]
+            whole = np.bincount(person) >= _MANY * np.bincount(people, minlength=1)[: person.max() + 1]
+            rows = rows[whole[person]]
+            if rows.size:
+                there = squares(other_lon[rows], other_lat[rows])
+                self._doubts.append(Doubt(table, key, people[at_sea[rows]], there))
+
+    def check_degrees(self, name: str, *, named: bool) -> list[Message]:
+        """Ask where positions, or those of some people, are likelier in another reading; a note if named."""
+        question = self._question(name)
+        if question is None:
+            return []
+        seen, remedy = question
+        if named:
+            return [say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen)]
+        raise InputError(f"{seen}; {remedy}")
+
+    def _question(self, name: str) -> tuple[Message, str] | None:
+        """What the positions show, and what to do."""
+        enough = _MANY * max(self._looked_at, 1)
+        if key := self._radians():
+            text = (
+                "the positions of {file} may be right with {reading}: as degrees, all move some 57 times "
+                "farther on one axis"
+            )
+            seen = say("reading.one_in_radians", text, file=name, reading=_READINGS[key][0])
+            return seen, f"convert it, or call the column {key}; give --lat and --lon if it is in degrees"
+        if self._turned["radians"] >= enough:
+            text = "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians"
+            return say("reading.radians", text, file=name), (
+                "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
+                "is the sea"
+            )
+        if self._turned["swapped"] >= enough:
+            text = (
+                "{percent} % of the positions of {file} lie at sea as given, and on land with latitude and "
+                "longitude swapped"
+            )
+            percent = 100 * self._turned["swapped"] // self._looked_at
+            return say("reading.swapped", text, percent=percent, file=name), (
+                "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
+                "if this is the sea"
+            )
+        if doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
+            text = "people in {files} are at sea as given, and where others are with {reading}"
+            names = list(dict.fromkeys(doubt.table for doubt in doubts))
+            files = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
+            seen = say("reading.other_reading", text, files=files, reading=_READINGS[doubts[0].reading][0])
+            return seen, "write all alike, or name the columns with --lat and --lon if this is the sea"
+        return None
+
+    def _radians(self) -> str:
+        """The reading in which one axis alone is in radians, if steps are as long on both axes in it."""
+        north, east, east_by_radians = np.median(self._steps or [[0.0] * 3], axis=0)
+        if not north or not east:
+            return ""
+        ratios = {"lat_rad": np.degrees(north) / east_by_radians, "lon_rad": north / np.degrees(east)}
+        alike = (key for key, ratio in ratios.items() if 1 / _ALIKE <= ratio <= _ALIKE and self._may_be[key])
+        return next(alike, "")
+
+    def _is_among_others(self, doubt: Doubt) -> bool:
+        """Whether somebody's positions, in the other reading, are nearly all where others are."""
+        there, place = np.unique(doubt.square, return_inverse=True)
+        among = np.isin(there, neighbors(np.fromiter(self.squares, np.int64, len(self.squares))))[place]
+        whole = np.bincount(doubt.person)
+        return bool((np.bincount(doubt.person, among)[whole > 0] >= _MANY * whole[whole > 0]).any())
+
+    def check_meters(self, name: str, declared: str | None, crs: str | None) -> list[Message]:
+        """Ask where planar numbers are of several sizes or zones, or not of the declared plane."""
+        if declared == "local":
+            return []
+        if self._far > _FEW * self._looked_at:
+            raise InputError(
+                f"{self._far / self._looked_at:.0%} of the positions of {name} lie more than {_APART_DEG:g} "
+                f"degrees outside the area where the plane {crs} is used, as do numbers of another zone "
+                "or plane; give the --crs that they are of, rows of each on their own, or --crs local"
+            )
+        zones = [{zone for at, zone in self._zones if at == axis} for axis in (0, 1)]
+        axes = zones[:1] if {0, -1} & zones[0] else zones  # no easting without a zone has a million
+        if declared is None and any(
+            min(zone, default=-1) >= 0 and len(zone) > 1 and max(zone) > 1 for zone in axes
+        ):
+            raise InputError(
+                f"x or y of {name} begin with the numbers of several zones, as in 3,512,345 and 4,512,345 "
+                "(Gauss-Krueger) or 32,512,345 and 33,412,345 (UTM), so that neighbors would be far apart; "
+                "read the rows of each on their own with --crs, or give the one --crs, or --crs local, if "
+                "all are of one plane"
+            )
+        filled = np.flatnonzero(self._sizes > _FEW * self._sizes.sum())
+        if not (np.diff(filled) >= _DIGITS_APART).any():
+            return []
+        text = "some x and y of {file} are more than a hundred times smaller than the others, as degrees or "
+        seen = say("reading.sizes", text + "kilometers among meters are", file=name)
+        if declared is None:
+            raise InputError(f"{seen}; write them alike, or give --crs local if all are meters")
+        return [seen]
