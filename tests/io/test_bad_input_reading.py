@@ -338,7 +338,8 @@ def test_when_no_row_is_left_the_reasons_are_listed() -> None:
     assert "give it with --time-unit" in message(of_rows(t=[10**12] * 2), time_unit="s")
     crs = pa.table({"id": ["a"], "t": [1], "x": [1e30], "y": [1e30]})
     assert message(crs, crs="EPSG:32631").endswith(
-        "(1 position outside the projection); the declared --crs may be another one"
+        "(1 position outside the projection); the declared --crs may be another one, such as EPSG:4647 for "
+        "eastings with their zone in front"
     )
 
 

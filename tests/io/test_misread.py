@@ -254,7 +254,7 @@ def test_thousands_are_no_decimal_commas() -> None:
 
 
 def test_meters_that_nobody_stated_are_counted() -> None:
-    local = pa.table({"id": ["ann"], "t": [NOON_S], "x": [5000.0], "y": [6000.0]})
+    local = pa.table({"id": ["ann"], "t": [NOON_S], "x": [652_000.0], "y": [6_862_000.0]})
     reason = "x and y without a reference system taken as meters"
     assert read(local).intake.repaired == {reason: 1}
     assert read(local, crs="EPSG:2154").intake.repaired == {}

@@ -1,7 +1,7 @@
 """Ids that may stand for several people: in two places at one time, or such as guest, -1 or 999999."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from shoal.runtime.arrays import Floats, Integers
 
 FEW: Final = 0.1  # of the positions may lie elsewhere at the same time
 _FAR_M: Final = 1000.0
-_METERS_PER_DEGREE: Final = 111_195.0
+_EARTH_M: Final = 6_371_000.0
 _MOST_ROWS: Final = 1 << 18
 _MIXED: Final = 2_654_435_761  # Knuth's multiplier: a sample of times with all positions of each
 
@@ -24,20 +24,20 @@ class PlacesAtOnce:
     """
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Codes, Micros, Floats, Floats]] = []
+        self._rows: list[tuple[Codes, Micros, Floats]] = []
         self._every = 1
         self._counts: Integers = np.zeros(2, dtype=np.int64)  # apart, looked at
 
-    def add(self, code: Codes, t: Micros, x_m: Floats, y_m: Floats) -> None:
-        """Add one batch, in meters."""
-        self._rows.append((code, t, x_m, y_m))
+    def add(self, code: Codes, t: Micros, *at_m: Floats) -> None:
+        """Add one batch, in meters on each axis."""
+        self._rows.append((code, t, np.stack(at_m, axis=1)))
         while sum(len(part[0]) for part in self._rows) > _MOST_ROWS and self._every < _MIXED:
             self._rows = [self._thinned(part) for part in self._rows]
             self._every *= 2
 
-    def _thinned(self, part: tuple[Codes, Micros, Floats, Floats]) -> tuple[Codes, Micros, Floats, Floats]:
+    def _thinned(self, part: tuple[Codes, Micros, Floats]) -> tuple[Codes, Micros, Floats]:
         some = (part[1] // SECOND * _MIXED >> 16) % (2 * self._every) == 0
-        return part[0][some], part[1][some], part[2][some], part[3][some]
+        return part[0][some], part[1][some], part[2][some]
 
     def join(self, later: "PlacesAtOnce") -> None:
         """Add the counts of another piece."""
@@ -47,10 +47,14 @@ class PlacesAtOnce:
         """Positions that are far from another one of the same person and time, and all in the sample."""
         if not self._rows:
             return self._counts
-        code, t, x_m, y_m = (np.concatenate(values) for values in zip(*self._rows, strict=True))
-        order = np.lexsort((x_m, t, code))
-        code, t, x_m, y_m = code[order], t[order], x_m[order], y_m[order]
-        far = (np.diff(code) == 0) & (np.diff(t) == 0) & (np.hypot(np.diff(x_m), np.diff(y_m)) > _FAR_M)
+        code, t, at_m = (np.concatenate(values) for values in zip(*self._rows, strict=True))
+        order = np.lexsort((at_m[:, 0], t, code))
+        code, t, at_m = code[order], t[order], at_m[order]
+        far = (
+            (np.diff(code) == 0)
+            & (np.diff(t) == 0)
+            & (np.linalg.norm(np.diff(at_m, axis=0), axis=1) > _FAR_M)
+        )
         apart = np.append(far, False) | np.append(False, far)
         counts: Integers = self._counts + np.array([np.count_nonzero(apart), len(code)])
         return counts
@@ -61,11 +65,14 @@ class PlacesAtOnce:
         return bool(apart > FEW * looked_at)
 
 
-def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, Floats]:
-    """Degrees as meters, good enough to tell far from near; meters as they are."""
+def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, ...]:
+    """Longitude and latitude as places on a globe, on three axes; other positions as they are."""
     if not degrees:
         return first, second
-    return first * np.cos(np.radians(second)) * _METERS_PER_DEGREE, second * _METERS_PER_DEGREE
+    lon, lat = np.radians(first), np.radians(second)
+    return tuple(
+        _EARTH_M * axis for axis in (np.cos(lon) * np.cos(lat), np.sin(lon) * np.cos(lat), np.sin(lat))
+    )
 
 
 _NEAR: Final = 10  # another number so near shows that these count people
@@ -77,18 +84,18 @@ class SharedIds:
     """The rows of ids that may stand for many people, to tell those that do from a person with such an id."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[Floats]] = {}  # [3, n] of each: seconds, and meters
+        self._rows: dict[str, list[Floats]] = {}  # of each: seconds, and meters on each axis
         self._counts: Counter[str] = Counter()
 
     def add(
-        self, names: Mapping[int, str], code: Codes, t: Micros, at: tuple[Floats, Floats], *, degrees: bool
+        self, names: Mapping[int, str], code: Codes, t: Micros, at: Sequence[Floats], *, degrees: bool
     ) -> None:
-        """Add one batch. names: such ids by their codes. at: in degrees or meters."""
+        """Add one batch. names: such ids by their codes. at: degrees, or meters."""
         for number, text in names.items():
             rows = np.flatnonzero(code == number)
             if rows.size and self._counts[text] < _MOST_ROWS:
-                x_m, y_m = in_meters(at[0][rows], at[1][rows], degrees=degrees)
-                self._rows.setdefault(text, []).append(np.stack([t[rows] / SECOND, x_m, y_m]))
+                at_m = in_meters(*(axis[rows] for axis in at), degrees=degrees)
+                self._rows.setdefault(text, []).append(np.stack([t[rows] / SECOND, *at_m]))
             self._counts[text] += rows.size
 
     def join(self, later: "SharedIds") -> None:
@@ -100,17 +107,10 @@ class SharedIds:
     def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[int, int]:
         """How many of such ids do stand for many, and how many may. people, rows: of all ids."""
         numbers = {text: int(text.removesuffix(".0")) for text in self._counts if text[-1].isdecimal()}
-        lonely = set(self._counts)
-        if numbers:
-            lonely -= self._among_others(ids, numbers)
-        others = people - len(self._counts)
-        usual = (rows - self._counts.total()) / others if others else 0.0
-        many = {
-            text
-            for text in self._counts
-            if (text in lonely and self._counts[text] > _OFTEN * usual) or self._jumps(text)
-        }
-        return len(many), len(lonely - many)
+        apart = self._counts.keys() - (self._among_others(ids, numbers) if numbers else set())
+        usual = (rows - self._counts.total()) / max(people - len(self._counts), 1)
+        many = sum(self._counts[text] > _OFTEN * usual > 0 or self._jumps(text) for text in apart)
+        return many, len(apart) - many
 
     def _among_others(self, ids: Iterable[str], numbers: Mapping[str, int]) -> set[str]:
         """The numbers that have other ids around them, as where people are counted, of the same sign."""
@@ -122,9 +122,8 @@ class SharedIds:
         return set().union(*(near[text] for text in ids if text in near))
 
     def _jumps(self, text: str) -> bool:
-        t, x_m, y_m = (rows := np.concatenate(self._rows[text], axis=1))[
-            :, np.argsort(rows[0], kind="stable")
-        ]
-        far_m = np.hypot(np.diff(x_m), np.diff(y_m))
-        jumps = (far_m > _JUMP_M) & (far_m > _JUMP_M_PER_S * np.diff(t))
+        rows = np.concatenate(self._rows[text], axis=1)
+        t, *at_m = np.diff(rows[:, np.argsort(rows[0], kind="stable")])
+        far_m = np.linalg.norm(at_m, axis=0)
+        jumps = (far_m > _JUMP_M) & (far_m > _JUMP_M_PER_S * t)
         return bool(np.count_nonzero(jumps) > _JUMPS * len(t))

@@ -24,6 +24,7 @@ _LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
 _DIGITS_APART: Final = 3
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 _ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of their zone in front
+_NOT_BY_CHANCE: Final = 10  # steps
 _ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
 
 
@@ -76,6 +77,7 @@ class PositionDoubts:
         ]()  # of planar positions, by axis and millions; below 0: of no zone
         self._far = 0  # of planar positions, from the area where the plane is used
         self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
+        self._moved = 0
         self._may_be = {"lat_rad": True, "lon_rad": True}
 
     def join(self, later: "PositionDoubts") -> None:
@@ -88,6 +90,7 @@ class PositionDoubts:
         self._zones.update(later._zones)
         self._far += later._far
         self._steps += later._steps
+        self._moved += later._moved
         self._may_be = {key: maybe and later._may_be[key] for key, maybe in self._may_be.items()}
 
     def add_meters(self, x: Floats, y: Floats, good: Flags) -> None:
@@ -124,6 +127,7 @@ class PositionDoubts:
         if moved.any():
             ways = (north, east * np.cos(np.radians(middle)), east * np.abs(np.cos(middle)))
             self._steps.append([float(np.median(way[moved])) for way in ways])
+            self._moved += int(np.count_nonzero(moved))
         for key, angles, most in (("lat_rad", lat, np.pi / 2), ("lon_rad", lon, np.pi)):
             if self._may_be[key]:
                 there = on_land(*_READINGS[key][1](lon, lat))
@@ -193,7 +197,7 @@ class PositionDoubts:
     def _radians(self) -> str:
         """The reading in which one axis alone is in radians, if steps are as long on both axes in it."""
         north, east, east_by_radians = np.median(self._steps or [[0.0] * 3], axis=0)
-        if not north or not east:
+        if self._moved < _NOT_BY_CHANCE or not north or not east:
             return ""
         ratios = {"lat_rad": np.degrees(north) / east_by_radians, "lon_rad": north / np.degrees(east)}
         alike = (key for key, ratio in ratios.items() if 1 / _ALIKE <= ratio <= _ALIKE and self._may_be[key])
