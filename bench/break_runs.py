@@ -1,13 +1,15 @@
-"""Break runs of ``shoal anonymize`` in every way a machine can: nothing may be half, nothing may be lost.
+"""Break commands of shoal in every way a machine can: nothing may be half, nothing may be lost.
 
     python bench/break_runs.py --kills 200 --full-disks 20 --clock-jumps 10 --damaged 10 --read-only 5 \\
         --pairs 10
 
-After each break the release folder and its linkage must both be there or both not be there, a folder that is
-there must hold its claim, no message may be a traceback, and the same command, run again, must end well.
-Each run is a process forked from one that has only imported shoal.
-Full disks and read-only folders are file systems in memory of their own, which only root can mount. The clock
-that jumps is Python's ``time.time``, in the run alone. Exit 1 if anything was half, lost, or ended otherwise.
+Broken are anonymize, also the second release of a series, publish and (where opendp is installed) tabulate.
+After each break the release folder and its secret must both be there or both not be there, a folder that is
+there must pass ``shoal verify``, and state or ledger must have it. No message may be a traceback, and the
+same command, run again, must end well. Each run is a process forked from one that has only imported shoal.
+Full disks and read-only folders are file systems in memory of their own: start it by ``unshare -rm`` or as
+root. The clock that jumps is Python's ``time.time``, in the run alone. Exit 1 if anything was half, lost, or
+ended otherwise.
 """
 
 import argparse
@@ -23,20 +25,46 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import shoal
 from shoal.cli.main import main as main_of_shoal
 
+WRITE = "--output {output} --linkage {secret} --risk-tries 0 --resume"
 RUNS = {
-    "glove in blocks": ("--method", "glove", "--k", "2", "--blocks", "40"),
-    "glove": ("--method", "glove", "--k", "3"),
-    "kte-hide": ("--method", "kte-hide", "--k", "2"),
-    "swap-locations": ("--method", "swap-locations", "--k", "2", "--time-threshold", "2h"),
+    "glove in blocks": f"anonymize {{raw}} {WRITE} --method glove --k 2 --blocks 40",
+    "glove": f"anonymize {{raw}} {WRITE} --method glove --k 3",
+    "kte-hide": f"anonymize {{raw}} {WRITE} --method kte-hide --k 2",
+    "swap-locations": f"anonymize {{raw}} {WRITE} --method swap-locations --k 2 --time-threshold 2h",
+    "series": f"anonymize {{later}} {WRITE} --k 2 --series {{secrets}}/state",
+    "csv": "publish {first} --to {output} --format csv",
+    "by day": "publish {first} --to {output} --format parquet-by-day",
+    "table": (
+        "tabulate {raw} --kind homes --grid 20km --area=-5.2,6.8,-4.8,7.2 --period 2024-01-01,2024-01-01 "
+        "--epsilon 1 --people city --budget 10 --ledger {secrets}/ledger.sqlite --output {output} "
+        "--secret {secret}"
+    ),
 }
+HOLDS = "verify {raw} {output} --linkage {secret} --quiet"
+HOLDS_OF = {
+    "series": "verify {later} {output} --linkage {secret} --earlier {first}={linkage}={raw} --quiet",
+    "csv": "verify {raw} {output} --linkage {linkage} --quiet",
+    "by day": "verify {raw} {output} --linkage {linkage} --quiet",
+    "table": "verify {raw} {output} --secret {secret} --ledger {secrets}/ledger.sqlite --quiet",
+}
+ACCOUNTS = {  # a command that counts releases, and what it says when the release is among them
+    "series": ("series show {secrets}/state", "2 releases so far"),
+    "table": ("ledger {secrets}/ledger.sqlite", "table of homes"),
+}
+if find_spec("opendp") is None:
+    del RUNS["table"]
 
 
 class Child:
@@ -95,44 +123,88 @@ def jump_about() -> None:
 class Place:
     """One broken run: a folder for the release, another for its secrets."""
 
-    def __init__(self, raw: Path, folder: Path, r: random.Random) -> None:
+    def __init__(self, before: Path, folder: Path, r: random.Random) -> None:
         self.name = r.choice(list(RUNS))
-        self.raw, self.folder, self.secrets = raw, folder, folder / "secrets"
-        self.output, self.linkage = folder / "release", self.secrets / "linkage.parquet"
-        self.secrets.mkdir(exist_ok=True)
-        self.told = ""
+        self.before, self.folder, self.secrets = before, folder, folder / "secrets"
+        self.output, self.secret = folder / "release", self.secrets / "secret.parquet"
+        self.messages = ""
 
-    def start(self, *, linkage: Path | None = None, first: Callable[[], None] = lambda: None) -> Child:
-        words = ["anonymize", self.raw, *RUNS[self.name], "--output", self.output, "--resume"]
-        words += ["--risk-tries", "0", "--linkage", linkage or self.linkage]
+    def prepare(self) -> None:
+        """Lay out what earlier commands wrote, where the folder is empty."""
+        if not self.secrets.exists():
+            self.secrets.mkdir()
+            shutil.copytree(self.before / "state", self.secrets / "state")
+
+    def words(self, line: str, secret: Path | None = None) -> list[str]:
+        files = {name: self.before / f"{name}.parquet" for name in ("raw", "later", "linkage")}
+        return line.format(
+            **files, first=self.before / "first", output=self.output, secrets=self.secrets,
+            secret=secret or self.secret,
+        ).split()  # fmt: skip
+
+    def start(self, *, secret: Path | None = None, first: Callable[[], None] = lambda: None) -> Child:
+        words = self.words(RUNS[self.name], secret)
 
         def work() -> None:
             first()
-            main_of_shoal([str(word) for word in words])
+            main_of_shoal(words)
 
         return Child(work)
 
     def faults(self, run: Child, *, may_fail: bool) -> Iterator[str]:
         messages = run.messages()
-        self.told += messages
+        self.messages += messages
         if "Traceback" in messages or run.wait() not in ((0, 2, -9) if may_fail else (0,)):
             yield f"exit {run.wait()}: {messages[-300:]}"
-        links = [path for path in self.secrets.iterdir() if path.name.endswith("linkage.parquet")]
-        if self.output.exists() != any(not path.name.startswith(".") for path in links):
-            yield f"half: release {self.output.exists()}, secrets {[path.name for path in links]}"
-        if self.output.exists() and Child(lambda: not self.holds(links[0])).wait():
-            yield "the release does not hold"
+        secrets = [path for path in self.secrets.glob("*secret.parquet") if not path.name.startswith(".")]
+        if len(secrets) != (self.output.exists() and "{secret}" in RUNS[self.name]):
+            yield f"half: release {self.output.exists()}, secrets {[path.name for path in secrets]}"
+        elif self.output.exists():
+            words = self.words(HOLDS_OF.get(self.name, HOLDS), *secrets)
+            check = Child(lambda: main_of_shoal(words))
+            if check.wait():
+                yield f"the release does not hold: {check.messages()[-300:]}"
+            yield from self.faults_of_account()
 
-    def holds(self, linkage: Path) -> bool:
-        original = shoal.read(self.raw, snap=self.name != "swap-locations")
-        return shoal.verify_folder(original, self.output, shoal.read_linkage(linkage)).holds
+    def faults_of_account(self) -> Iterator[str]:
+        if self.name in ACCOUNTS:
+            line, expected = ACCOUNTS[self.name]
+            account = Child(lambda: main_of_shoal(self.words(line)))
+            if account.wait() or expected not in account.messages():
+                yield f"the release is not in its account: {account.messages()[-300:]}"
 
 
 def kill(place: Place, r: random.Random) -> Iterator[str]:
-    run = place.start()
-    time.sleep(r.uniform(0.0, 4.0))
-    run.kill()
-    yield from place.faults(run, may_fail=True)
+    """Up to three times: at a moment, or at a change of the folder."""
+    for _ in range(r.choice([1, 1, 2, 3])):
+        run = place.start()
+        if r.random() < 0.5:
+            time.sleep(r.uniform(0.0, 1.5))
+        else:
+            wait_for_changes(place.folder, r.randrange(1, 16), run)
+        run.kill()
+        yield from place.faults(run, may_fail=True)
+        if place.output.exists():
+            return
+
+
+def wait_for_changes(folder: Path, number: int, run: Child) -> None:
+    before: set[str] = set()
+    while number and run.is_running():
+        now = {f"{entry.path} {entry.stat().st_size}" for entry in entries(folder)}
+        number -= now != before
+        before = now
+
+
+def entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    try:
+        for entry in os.scandir(folder):
+            entry.stat()
+            yield entry
+            if entry.is_dir():
+                yield from entries(entry.path)
+    except FileNotFoundError:
+        return
 
 
 def damage_checkpoint(place: Place, r: random.Random) -> Iterator[str]:
@@ -158,11 +230,11 @@ def jump(place: Place, _r: random.Random) -> Iterator[str]:
 
 
 def pair(place: Place, _r: random.Random) -> Iterator[str]:
-    one, other = place.start(), place.start(linkage=place.secrets / "second-linkage.parquet")
+    one, other = place.start(), place.start(secret=place.secrets / "second-secret.parquet")
     codes = sorted([one.wait(), other.wait()])
     for run in (one, other):
         yield from place.faults(run, may_fail=True)
-    if codes[0] != 0:
+    if codes != [0, 2]:
         yield f"two commands on one folder: exits {codes}"
 
 
@@ -177,14 +249,24 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
 
 def fill(place: Place, r: random.Random) -> Iterator[str]:
     """The release and its secrets on a disk of some kilobytes, then again where there is room."""
-    with mounted(place.folder, f"size={r.choice([8, 16, 24, 32, 48, 64, 96, 128, 256])}k"):
-        place.secrets.mkdir()
+    with mounted(place.folder, "size=64m"):
+        place.prepare()
+        used = shutil.disk_usage(place.folder).used // 1024
+        size = used + r.choice([4, 8, 16, 24, 32, 48, 64, 96, 128, 256])
+        subprocess.run(["mount", "-o", f"remount,size={size}k", place.folder], check=True)
         yield from place.faults(place.start(), may_fail=True)
 
 
-def lock(place: Place, _r: random.Random) -> Iterator[str]:
+def lock(place: Place, r: random.Random) -> Iterator[str]:
+    """A file system that is only read; or a folder without the right to write, which does not bind root."""
+    if r.random() < 0.5:
+        place.folder.chmod(0o500)
+        run = place.start()
+        yield from place.faults(run, may_fail=os.geteuid() != 0)
+        place.folder.chmod(0o700)
+        return
     with mounted(place.folder, "size=64m"):
-        place.secrets.mkdir()
+        place.prepare()
         subprocess.run(["mount", "-o", "remount,ro", place.folder], check=True)
         run = place.start()
         yield from place.faults(run, may_fail=True)
@@ -196,6 +278,25 @@ BREAKS: dict[str, Callable[[Place, random.Random], Iterator[str]]] = {
     "kills": kill, "full-disks": fill, "clock-jumps": jump, "damaged": damage_checkpoint, "read-only": lock,
     "pairs": pair,
 }  # fmt: skip
+
+
+def import_everything() -> None:
+    """Of the installed packages of shoal, so that a forked run takes a second and not three."""
+    for package in filter(find_spec, ("shoal", "shoal_tables")):
+        for module in walk_packages(import_module(package).__path__, f"{package}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+
+
+def write_before(folder: Path) -> None:
+    """Two days of raw data, and a series that has released the first."""
+    both = pa.table(shoal.synthesize(160, 2, 1))
+    is_first = pc.less(both["t"], 1_704_067_200 + 86_400)
+    pq.write_table(both.filter(is_first), folder / "raw.parquet")
+    pq.write_table(both.filter(pc.invert(is_first)), folder / "later.parquet")
+    words = "anonymize raw.parquet --k 2 --series state --renew --output first --linkage linkage.parquet"
+    os.chdir(folder)
+    main_of_shoal([*words.split(), "--risk-tries", "0"])
 
 
 def main() -> int:
@@ -210,18 +311,22 @@ def main() -> int:
     todo = [name for name in BREAKS for _ in range(chosen[name.replace("-", "_")])]
     r.shuffle(todo)
     with tempfile.TemporaryDirectory() as scratch:
-        raw = Path(scratch) / "raw.parquet"
-        Child(lambda: pq.write_table(pa.table(shoal.synthesize(160, 1, 1)), raw)).wait()
+        import_everything()
+        before = Path(scratch) / "before"
+        before.mkdir()
+        if Child(lambda: write_before(before)).wait():
+            return 1
         for number, name in enumerate(todo):
             folder = Path(tempfile.mkdtemp(dir=scratch))
-            place = Place(raw, folder, r)
+            place = Place(before, folder, r)
+            place.prepare()
             faults = [*BREAKS[name](place, r)]
-            place.secrets.mkdir(exist_ok=True)
+            place.prepare()
             ended_well = place.output.exists()
             if not ended_well:
                 faults += place.faults(place.start(), may_fail=False)
             leftovers = [path.name for path in folder.iterdir() if path.name.startswith((".", "release."))]
-            leftovers = [name for name in leftovers if name not in place.told]  # a later run names them
+            leftovers = [name for name in leftovers if name not in place.messages]  # a later run names them
             faults += [f"left over: {leftovers}"] * bool(leftovers)
             counts[f"{name}: {'ended well' if ended_well else 'broken, then well'}"] += not faults
             for fault in faults:

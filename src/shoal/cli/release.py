@@ -1,7 +1,6 @@
 """The command that makes a release."""
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
@@ -36,7 +35,7 @@ from shoal.cli.planned import (
     print_plan,
     publication_tasks,
 )
-from shoal.cli.terminal import Bars, read_and_report, report_reading
+from shoal.cli.terminal import Bars, read_and_report, report_reading, rm_command
 from shoal.errors import InUseError, OtherJobError
 from shoal.model.intake import Reading
 from shoal.runtime.timings import Timings
@@ -436,18 +435,11 @@ def _sizes_in_words(block_sizes: Sequence[int]) -> str:
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Name the parts of stopped runs, and say how to continue."""
     from shoal.runtime.checkpoint import parts_folder
-    from shoal.runtime.staging import explain_write_errors, find_partials
+    from shoal.runtime.staging import explain_write_errors, report_partials
 
     parts, files = parts_folder(output), (output, *(path for path in secrets if path is not None))
-    old = [path for file in files for path in find_partials(file)]
     with explain_write_errors(output):  # a name may be too long to ask for
-        if parts.exists() and not resume:
-            old.append(parts)
-    if old:
-        bars.say(
-            "note: parts (secret) lie here of a run that was stopped, or is still running: "
-            f"{_rm_command(*old)}"
-        )
+        report_partials(*files, also=[parts] * (parts.exists() and not resume))
     if resume and os.path.lexists(parts):  # never raises
         bars.say(
             f"note: {parts} lies here of a run that was stopped: what it finished of this is not done again"
@@ -459,7 +451,7 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
         over = isinstance(stopped, OtherJobError) or os.path.lexists(output)  # the release is whole
         continue_hint = "" if over else "run the same command again to continue, or "
         message = (
-            f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {_rm_command(parts)}"
+            f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {rm_command(parts)}"
         )
         if isinstance(stopped, KeyboardInterrupt):
             nothing = (
@@ -471,8 +463,4 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
             bars.tell(message)
         raise
     if resume and os.path.lexists(parts):  # a machine of a cluster may still hold a file open
-        bars.tell(f"finished parts (secret) still lie here; remove them: {_rm_command(parts)}")
-
-
-def _rm_command(*paths: Path) -> str:
-    return shlex.join(["rm", "-r", *map(str, paths)])
+        bars.tell(f"finished parts (secret) still lie here; remove them: {rm_command(parts)}")

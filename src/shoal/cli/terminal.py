@@ -1,10 +1,12 @@
 """Output on a terminal: results to standard output, messages and bars to standard error."""
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +15,7 @@ import click
 from shoal.messages import write_requested_messages
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.progress import Pace, requested_progress_file
+from shoal.runtime.staging import LISTENERS
 from shoal.units import counted, show_s
 
 if TYPE_CHECKING:
@@ -42,9 +45,11 @@ class Bars:
         context = click.get_current_context(silent=True)
         self._as_json = context is not None and context.meta.get(LOG) == "json"
         self._file = requested_progress_file()
+        self._parts: set[Path] = set()  # that were named
 
     def __enter__(self) -> "Bars":
         COMPILING.listeners.append(self._tell_of_compiling)
+        LISTENERS.append(self._name_parts)
         return self
 
     def __exit__(
@@ -52,6 +57,7 @@ class Bars:
     ) -> None:
         if self._tell_of_compiling in COMPILING.listeners:
             COMPILING.listeners.remove(self._tell_of_compiling)
+        LISTENERS.remove(self._name_parts)
         if self._bars is not None:
             self._bars.stop()
 
@@ -108,6 +114,14 @@ class Bars:
             COMPILING.listeners.remove(self._tell_of_compiling)
             self.say(_COMPILING)
 
+    def _name_parts(self, parts: Sequence[Path]) -> None:
+        if new := [path for path in parts if path not in self._parts]:
+            self._parts.update(new)
+            self.say(
+                "note: parts (secret) lie here of a run that was stopped, or is still running: "
+                f"{rm_command(*new)}"
+            )
+
     def _show_bar(self, label: str, done: int, total: int, *, restarted: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -133,6 +147,11 @@ def log_line(level: str, message: str, **more: Any) -> None:
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     entry = {"time": moment, "level": level, "message": message, **more}
     print(json.dumps(entry, ensure_ascii=False), file=sys.stderr, flush=True)  # noqa: T201  (prints messages)
+
+
+def rm_command(*paths: Path) -> str:
+    """The command that removes these files and folders."""
+    return shlex.join(["rm", "-r", *map(str, paths)])
 
 
 def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:

@@ -5,12 +5,15 @@ import glob
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from shoal.errors import OutputError
+
+LISTENERS: Final[list[Callable[[Sequence[Path]], object]]] = []  # to what stopped runs left
+
 
 
 @contextmanager
@@ -18,6 +21,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
     """A new folder that becomes ``target`` if the block succeeds."""
     # raises OutputError when the target exists, its parent cannot be written, or the disk is full
     require_absent(target)
+    report_partials(target)
     staging = partial_name(target)  # named before it is made: an interrupt in between must find it, too
     try:
         with explain_write_errors(target):
@@ -91,6 +95,13 @@ def find_partials(target: Path) -> list[Path]:
         return sorted(target.parent.glob(f".{glob.escape(target.name)}.partial-*"))
     except OSError:
         return []
+
+
+def report_partials(*targets: Path, also: Sequence[Path] = ()) -> None:
+    """Name the incomplete outputs of these targets, and other parts, to all listeners."""
+    if old := [*(path for target in targets for path in find_partials(target)), *also]:
+        for listener in LISTENERS:
+            listener(old)
 
 
 def _flush_to_disk(path: Path) -> None:

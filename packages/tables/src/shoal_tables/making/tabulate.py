@@ -20,7 +20,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
-from shoal.runtime.staging import partial_name, require_absent, staged_file, staged_folder
+from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.version import __version__
 from shoal_tables.definition.manifest import (
     REPORT_FILE,
@@ -152,6 +152,7 @@ def tabulate(
     output, secret = local_path(output, "the folder of the table"), local_path(secret, "the secret counts")
     require_absent(output)
     require_absent(secret)
+    report_partials(output, secret)
     require_apart(output, secret, *([] if ledger is None else [ledger.path]))
     sampler, calibration = sampler_name(rng), Calibration(rules=rules, privacy=privacy)
     promise, cost = calibration.promise(sampler), calibration.cost()
