@@ -15,7 +15,6 @@ from shoal.errors import OutputError
 LISTENERS: Final[list[Callable[[Sequence[Path]], object]]] = []  # to what stopped runs left
 
 
-
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
     """A new folder that becomes ``target`` if the block succeeds."""
