@@ -4,6 +4,8 @@ A message says in one line what happened, where, and what to do. It never holds 
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 _OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
@@ -74,6 +76,15 @@ class ClaimError(ShoalError):
 
 class MissingExtraError(ShoalError):
     """An optional library is not installed; the message names the extra that installs it."""
+
+
+@contextmanager
+def requiring_extra(what: str, extra: str) -> Iterator[None]:
+    """Raise MissingExtraError where an import in the block fails. what: needs which library."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(f"{what}; install it with: pip install 'shoal[{extra}]'") from error
 
 
 class EngineError(ShoalError):

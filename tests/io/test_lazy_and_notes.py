@@ -16,7 +16,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io import read
 from shoal.io.columns.advice import PLANES, likely_planes
 from shoal.io.formats.frames import parts_of
-from shoal.io.formats.json_values import objects
+from shoal.io.formats.json_values import members
 from shoal.model.projection import WGS84, transform
 
 
@@ -104,7 +104,7 @@ def test_a_list_of_objects_is_read_object_by_object(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoal.io.formats.json_values._BLOCK_BYTES", block)
-    monkeypatch.setattr("shoal.io.formats.json_files.OBJECTS", 3)
+    monkeypatch.setattr("shoal.io.formats.row_files.TEXT_ROWS", 3)
     rows = [
         {
             "user": {"id": f"é{n % 2}"},
@@ -117,7 +117,7 @@ def test_a_list_of_objects_is_read_object_by_object(
     ]
     path = tmp_path / "list.json"
     path.write_text("\ufeff [" + " ,\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
-    assert list(objects(path)) == rows
+    assert list(members(path)) == rows
     got = read(path, id="user.id")
     assert (got.ids, got.n_samples) == (("é0", "é1"), 8)
     later = [{"t": 1}, *rows]
@@ -126,9 +126,9 @@ def test_a_list_of_objects_is_read_object_by_object(
     for damage in ("[1, 2", '[{"a": 1}] more', '[{"a": 1} {"b": 2]', "[tru]"):
         path.write_text(damage)
         with pytest.raises(InputError):
-            list(objects(path))
+            list(members(path))
     path.write_text("[1,22,333]")
-    assert list(objects(path)) == [1, 22, 333]
+    assert list(members(path)) == [1, 22, 333]
 
 
 def test_settings_that_no_reader_takes_are_told(tmp_path: Path) -> None:

@@ -361,7 +361,7 @@ def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("python_calamine", reason="python-calamine is not installed")
-    from shoal.io.formats import excel_files
+    from shoal.io.formats import row_files
 
     def moved(sheet: bytes) -> bytes:
         """Three rows down, a column to the right, and an empty row among those with values."""
@@ -376,7 +376,7 @@ def test_a_sheet_is_read_in_pieces_and_begins_wherever_it_begins(
             sheet,
         )
 
-    monkeypatch.setattr(excel_files, "_ROWS", 1)
+    monkeypatch.setattr(row_files, "TEXT_ROWS", 1)
     got = read(spreadsheet(moved)(tmp_path))
     assert (got.ids, got.intake.rows_read) == (("7", "8"), 2)
 

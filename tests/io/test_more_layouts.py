@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from foreign_files import FILES
-from foreign_writers import NOON_S, document, sentence, text, zipped
+from foreign_writers import NOON_S, TCX, document, sentence, text, zipped
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.formats import packed_files
@@ -133,6 +133,8 @@ def test_an_archive_of_tar_reaches_nothing_outside(tmp_path: Path, monkeypatch: 
         "data_dictionary.csv",
         "checksums.txt",
         "CHANGELOG.txt",
+        "Saved Places.json",
+        "Reviews.json",
     ],
 )
 def test_files_that_describe_data_are_left_out_of_a_folder(tmp_path: Path, name: str) -> None:
@@ -403,6 +405,29 @@ def test_the_files_of_an_account_at_google_are_one_person(tmp_path: Path) -> Non
     got = read(tmp_path / "ann")
     assert got.ids == ("ann",)
     assert "each export counts as one person; --id names a column of people instead" in got.intake.notes
+
+
+def test_activities_of_an_account_at_google_are_one_person(tmp_path: Path) -> None:
+    folder = tmp_path / "ann" / "Takeout" / "Fit" / "Activities"
+    folder.mkdir(parents=True)
+    for day in ("01", "02"):
+        text(f"2024-05-{day}_Walking.tcx", TCX.replace("05-01", f"05-{day}"))(folder)
+    got = read(tmp_path / "ann")
+    assert got.ids == ("ann",)
+    assert "each export counts as one person; --id names a column of people instead" in got.intake.notes
+
+
+@pytest.mark.parametrize("address", ["google_maps_url", "Google Maps URL"])
+def test_places_that_an_account_saved_are_no_movement(tmp_path: Path, address: str) -> None:
+    point = {"type": "Point", "coordinates": [2.35, 48.85]}
+    saved = {"date": "2024-05-01T12:00:00Z", address: "http://maps.google.com/?cid=1"}
+    places = {
+        "type": "FeatureCollection",
+        "features": [{"type": "Feature", "geometry": point, "properties": saved}],
+    }
+    message = refusal(document("Saved Places.json", places)(tmp_path))
+    assert "saved or reviewed" in message
+    assert "Records.json" in message
 
 
 @pytest.mark.parametrize("layout", ["prisms", "sequences", "alone"])

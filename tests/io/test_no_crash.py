@@ -1,8 +1,11 @@
 """Files that ended in a traceback, an abort or a full memory once: a clear refusal, or rows that are read."""
 
+import json
 import struct
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
@@ -12,6 +15,7 @@ from foreign_writers import GPX, _fit_crc, delta, fit_bytes, packed, text, zippe
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.formats.fit_files import NO_DATE
+from shoal.io.formats.json_files import table_of
 
 SECONDS_ON = 4711  # of a device, far below the first date of FIT
 
@@ -162,3 +166,60 @@ def test_a_panic_of_a_library_is_a_refusal() -> None:
         _numbered("x.arrow", " (file 2 of 3)"),
     ):
         raise pa.ArrowInvalid("of libraries")
+
+
+PLACE: Final = {"lat": 48.85, "lng": 2.35}
+SEGMENT: Final = {
+    "timestampMs": "1", "latE7": 1, "duration": {"startTimestampMs": "1"}, "startLocation": {"latitudeE7": 1},
+}  # fmt: skip
+DOCUMENTS: Final[dict[str, Any]] = {
+    "steps": {"all_steps": [{"start_time": 1, "location": {"lat": 1, "lon": 2}}], "locations": []},
+    "map": {"datasets": [{"data": {"fields": [{"name": "t"}], "allData": [[1]]}}]},
+    "states": {"time": 1, "states": [["a", None, None, 1, 1, 2.35, 48.85]]},
+    "tracks": [{"icao24": "a", "startTime": 1, "path": [[1, 48.85, 2.35]]}],
+    "batch": {"locations": [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [2, 48]}}]},
+    "moving": {"type": "MovingPoint", "sequences": [{"coordinates": [[2, 48]], "datetimes": ["2024-05-01"]}]},
+    "points": {"counts": {}, "points": [{"timestamp": 1, "lonlat": "POINT (2 48)"}]},
+    "telemetry": {"data": {"telemetry": [{"device_id": "a", "timestamp": 1, "location": PLACE}]}},
+    "trips": {"trips": [{"device_id": "a", "start_location": PLACE, "end_location": PLACE, "route": {
+        "features": [{"geometry": {"coordinates": [2, 48]}, "properties": {"timestamp": 1}}]}}]},
+    "way": {"timelineObjects": [
+        {"activitySegment": {**SEGMENT, "simplifiedRawPath": {"points": [SEGMENT]}}}]},
+    "phone": {"semanticSegments": [{"startTime": "2024-05-01T12:00Z", "visit": {"topCandidate": {}},
+        "timelinePath": [{"point": "geo:1,2"}]}], "rawSignals": [{"position": {"LatLng": "1,2"}}]},
+}  # fmt: skip
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """The value with each part replaced by values of other kinds."""
+    yield from (None, True, "x", 12, [], {}, [[1]], {"a": [1]})
+    for key, inner in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        for other in changed(inner):
+            copy = value.copy()
+            copy[key] = other
+            yield copy
+
+
+@pytest.mark.parametrize(
+    "name", [*DOCUMENTS, *(name for name in FILES if "JSON" in name or "Timeline" in name)]
+)
+def test_values_of_other_kinds_in_json(tmp_path: Path, name: str) -> None:
+    content = DOCUMENTS.get(name)
+    if content is None:
+        source = FILES[name].write(tmp_path)
+        assert isinstance(source, Path)
+        if source.suffix not in {".json", ".geojson"}:
+            pytest.skip("no file of one document")
+        content = json.loads(source.read_text())
+    tables = 0
+    for other in changed(content):
+        try:
+            table = table_of(tmp_path / "x.json", json.loads(json.dumps(other)))
+        except InputError:
+            continue
+        for _, batch in table.batches(table.columns):
+            batch.validate(full=True)
+        tables += 1
+    assert tables

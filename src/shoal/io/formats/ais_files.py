@@ -8,19 +8,22 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-
-from shoal.errors import InputError, MissingExtraError
-from shoal.io.formats.input_table import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.errors import InputError, requiring_extra
+from shoal.io.formats.input_table import Table
+from shoal.io.formats.row_files import (
+    Account,
+    Row,
+    beginning_of,
+    explain_damage,
+    open_bytes,
+    table_of_rows,
+)
 from shoal.messages import say
 from shoal.model.intake import Reading
 
-COLUMNS: Final = ("mmsi", "datetime", "lat", "lon")
 BROKEN: Final = say("row.broken_ais", "AIS sentence with a wrong checksum, or cut")
 INCOMPLETE: Final = say("row.incomplete_ais", "AIS message without all of its sentences")
 _SENTENCE: Final = re.compile(
@@ -34,29 +37,24 @@ _TAG_TIME: Final = re.compile(r"(?:^|,)c:(\d{9,13})(?:,|$)")
 _SECONDS: Final = re.compile(r"\d{9,11}(?:\.\d+)?|\d{12,13}")
 _MILLISECONDS: Final = 12  # digits, from which on a count is one of milliseconds
 _POSITIONS: Final = frozenset({1, 2, 3, 9, 18, 19, 27})  # of what moves: no base stations, no buoys
-_LINES: Final = 1 << 14
 _SAMPLE_BYTES: Final = 1 << 13
 
 
 @dataclass(kw_only=True)
 class _Log:
-    unreadable: dict[str, int] = field(default_factory=dict)
+    account: Account
     waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
     others: int = 0
     positions: int = 0
     timed: int = 0
 
     def count(self, reason: str, lines: int = 1) -> None:
-        self.unreadable[reason] = self.unreadable.get(reason, 0) + lines
+        self.account.unreadable[reason] += lines
 
 
 def holds(path: Path) -> bool:
     """Whether a file begins like such a log."""
-    try:
-        with open_bytes(path) as file:
-            sample = file.read(_SAMPLE_BYTES)
-    except (OSError, *BROKEN_GZIP):
-        return False
+    sample = beginning_of(path, _SAMPLE_BYTES)
     first, _, _ = sample.partition(b"\n")
     decoded = b"!" not in first and _DECODED.search(first)  # a table, with the sentence beside its meaning
     return bool(_LOOKS.search(sample)) and not decoded
@@ -64,25 +62,14 @@ def holds(path: Path) -> bool:
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Positions of ships."""
-    try:
+    with requiring_extra("raw AIS sentences need pyais", "vehicles"):
         import pyais
-    except ImportError as error:
-        raise MissingExtraError(
-            "raw AIS sentences need pyais; install it with: pip install 'shoal[vehicles]'"
-        ) from error
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
-    notes: list[str] = []
-    log = _Log()
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        try:
-            with open_bytes(path) as file:
-                while lines := list(islice(file, _LINES)):
-                    rows = [row for line in lines if (row := _row(line.decode("latin-1"), log, pyais))]
-                    yield 0.0, text_batch(rows, COLUMNS, columns)
-        except (OSError, *BROKEN_GZIP) as error:
-            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
+    def read(account: Account) -> Iterator[Row]:
+        log = _Log(account=account)
+        damaged = f"{path.name} broke off while it was read; copy it again"
+        with explain_damage(damaged, OSError), open_bytes(path) as file:
+            yield from (row for line in file if (row := _row(line.decode("latin-1"), log, pyais)))
         for _, parts in log.waiting.values():
             log.count(INCOMPLETE, len(parts))
         if log.positions and not log.timed:
@@ -92,16 +79,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
             )
         if log.others:
             text = "{number} lines of {file} tell no position of a ship, and were left out"
-            notes.append(say("reading.no_ship", text, number=f"{log.others:,}", file=path.name))
+            account.notes.append(say("reading.no_ship", text, number=f"{log.others:,}", file=path.name))
 
-    return Table(
-        name=path.name,
-        columns=COLUMNS,
-        batches=batches,
-        unreadable=log.unreadable,
-        notes=notes,
-        settings={"id": "mmsi"},
-    )
+    names = ("mmsi", "datetime", "lat", "lon")
+    return table_of_rows(path, names, read, owners=(), settings={"id": "mmsi"})
 
 
 def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:

@@ -7,15 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.errors import InputError
 from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.row_files import explain_damage
 from shoal.model.intake import Reading
 
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Columns and rows of a whole file."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
     with _opened(path) as (reader, _):
         schema = reader.schema
 
@@ -35,16 +33,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, int | None]]:
     """None batches for a stream."""
-    try:
-        with pa.OSFile(str(path)) as file:
-            try:
-                reader = pa.ipc.open_file(file)
-                count: int | None = reader.num_record_batches
-            except pa.ArrowInvalid:
-                file.seek(0)
-                reader, count = pa.ipc.open_stream(file), None
-            yield reader, count
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"{path.name} is not a whole Arrow or Feather file; it may be cut off: copy or write it again"
-        ) from error
+    damaged = f"{path.name} is not a whole Arrow or Feather file; it may be cut off: copy or write it again"
+    with explain_damage(damaged, pa.ArrowException, OSError), pa.OSFile(str(path)) as file:
+        try:
+            reader = pa.ipc.open_file(file)
+            count: int | None = reader.num_record_batches
+        except pa.ArrowInvalid:
+            file.seek(0)
+            reader, count = pa.ipc.open_stream(file), None
+        yield reader, count

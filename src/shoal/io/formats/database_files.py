@@ -2,19 +2,19 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, requiring_extra
 from shoal.io.columns.column_names import NAMES
-from shoal.io.formats.input_table import Table, geometry_of, text_batch
+from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.row_files import explain_damage, text_batches
 from shoal.model.intake import Reading
 
-_ROWS: Final = 1 << 16
 _ALONE: Final = {"enable_external_access": "false"}  # no view reads another file or an address
 _STEPS_AT_ONCE: Final = 1 << 20  # of SQLite's machine
 _FREE_STEPS: Final = 1 << 27
@@ -24,70 +24,52 @@ _STEPS_PER_BYTE: Final = 64  # a stored row needs some 20 a byte at most
 
 def open_sqlite(path: Path, reading: Reading) -> Table:
     """Rows of one table or view."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
-    try:
-        with closing(open_read_only(path)) as database:
-            tables = {
-                name: [row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")]
-                for (name,) in database.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE "
-                    "'sqlite_%'"
-                )
-            }
-        table_name = _choose_table(path.name, reading.table, tables)
-    except sqlite3.Error as error:
-        raise _unreadable(path.name, error) from error
+    with read_only(path) as database:
+        tables = {
+            name: [row[1] for row in database.execute(f"PRAGMA table_info({_quoted(name)})")]
+            for (name,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+            )
+        }
+    table_name = _choose_table(path.name, reading.table, tables)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # the names come from the database itself, and are quoted
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
-        try:
-            with closing(open_read_only(path)) as database:
-                cursor = database.execute(query)
-                while rows := cursor.fetchmany(_ROWS):
-                    texts = [tuple(map(_text, row)) for row in rows]
-                    yield 0.0, text_batch(texts, columns, columns)
-        except sqlite3.Error as error:
-            raise _unreadable(path.name, error) from error
+        with read_only(path) as database:
+            rows = (tuple(map(_text, row)) for row in database.execute(query))
+            yield from text_batches(rows, columns, columns)
 
     return Table(name=path.name, columns=tuple(tables[table_name]), batches=batches)
 
 
 def open_duckdb(path: Path, reading: Reading) -> Table:
     """Rows of one table; a view may have no end."""
-    try:
+    with requiring_extra("DuckDB databases need duckdb", "duckdb"):
         import duckdb
-    except ImportError as error:
-        raise MissingExtraError(
-            "DuckDB databases need duckdb; install it with: pip install 'shoal[duckdb]'"
-        ) from error
-    try:
-        with duckdb.connect(str(path), read_only=True, config=_ALONE) as database:
-            tables = {
-                str(name): [
-                    str(row[0]) for row in database.execute(f"DESCRIBE {_quoted(str(name))}").fetchall()
-                ]
-                for (name,) in database.execute(
-                    "SELECT table_name FROM duckdb_tables() WHERE NOT temporary AND schema_name = 'main'"
-                ).fetchall()
-            }
-            table_name = _choose_table(path.name, reading.table, tables)
-            empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608
-    except duckdb.Error as error:
-        raise InputError(
-            f"{path.name} is no whole DuckDB database, is of a newer version, or another program has it open"
-        ) from error
+    damaged = "is no whole DuckDB database, is of a newer version, or another program has it open"
+    with (
+        explain_damage(f"{path.name} {damaged}", duckdb.Error),
+        duckdb.connect(str(path), read_only=True, config=_ALONE) as database,
+    ):
+        tables = {
+            str(name): [str(row[0]) for row in database.execute(f"DESCRIBE {_quoted(str(name))}").fetchall()]
+            for (name,) in database.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE NOT temporary AND schema_name = 'main'"
+            ).fetchall()
+        }
+        table_name = _choose_table(path.name, reading.table, tables)
+        empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
-        try:
-            with duckdb.connect(str(path), read_only=True, config=_ALONE) as database:
-                database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
-                for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
-                    yield 0.0, batch
-        except duckdb.Error as error:
-            raise InputError(f"{path.name} broke off while its rows were read") from error
+        with (
+            explain_damage(f"{path.name} broke off while its rows were read", duckdb.Error),
+            duckdb.connect(str(path), read_only=True, config=_ALONE) as database,
+        ):
+            database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
+            for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
+                yield 0.0, batch
 
     return Table(
         name=path.name,
@@ -97,8 +79,9 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
     )
 
 
-def open_read_only(path: Path) -> sqlite3.Connection:
-    """A connection to a SQLite database that cannot write to it, and ends a view without end."""
+@contextmanager
+def read_only(path: Path, kind: str = "SQLite database") -> Iterator[sqlite3.Connection]:
+    """A SQLite database that cannot be written to; a view without end is broken off."""
     steps_left = _FREE_STEPS + _STEPS_PER_BYTE * path.stat().st_size
 
     def is_over() -> bool:
@@ -106,17 +89,18 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         steps_left -= _STEPS_AT_ONCE
         return steps_left < 0
 
-    database = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-    database.execute("PRAGMA trusted_schema = OFF")
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    database.set_progress_handler(is_over, _STEPS_AT_ONCE)
-    return database
-
-
-def _unreadable(name: str, error: sqlite3.Error) -> InputError:
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-        return InputError(f"a view of {name} computes more than its file can hold; save its rows as a table")
-    return InputError(f"{name} is no whole SQLite database; copy it again")
+    try:
+        address = f"file:{quote(str(path.resolve()))}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+            database.set_progress_handler(is_over, _STEPS_AT_ONCE)
+            yield database
+    except sqlite3.Error as error:
+        why = f"{path.name} is no whole {kind}; copy it again"
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            why = f"a view of {path.name} computes more than its file can hold; save its rows as a table"
+        raise InputError(why) from error
 
 
 def _choose_table(name: str, requested: str | None, tables: Mapping[str, Sequence[str]]) -> str:

@@ -5,20 +5,18 @@ import struct
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers import expat
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, requiring_extra
 from shoal.io.columns.times import SERIAL_DAYS
-from shoal.io.formats.input_table import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_ARCHIVE
+from shoal.io.formats.input_table import Table
+from shoal.io.formats.row_files import BROKEN_ARCHIVE, text_batches
 from shoal.model.intake import Reading
 
-_ROWS: Final = 1 << 14
 _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
 _CELLS: Final = 1 << 22
@@ -44,14 +42,8 @@ _EXACT: Final = 1e15
 
 def open_table(path: Path, reading: Reading) -> Table:
     """Rows of one sheet."""
-    try:
+    with requiring_extra("spreadsheets need python-calamine", "excel"):
         from python_calamine import CalamineError, CalamineWorkbook
-    except ImportError as error:
-        raise MissingExtraError(
-            "spreadsheets need python-calamine; install it with: pip install 'shoal[excel]'"
-        ) from error
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
     if reading.time_unit == SERIAL_DAYS and _counts_from_1904(path):
         raise InputError(
             f"{path.name} counts its days from 1904 and not from 1900, so that they mean other dates; give "
@@ -61,8 +53,6 @@ def open_table(path: Path, reading: Reading) -> Table:
         _require_near_cells(path)
         sheet = _choose_sheet(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
     except (CalamineError, expat.ExpatError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         if "Cell limit" in str(error):
             raise InputError(_FAR.format(name=path.name)) from error
         raise InputError(
@@ -73,9 +63,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         places = [names.index(name) for name in columns]
-        while some := list(islice(rows, _ROWS)):
-            part = [tuple(_text(row[place]) for place in places) for row in some]
-            yield 0.0, text_batch(part, columns, columns)
+        return text_batches((tuple(_text(row[place]) for place in places) for row in rows), columns, columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches)
 

@@ -1,12 +1,13 @@
 """GeoJSON: points with properties, and lines with an array of times."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
-from shoal.io.formats.json_values import flat, text_of
+from shoal.io.formats.json_values import Content, flat, records, text_of
+from shoal.io.formats.row_files import Row
 from shoal.messages import say_number
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
@@ -16,98 +17,77 @@ _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
 _FEATURES: Final = "features"
 _MOVING: Final = "MovingPoint"  # alone, as MobilityDB writes it
 _OVERLAND: Final = "locations"  # features of the app Overland, and of its servers
+_OF_GOOGLE: Final = frozenset({"google_maps_url", "google maps url"})
 _FIRST_TIME: Final = 1e8  # the fourth number of a position is a time from this on
 _DATE: Final = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d")
 
 
-def holds(content: Any) -> bool:
-    """Whether this is GeoJSON."""
-    if not isinstance(content, dict):
-        return False
-    kind, batch = content.get("type"), content.get(_OVERLAND)
-    if (
-        isinstance(batch, list)
-        and batch
-        and all(isinstance(one, dict) and "geometry" in one for one in batch)
-    ):
-        return True
-    return (
-        kind == _MOVING
-        or (kind == "FeatureCollection" and isinstance(content.get(_FEATURES), list))
-        or (kind == "Feature" and ("geometry" in content or "temporalGeometry" in content))
-    )
-
-
-def rows(content: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
-    """Names, rows and notes: a row for a point, and for each moment of a line with times."""
+def read(content: Any) -> Content | None:
+    """A row for each point, and for each moment of a line with times; None for other content."""
+    features = _features(content)
+    if features is None:
+        return None
     crs = str(content.get("crs") or "")
     if crs and not any(system in crs.lower() for system in _WGS84):
         raise InputError(
             "the GeoJSON states another reference system than WGS 84, which the format no longer allows; "
             "convert it to longitude and latitude"
         )
-    features = (
-        [content]
-        if content.get("type") in {"Feature", _MOVING}
-        else content.get(_FEATURES, content.get(_OVERLAND))
-    )
-    records: list[tuple[dict[str, Any], Any, Any, Any]] = []
-    points: list[tuple[dict[str, Any], int]] = []
-    shapes = 0
-    entries = [_unmoved(feature) if isinstance(feature, dict) else {} for feature in features]
+    samples: list[tuple[dict[str, Any], Any, Any, Any]] = []
+    shapes, timed = 0, False
+    entries = [_unmoved(feature) for feature in records(features)]
     numbered = len({str(entry.get("id")) for entry in entries}) == len(entries)  # one feature, one id
     for entry in entries:
         shape = entry.get("geometry")
         geometry: dict[str, Any] = shape if isinstance(shape, dict) else {}
         properties = flat(entry["properties"]) if isinstance(entry.get("properties"), dict) else {}
-        kind, places = geometry.get("type"), geometry.get("coordinates")
+        if _OF_GOOGLE & {name.lower() for name in properties}:
+            raise InputError(
+                "the GeoJSON lists places that an account at Google saved or reviewed, and no movement: of "
+                "an export, Records.json holds where its owner was, and of a phone, Timeline.json"
+            )
+        kind, places = str(geometry.get("type")), geometry.get("coordinates")
         if entry.get("id") is not None and not (numbered and kind == "Point"):
             properties = {"feature_id": entry["id"], **properties}
-        if kind == "Point" or not geometry:
-            lon, lat = _pair(places)
-            points.append((properties, len(records)))
-            records.append((properties, None, lon, lat))
-        elif kind in {"LineString", "MultiPoint", "MultiLineString"}:
-            moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
-            if moments is None:
-                shapes += 1
-                continue
+        moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
+        if kind == "Point" or not geometry:  # it has one time, among its properties
+            time = next((value for name, value in properties.items() if _last(name) in _TIME), None)
+            samples.append((properties, time, *pair(places)))
+        elif kind in {"LineString", "MultiPoint", "MultiLineString"} and moments is not None:
             lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
             for along, times in lines:
                 for place, time in zip_longest(along, times):
-                    records.append((properties, time, *_pair(place)))
+                    timed |= time is not None
+                    samples.append((properties, time, *pair(place)))
         else:
             shapes += 1
-    timed = any(time is not None for _, time, _, _ in records)
-    if timed:  # points have one time each, among their properties
-        for properties, row in points:
-            own_time = next((value for name, value in properties.items() if _last(name) in _TIME), None)
-            records[row] = (properties, own_time, *records[row][2:])
-    skipped = {*_PLACE, *(name.lower() for name in _TIMES)}
+    skipped = {name.lower() for name in (*_TIMES, *(_TIME if timed else ()))}
     names = [
         name
-        for name in dict.fromkeys(name for properties, *_ in records for name in properties)
-        if name.lower() not in skipped
-        and not (timed and _last(name) in _TIME)
-        and _last(name) not in {key.lower() for key in _TIMES}
+        for name in dict.fromkeys(name for properties, *_ in samples for name in properties)
+        if name.lower() not in _PLACE and _last(name) not in skipped
     ]
-    columns = (*names, *(("datetime",) if timed else ()), "lat", "lon")
-    texts: list[tuple[str | None, ...]] = [
-        (
-            *(text_of(properties.get(name)) for name in names),
-            *((text_of(time),) if timed else ()),
-            text_of(lat),
-            text_of(lon),
-        )
-        for properties, time, lon, lat in records
+    rows: list[Row] = [
+        [text_of(value) for value in (*map(properties.get, names), *([time] if timed else []), lat, lon)]
+        for properties, time, lon, lat in samples
     ]
-    if not shapes:
-        return columns, texts, []
     one, more = (
         f"left out: {{number}} {features} without times for the positions"
         for features in ("feature", "features")
     )
-    return columns, texts, [say_number("reading.features", shapes, one, more)]
+    notes: list[str] = [say_number("reading.features", shapes, one, more)] if shapes else []
+    return [*names, *(["datetime"] if timed else []), "lat", "lon"], rows, notes
+
+
+def _features(content: Any) -> list[Any] | None:
+    if not isinstance(content, dict):
+        return None
+    kind, features, batch = content.get("type"), content.get(_FEATURES), records(content.get(_OVERLAND))
+    if kind == "FeatureCollection" and isinstance(features, list):
+        return features
+    if kind == _MOVING or (kind == "Feature" and ("geometry" in content or "temporalGeometry" in content)):
+        return [content]
+    return batch if batch and all("geometry" in one for one in batch) else None
 
 
 def _last(name: str) -> str:
@@ -126,11 +106,7 @@ def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
     moving = feature.get("temporalGeometry", feature)
     if not isinstance(moving, dict) or not str(moving.get("type")).startswith("Moving"):
         return feature
-    parts = [
-        part
-        for part in _listed(moving.get("prisms", moving.get("sequences", [moving])))
-        if isinstance(part, dict)
-    ]
+    parts = records(moving.get("prisms", moving.get("sequences", [moving])))
     points = all(part.get("type", "MovingPoint") == "MovingPoint" for part in parts)
     properties = feature["properties"] if isinstance(feature.get("properties"), dict) else {}
     return {
@@ -166,7 +142,8 @@ def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]
     return [([place for part in parts for place in part], moments)]
 
 
-def _pair(place: Any) -> tuple[Any, Any]:
+def pair(place: Any) -> tuple[Any, Any]:
+    """The first two numbers of a position; nothing of another value."""
     if (
         isinstance(place, list)
         and len(place) >= 2

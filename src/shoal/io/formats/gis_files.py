@@ -1,17 +1,17 @@
 """GeoPackage, FlatGeobuf and Shapefile through pyogrio (extra ``geo``): one layer of points."""
 
 import codecs
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.database_files import open_read_only
+from shoal.io.formats.database_files import read_only
 from shoal.io.formats.input_table import Geometry, Table
+from shoal.io.formats.row_files import explain_damage
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.gdal import one_driver
@@ -22,21 +22,16 @@ _BLOCK_BYTES: Final = 1 << 20
 
 def open_table(path: Path, reading: Reading) -> Table:
     """Rows of one layer; InputError for another file, or several layers."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
-    try:
-        with one_driver(path) as (pyogrio, place):
-            layers = {str(name): kind for name, kind in pyogrio.list_layers(place)}
-            layer = _choose_layer(path.name, reading.table, layers)
-            if path.suffix.lower() == ".gpkg":
-                _require_no_view(path, layer)
-            about = pyogrio.read_info(place, layer=layer)
-        names = [str(name) for name in about["fields"]]
-    except (RuntimeError, ValueError, sqlite3.Error) as error:  # pyogrio's errors are RuntimeErrors
-        raise InputError(
-            f"{path.name} is not a whole {path.suffix[1:]} file; a Shapefile needs its .shx and .dbf beside "
-            "it"
-        ) from error
+    kind = path.suffix[1:]
+    damaged = f"{path.name} is not a whole {kind} file; a Shapefile needs its .shx and .dbf beside it"
+    # pyogrio's errors are RuntimeErrors
+    with explain_damage(damaged, RuntimeError, ValueError), one_driver(path) as (pyogrio, place):
+        layers = {str(name): kind for name, kind in pyogrio.list_layers(place)}
+        layer = _choose_layer(path.name, reading.table, layers)
+        if path.suffix.lower() == ".gpkg":
+            _require_no_view(path, layer)
+        about = pyogrio.read_info(place, layer=layer)
+    names = [str(name) for name in about["fields"]]
     encoding = (
         about["encoding"] if about["encoding"] != "UTF-8" and not _is_utf8(path.with_suffix(".dbf")) else None
     )
@@ -47,26 +42,24 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         fields = [name for name in columns if name in names]
-        try:
-            with ExitStack() as layer_open:
-                with one_driver(path) as (pyogrio, place):
-                    meta, reader = layer_open.enter_context(
-                        pyogrio.open_arrow(
-                            place,
-                            layer=layer,
-                            columns=fields,
-                            read_geometry=_GEOMETRY in columns,
-                            use_pyarrow=True,
-                            encoding=encoding,
-                        )
+        damaged = f"{path.name} broke off while its rows were read; copy it again"
+        with explain_damage(damaged, RuntimeError, pa.ArrowException, OSError), ExitStack() as layer_open:
+            with one_driver(path) as (pyogrio, place):
+                meta, reader = layer_open.enter_context(
+                    pyogrio.open_arrow(
+                        place,
+                        layer=layer,
+                        columns=fields,
+                        read_geometry=_GEOMETRY in columns,
+                        use_pyarrow=True,
+                        encoding=encoding,
                     )
-                geometry_name = meta["geometry_name"] or "wkb_geometry"
-                for batch in reader:
-                    batch.validate(full=True)  # text may be none
-                    renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
-                    yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
-        except (RuntimeError, pa.ArrowException, OSError) as error:
-            raise InputError(f"{path.name} broke off while its rows were read; copy it again") from error
+                )
+            geometry_name = meta["geometry_name"] or "wkb_geometry"
+            for batch in reader:
+                batch.validate(full=True)  # text may be none
+                renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
+                yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
 
     return Table(
         name=path.name,
@@ -102,7 +95,7 @@ def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> s
 
 def _require_no_view(path: Path, layer: str) -> None:
     """Raise InputError for a layer that is computed: it may have no end."""
-    with closing(open_read_only(path)) as database:
+    with read_only(path, "GeoPackage") as database:
         stored = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", [layer])
         if not (row := stored.fetchone()) or row[0].upper().startswith("CREATE VIRTUAL"):
             raise InputError(f"layer '{layer}' of {path.name} is a view; save its rows as a layer")

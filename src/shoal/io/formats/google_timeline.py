@@ -5,126 +5,110 @@ its end; a path one for each point.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 
-Row = tuple[str | None, str | None, str | None]
+from shoal.io.formats.json_values import Content, flat, records
 
-COLUMNS: Final = ("datetime", "lat", "lon")
+Row = tuple[str | None, str | None, str | None]
+Values = Mapping[str, Any]
+
 _PER_DEGREE: Final = 1e7
 _PAIR: Final = re.compile(r"^(?:geo:)?\s*([-+]?\d+(?:\.\d+)?)\s*°?\s*,\s*([-+]?\d+(?:\.\d+)?)\s*°?$")
 _PHONE_PARTS: Final = ("visit", "activity", "timelinePath", "timelineMemory")
 
 
-def holds(content: Any) -> bool:
-    """Whether this is one of the exports."""
+def read(content: Any) -> Content | None:
+    """Names, rows and notes; None for other content."""
+    rows = _rows(content)
+    return None if rows is None else (["datetime", "lat", "lon"], list(rows), [])
+
+
+def _rows(content: Any) -> Iterator[Row] | None:
     if isinstance(content, dict):
-        return any(
-            isinstance(content.get(name), list)
-            for name in ("locations", "timelineObjects", "semanticSegments")
-        )
-    return (
-        isinstance(content, list)
-        and bool(content)
-        and all(isinstance(segment, dict) and "startTime" in segment for segment in content)
-        and any(part in segment for segment in content for part in _PHONE_PARTS)
-    )
+        for name, rows_of in _OF_AN_ACCOUNT.items():
+            if isinstance(content.get(name), list):
+                return chain(chain.from_iterable(map(rows_of, records(content[name]))), _signals(content))
+        return None
+    segments = records(content)
+    of_a_phone = any(part in segment for segment in segments for part in _PHONE_PARTS)
+    if not of_a_phone or not all("startTime" in segment for segment in segments):
+        return None
+    return chain.from_iterable(map(_segment, segments))
 
 
-def rows(content: Any) -> tuple[Sequence[str], list[tuple[str | None, ...]], list[str]]:
-    """Names, rows and notes."""
-    if isinstance(content, list):
-        phone_rows = [row for segment in content for row in _segment(segment)]
-        return COLUMNS, list(phone_rows), []
-    if "locations" in content:
-        return COLUMNS, [_record(entry) for entry in content["locations"]], []
-    if "timelineObjects" in content:
-        return COLUMNS, [row for entry in content["timelineObjects"] for row in _object(entry)], []
-    segments = [row for segment in content["semanticSegments"] for row in _segment(segment)]
-    signals = [
-        (_text(entry["position"].get("timestamp")), *_place(entry["position"].get("LatLng")))
-        for entry in content.get("rawSignals", ())
-        if isinstance(entry, dict) and isinstance(entry.get("position"), dict)
-    ]
-    return COLUMNS, [*segments, *signals], []
+def _record(entry: dict[str, Any]) -> Iterator[Row]:
+    yield _time(entry, "timestamp"), *_degrees(entry, "latitude", "longitude")
 
 
-def _record(entry: Any) -> Row:
-    if not isinstance(entry, dict):
-        return None, None, None
-    time = entry.get("timestamp")
-    if time is None and str(entry.get("timestampMs", "")).lstrip("-").isdigit():
-        time = _moment(int(entry["timestampMs"]))
-    return (_text(time), *_e7(entry, "latitudeE7", "longitudeE7"))
+def _signals(content: dict[str, Any]) -> Iterator[Row]:
+    """Positions of a phone beside its segments."""
+    for signal in records(content.get("rawSignals")):
+        if isinstance(signal.get("position"), dict):
+            values = flat(signal)
+            yield _time(values, "position.timestamp"), *_place(values, "position.LatLng")
 
 
-def _object(entry: Any) -> Iterator[Row]:
-    visit, way = (
-        (entry.get(name) for name in ("placeVisit", "activitySegment"))
-        if isinstance(entry, dict)
-        else (None, None)
-    )
-    if isinstance(visit, dict):
-        for time in _span(visit.get("duration")):
-            yield (time, *_e7(visit.get("location"), "latitudeE7", "longitudeE7"))
-    if isinstance(way, dict):
-        start, end = _span(way.get("duration"))
-        yield (start, *_e7(way.get("startLocation"), "latitudeE7", "longitudeE7"))
-        for point in (way.get("simplifiedRawPath") or {}).get("points", ()):
-            time = point.get("timestamp")
-            if time is None and "timestampMs" in point:
-                time = _moment(int(point["timestampMs"]))
-            yield (_text(time), *_e7(point, "latE7", "lngE7"))
-        yield (end, *_e7(way.get("endLocation"), "latitudeE7", "longitudeE7"))
+def _object(entry: dict[str, Any]) -> Iterator[Row]:
+    values = flat(entry)
+    if isinstance(entry.get("placeVisit"), dict):
+        for end in ("start", "end"):
+            yield _end(values, "placeVisit", end, "location")
+    if isinstance(entry.get("activitySegment"), dict):
+        yield _end(values, "activitySegment", "start", "startLocation")
+        for point in records(values.get("activitySegment.simplifiedRawPath.points")):
+            yield _time(point, "timestamp"), *_degrees(point, "lat", "lng")
+        yield _end(values, "activitySegment", "end", "endLocation")
 
 
-def _segment(segment: Any) -> Iterator[Row]:
-    if not isinstance(segment, dict):
-        return
-    start, end = _text(segment.get("startTime")), _text(segment.get("endTime"))
-    visit, activity = segment.get("visit"), segment.get("activity")
-    if isinstance(visit, dict):
-        candidate = visit.get("topCandidate") or {}
+def _end(values: Values, kind: str, end: str, place: str) -> Row:
+    where = f"{kind}.{place}"
+    time = _time(values, f"{kind}.duration.{end}Timestamp")
+    return time, *_degrees(values, f"{where}.latitude", f"{where}.longitude")
+
+
+def _segment(segment: dict[str, Any]) -> Iterator[Row]:
+    values = flat(segment)
+    start, end = _time(values, "startTime"), _time(values, "endTime")
+    if isinstance(segment.get("visit"), dict):
         for time in (start, end):
-            yield (time, *_place(candidate.get("placeLocation")))
-    if isinstance(activity, dict):
-        for time, name in ((start, "start"), (end, "end")):
-            yield (time, *_place(activity.get(name)))
-    for point in segment.get("timelinePath") or ():
-        time = point.get("time")
-        if time is None and start is not None:
+            yield time, *_place(values, "visit.topCandidate.placeLocation")
+    if isinstance(segment.get("activity"), dict):
+        yield start, *_place(values, "activity.start")
+        yield end, *_place(values, "activity.end")
+    for point in map(flat, records(segment.get("timelinePath"))):
+        time = _time(point, "time")
+        if "time" not in point and start is not None:
             time = _later(start, point.get("durationMinutesOffsetFromStartTime"))
-        yield (_text(time), *_place(point.get("point")))
+        yield time, *_place(point, "point")
 
 
-def _place(place: Any) -> tuple[str | None, str | None]:
+def _place(values: Values, name: str) -> tuple[str | None, str | None]:
     """From ``48.85°, 2.35°``, ``geo:48.85,2.35``, or an object with one."""
-    if isinstance(place, dict):
-        place = place.get("latLng")
+    place = values.get(name, values.get(f"{name}.latLng"))
     match = _PAIR.match(place.strip()) if isinstance(place, str) else None
     return (match[1], match[2]) if match else (None, None)
 
 
-def _e7(record: Any, lat: str, lon: str) -> tuple[str | None, str | None]:
-    if not isinstance(record, Mapping):
-        return None, None
-    north, east = record.get(lat), record.get(lon)
+def _degrees(values: Values, lat: str, lon: str) -> tuple[str | None, str | None]:
+    north, east = values.get(f"{lat}E7"), values.get(f"{lon}E7")
     if not isinstance(north, int | float) or not isinstance(east, int | float):
         return None, None
     return repr(north / _PER_DEGREE), repr(east / _PER_DEGREE)
 
 
-def _span(duration: Any) -> tuple[str | None, str | None]:
-    if not isinstance(duration, dict):
-        return None, None
-    ends: list[str | None] = []
-    for name in ("start", "end"):
-        time = duration.get(f"{name}Timestamp")
-        if time is None and str(duration.get(f"{name}TimestampMs", "")).isdigit():
-            time = _moment(int(duration[f"{name}TimestampMs"]))
-        ends.append(_text(time))
-    return ends[0], ends[1]
+def _time(values: Values, name: str) -> str | None:
+    """As text, or from milliseconds in older exports."""
+    time = values.get(name)
+    milliseconds = str(values.get(f"{name}Ms", ""))
+    if time is None and re.fullmatch(r"-?[0-9]+", milliseconds):
+        try:
+            return f"{(datetime(1970, 1, 1) + timedelta(milliseconds=int(milliseconds))).isoformat()}Z"
+        except (OverflowError, ValueError):
+            return None
+    return time if isinstance(time, str) else None
 
 
 def _later(start: str, minutes: Any) -> str | None:
@@ -134,12 +118,4 @@ def _later(start: str, minutes: Any) -> str | None:
         return None
 
 
-def _moment(milliseconds: int) -> str | None:
-    try:
-        return f"{(datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)).isoformat()}Z"
-    except OverflowError:
-        return None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+_OF_AN_ACCOUNT: Final = {"locations": _record, "timelineObjects": _object, "semanticSegments": _segment}

@@ -4,20 +4,18 @@ A file is one moment of a fleet. The person is the vehicle, by its id, label or 
 takes the trip of a day. A position without a time gets its snapshot's, and is counted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
-from shoal.io.formats.input_table import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.errors import requiring_extra
+from shoal.io.formats.input_table import Table
+from shoal.io.formats.row_files import Account, Row, explain_damage, open_bytes, table_of_rows
 from shoal.messages import say
 from shoal.model.intake import Reading
 
-COLUMNS: Final = ("vehicle", "trip", "t", "lat", "lon")
 TIME_OF_SNAPSHOT: Final = say(
     "row.time_of_snapshot", "positions without a time of their own, which got that of their snapshot"
 )
@@ -25,43 +23,31 @@ TIME_OF_SNAPSHOT: Final = say(
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Vehicles of a whole snapshot."""
-    try:
+    with requiring_extra("GTFS-realtime needs gtfs-realtime-bindings", "vehicles"):
         from google.protobuf.message import DecodeError
         from google.transit.gtfs_realtime_pb2 import FeedMessage
-    except ImportError as error:
-        raise MissingExtraError(
-            "GTFS-realtime needs gtfs-realtime-bindings; install it with: pip install 'shoal[vehicles]'"
-        ) from error
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
-    notes: list[str] = []
-    repaired: dict[str, int] = {}
+    damaged = f"{path.name} is not a whole GTFS-realtime feed; it may be cut off: copy it again"
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(account: Account) -> Iterator[Row]:
         feed = FeedMessage()
-        try:
-            with open_bytes(path) as file:
-                feed.ParseFromString(file.read())
-        except (DecodeError, *BROKEN_GZIP) as error:
-            raise InputError(
-                f"{path.name} is not a whole GTFS-realtime feed; it may be cut off: copy it again"
-            ) from error
+        with explain_damage(damaged, DecodeError), open_bytes(path) as file:
+            feed.ParseFromString(file.read())
         snapshot_s = feed.header.timestamp if feed.header.HasField("timestamp") else 0
         vehicles = [entity.vehicle for entity in feed.entity if entity.HasField("vehicle")]
         untimed = sum(not vehicle.timestamp for vehicle in vehicles)
         if len(vehicles) < len(feed.entity):
             text = "trip updates and alerts tell no position, and were left out"
-            notes.append(say("reading.trip_updates", text))
+            account.notes.append(say("reading.trip_updates", text))
         if untimed and snapshot_s:
-            repaired[TIME_OF_SNAPSHOT] = untimed
-        yield 1.0, text_batch([_row(vehicle, snapshot_s) for vehicle in vehicles], COLUMNS, columns)
+            account.repaired[TIME_OF_SNAPSHOT] = untimed
+        for vehicle in vehicles:
+            yield _row(vehicle, snapshot_s)
 
-    return Table(
-        name=path.name,
-        columns=COLUMNS,
-        batches=batches,
-        notes=notes,
-        repaired=repaired,
+    return table_of_rows(
+        path,
+        ("vehicle", "trip", "t", "lat", "lon"),
+        read,
+        owners=(),
         settings={"id": "vehicle", "time_unit": "s"},
     )
 

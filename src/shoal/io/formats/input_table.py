@@ -165,11 +165,3 @@ def bind_folder(table: Table, folder: Path) -> Table:
     """The table, whose folder goes after its last use."""
     weakref.finalize(table.batches, shutil.rmtree, folder, ignore_errors=True)
     return table
-
-
-def text_batch(
-    rows: Sequence[Sequence[str | None]], names: Sequence[str], columns: Sequence[str]
-) -> pa.RecordBatch:
-    """Rows of text as a batch of ``columns``."""
-    values = dict(zip(names, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(names, ())
-    return pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})

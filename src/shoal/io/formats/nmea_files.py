@@ -12,17 +12,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-
 from shoal.errors import InputError
-from shoal.io.columns.owners import owners_of_file, stem_of
 from shoal.io.formats import ais_files
-from shoal.io.formats.input_table import Table, text_batch
-from shoal.io.formats.xml_files import BROKEN_GZIP, open_bytes
+from shoal.io.formats.input_table import Table
+from shoal.io.formats.row_files import (
+    Account,
+    Row,
+    beginning_of,
+    explain_damage,
+    open_bytes,
+    table_of_rows,
+)
 from shoal.messages import say
 from shoal.model.intake import Reading
 
-COLUMNS: Final = ("uid", "folder", "datetime", "lat", "lon")
 BROKEN: Final = say("row.broken_nmea", "NMEA sentence with a wrong checksum or too few fields")
 _SENTENCE: Final = re.compile(r"([$!])([A-Z]{2}[A-Z]{3}|P[A-Z]{3,}),([^*]*)(?:\*([0-9A-Fa-f]{2}))?")
 _LINES: Final = 1 << 16
@@ -37,45 +40,32 @@ _SIGNS: Final = {"N": 1, "S": -1, "E": 1, "W": -1}
 
 def holds(path: Path) -> bool:
     """Whether a file begins with such a sentence."""
-    try:
-        with open_bytes(path) as file:
-            return _SENTENCE.match(file.readline(_LONGEST).decode("latin-1")) is not None
-    except (OSError, *BROKEN_GZIP):
-        return False
+    return _SENTENCE.match(beginning_of(path, _LONGEST).decode("latin-1")) is not None
 
 
 def open_table(path: Path, reading: Reading) -> Table:
     """Positions of one file; a part of it with RMC is read by these sentences alone."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
     if ais_files.holds(path):
         return ais_files.open_table(path, reading)
-    owner = (stem_of(path.name), path.resolve().parent.name)
-    unreadable: dict[str, int] = {}
-    notes: list[str] = []
+    damaged = f"{path.name} broke off while it was read; copy it again"
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(account: Account) -> Iterator[Row]:
         others, dated, clocks = 0, 0, False
         latest: datetime | None = None
-        try:
-            with open_bytes(path) as file:
-                while lines := list(islice(file, _LINES)):
-                    rows: list[tuple[str, ...]] = []
-                    matches = [_SENTENCE.search(line.decode("latin-1")) for line in lines]
-                    sentences, latest = _dated(matches, latest)
-                    for line, match, fields in zip(lines, matches, sentences, strict=True):
-                        if fields is None:
-                            others += bool(line.strip())
-                            clocks |= match is not None and match[2].endswith(("GGA", "GLL", "GNS"))
-                            continue
-                        dated += 1
-                        if len(fields) < _FIELDS:
-                            unreadable[BROKEN] = unreadable.get(BROKEN, 0) + 1
-                            continue
-                        rows.append((*owner, *position_of(fields)))
-                    yield 0.0, text_batch(rows, COLUMNS, columns)
-        except BROKEN_GZIP as error:
-            raise InputError(f"{path.name} broke off while it was read; copy it again") from error
+        with explain_damage(damaged), open_bytes(path) as file:
+            while lines := list(islice(file, _LINES)):
+                matches = [_SENTENCE.search(line.decode("latin-1")) for line in lines]
+                sentences, latest = _dated(matches, latest)
+                for line, match, fields in zip(lines, matches, sentences, strict=True):
+                    if fields is None:
+                        others += bool(line.strip())
+                        clocks |= match is not None and match[2].endswith(("GGA", "GLL", "GNS"))
+                        continue
+                    dated += 1
+                    if len(fields) < _FIELDS:
+                        account.unreadable[BROKEN] += 1
+                        continue
+                    yield position_of(fields)
         if clocks and not dated:
             raise InputError(
                 f"the positions of {path.name} have a clock time and no date (no RMC sentence, no GGA with "
@@ -83,17 +73,9 @@ def open_table(path: Path, reading: Reading) -> Table:
             )
         if others:
             text = "{number} lines of {file} are no sentences of position and date, and were left out"
-            notes.append(say("reading.no_rmc", text, number=f"{others:,}", file=path.name))
+            account.notes.append(say("reading.no_rmc", text, number=f"{others:,}", file=path.name))
 
-    return Table(
-        name=path.name,
-        columns=COLUMNS,
-        batches=batches,
-        owners=owners_of_file(path),
-        unreadable=unreadable,
-        notes=notes,
-        settings={"time_zone": "UTC"},
-    )
+    return table_of_rows(path, ("datetime", "lat", "lon"), read, settings={"time_zone": "UTC"})
 
 
 def _dated(

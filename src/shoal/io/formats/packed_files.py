@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
-from shoal.io.formats.xml_files import BROKEN_GZIP
+from shoal.io.formats.row_files import BROKEN_GZIP
 
 PACKED: Final = (".zst", ".bz2", ".xz", ".lz4")
 TAR: Final = (

@@ -26,8 +26,6 @@ _RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at l
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Columns and rows of a whole file."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
     return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 

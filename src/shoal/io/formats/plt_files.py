@@ -5,21 +5,18 @@ A fix is latitude, longitude, 0, altitude, days, date, time in GMT. The person i
 (``--person file``), ``track`` those of all people.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final
 
-import pyarrow as pa
-
 from shoal.errors import InputError
 from shoal.io.formats.input_table import WRONG_FIELDS, Owner, Table
+from shoal.io.formats.row_files import Account, Row, explain_damage, table_of_rows
 from shoal.model.intake import Reading
 
-COLUMNS: Final = ("uid", "file", "track", "datetime", "lat", "lon")
 _PREAMBLE_LINES: Final = 6
 _FIELDS: Final = 7
-_LINES: Final = 1 << 16
 
 
 def labels(paths: Iterable[PurePath]) -> set[PurePath]:
@@ -39,44 +36,31 @@ def labels(paths: Iterable[PurePath]) -> set[PurePath]:
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Fixes of one file; lines with another number of fields are counted."""
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty")
     person = _folder(path).name
-    track = f"{person}/{path.stem}"
-    unreadable: dict[str, int] = {}
+    stem, track = path.stem, f"{person}/{path.stem}"
+    damaged = f"{path.name} is not text, so no PLT file; copy it again"
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        try:
-            with path.open(encoding="utf-8", errors="strict") as file:
-                preamble = list(islice(file, _PREAMBLE_LINES))
-                if len(preamble) < _PREAMBLE_LINES or not preamble[0].startswith("Geolife trajectory"):
-                    raise InputError(
-                        f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more "
-                        "lines); it may be cut off"
-                    )
-                while lines := list(islice(file, _LINES)):
-                    rows = [fields for line in lines if line.strip() for fields in [line.strip().split(",")]]
-                    sound = [fields for fields in rows if len(fields) == _FIELDS]
-                    if len(sound) < len(rows):
-                        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + len(rows) - len(sound)
-                    texts = {
-                        "uid": [person] * len(sound),
-                        "file": [path.stem] * len(sound),
-                        "track": [track] * len(sound),
-                        "datetime": [f"{fields[5]}T{fields[6]}Z" for fields in sound],
-                        "lat": [fields[0] for fields in sound],
-                        "lon": [fields[1] for fields in sound],
-                    }
-                    yield 0.0, pa.record_batch({name: pa.array(texts[name], pa.string()) for name in columns})
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path.name} is not text, so no PLT file; copy it again") from error
+    def read(account: Account) -> Iterator[Row]:
+        with explain_damage(damaged, UnicodeDecodeError), path.open(encoding="utf-8") as file:
+            preamble = list(islice(file, _PREAMBLE_LINES))
+            if len(preamble) < _PREAMBLE_LINES or not preamble[0].startswith("Geolife trajectory"):
+                raise InputError(
+                    f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more lines); "
+                    "it may be cut off"
+                )
+            for line in file:
+                fields = line.strip().split(",")
+                if len(fields) == _FIELDS:
+                    yield person, stem, track, f"{fields[5]}T{fields[6]}Z", fields[0], fields[1]
+                elif line.strip():
+                    account.unreadable[WRONG_FIELDS] += 1
 
     owners = (
         Owner(column="uid", value=person, place=str(_folder(path)), what="folder"),
-        Owner(column="file", value=path.stem, place=str(path.resolve())),
+        Owner(column="file", value=stem, place=str(path.resolve())),
         Owner(column="track", value=track, place=str(path.resolve())),
     )
-    return Table(name=path.name, columns=COLUMNS, batches=batches, owners=owners, unreadable=unreadable)
+    return table_of_rows(path, ("uid", "file", "track", "datetime", "lat", "lon"), read, owners=owners)
 
 
 def _folder(path: Path) -> Path:

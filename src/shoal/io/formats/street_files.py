@@ -10,7 +10,6 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
-from shoal.io.formats.xml_files import Prolog
+from shoal.io.formats.xml_files import Element, iterate_elements
 from shoal.model.projection import WGS84
 from shoal.model.streets import StreetGraph
 from shoal.runtime.argument_types import typed
@@ -245,26 +244,20 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
 
 
 def _graphml(path: Path, crs: str | None) -> StreetGraph:
+    keys: dict[str | None, str | None] = {}
+    graph: Element | None = None
     try:
-        content = path.read_bytes()
-        if Prolog().declares(content):
-            raise InputError(
-                f"{path.name} declares XML entities, which no GraphML file needs; it is not read"
-            )
-        root = ElementTree.fromstring(content)  # noqa: S314  # entities are refused above
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist; give the street graph") from error
-    except (ElementTree.ParseError, OSError) as error:
-        raise InputError(
-            f"{path.name} is not a whole GraphML file; it may be cut off: copy it again"
-        ) from error
-    space = root.tag.rpartition("}")[0] + "}" if "}" in root.tag else ""
-    keys = {key.get("id"): key.get("attr.name") for key in root.iter(f"{space}key")}
-    graph = root.find(f"{space}graph")
+        for tag, element in iterate_elements(path, "graphml", "GraphML"):
+            if tag == "key":
+                keys[element.get("id")] = element.get("attr.name")
+            graph = element if tag == "graph" else graph
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give the street graph") from error
     if graph is None:
         raise InputError(f"{path.name} holds no graph")
+    space = str(graph.tag).removesuffix("graph")
 
-    def data(element: ElementTree.Element) -> dict[str | None, str]:
+    def data(element: Element) -> dict[str | None, str]:
         return {keys.get(child.get("key")): child.text or "" for child in element.findall(f"{space}data")}
 
     nodes = [(node.get("id", ""), data(node)) for node in graph.findall(f"{space}node")]

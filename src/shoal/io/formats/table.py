@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
+from shoal.errors import InputError
 from shoal.io.formats import (
     ais_files,
     arrow_files,
@@ -107,13 +108,16 @@ _ABOUT: Final = re.compile(
     r"(readme|licen[cs]e|copying|notice|change(log|s)|citation|authors|contributors|codebook|terms|about|"
     r"data[-_ ]?dictionary|description|requirements)([-_. ].*)?|"
     r"(metadata|datapackage|schema|package|manifest|dataset_description|settings|tombstones|timeline edits|"
-    r"encrypted backups|checksums?)\.(json|csv|txt)"
+    r"encrypted backups|checksums?)\.(json|csv|txt)|"
+    r"(saved places|labeled places|reviews)\.json"  # of an account at Google
 )
 _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
     """Open a file with the reader of its format."""
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty")
     if path.suffix.lower() in PACKED:
         return open_packed(path, lambda inner: open_file(inner, reading))
     reader = FORMATS[_ending(path)]

@@ -23,8 +23,8 @@ from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
 from shoal.io.formats.input_table import Owner, Table, bind_folder, folder_for_a_copy, reshape
 from shoal.io.formats.packed_files import zip_of_tar
+from shoal.io.formats.row_files import BROKEN_ARCHIVE, BROKEN_GZIP
 from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
-from shoal.io.formats.xml_files import BROKEN_ARCHIVE, BROKEN_GZIP
 
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"

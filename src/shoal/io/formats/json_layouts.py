@@ -1,0 +1,166 @@
+"""JSON of apps and services: OpenSky, Polarsteps, kepler.gl, OwnTracks, MDS, Dawarich, lists of objects.
+
+Each function gives names, rows and notes, or None for other content.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Final
+
+from shoal.errors import InputError
+from shoal.io.columns.column_names import RECOGNIZED
+from shoal.io.formats import geojson
+from shoal.io.formats.json_values import Content, flat, records, text_of
+from shoal.io.formats.row_files import Row
+from shoal.messages import say_number
+
+# answers of OpenSky, of all aircraft and of one: a time, lists, and where time, lat and lon are in each
+_OPENSKY: Final = (("time", "states", (3, 6, 5)), ("startTime", "path", (0, 1, 2)))
+
+
+def objects(content: Any) -> Content | None:
+    """A list of objects, with the values of all their names."""
+    if not content or not _are_objects(content):
+        return None
+    values = [flat(value) for value in content]
+    names = list(dict.fromkeys(chain(*values)))
+    return names, [[text_of(value.get(name)) for name in names] for value in values], []
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+
+def owntracks(content: Any) -> Content | None:
+    """Messages of OwnTracks, one or several."""
+    messages = content.get("data", [content]) if isinstance(content, dict) else content
+    if not messages or not _are_objects(messages) or not all("_type" in message for message in messages):
+        return None
+    positions = [message for message in messages if message["_type"] == "location"]
+    names, rows, notes = _with_others({"tid": "tid", "t": "tst", "lat": "lat", "lon": "lon"}, positions)
+    if others := len(messages) - len(positions):
+        notes.append(f"{others:,} messages tell no position and were left out")
+    return names, rows, notes
+
+
+def dawarich(content: Any) -> Content | None:
+    """Points of Dawarich; newer versions give the position as text alone: POINT (2.35 48.85)."""
+    points = content.get("points") if isinstance(content, dict) and "counts" in content else None
+    if not _are_objects(points):
+        return None
+    for point in points or ():
+        if point.get("longitude") is None or point.get("latitude") is None:
+            pair = str(point.get("lonlat") or "").upper().removeprefix("POINT").strip(" ()").split()
+            point["longitude"], point["latitude"] = pair if len(pair) == 2 else (None, None)
+    return _with_others({"t": "timestamp", "lat": "latitude", "lon": "longitude"}, points or [])
+
+
+def _with_others(columns: dict[str, str], content: list[dict[str, Any]]) -> Content:
+    """The columns, by their names in the file, and others that the user may name, as usual ones mislead."""
+    flats = [flat(record) for record in content]
+    others = [name for name in dict.fromkeys(chain(*flats)) if name.lower() not in {*RECOGNIZED, *columns}]
+    keys = [*columns.values(), *others]
+    return [*columns, *others], [[text_of(values.get(key)) for key in keys] for values in flats], []
+
+
+def opensky(content: Any) -> Content | None:
+    """State vectors and tracks; the time is that of the position, not of the answer."""
+    rows: list[Row] = []
+    try:
+        for answer in content if isinstance(content, list) else [content]:
+            time, name, places = _OPENSKY["icao24" in answer]
+            vectors = answer[name] or []
+            if time not in answer or not all(isinstance(one, list) for one in vectors):
+                return None
+            rows += [
+                list(map(text_of, (answer.get("icao24", one[0]), *(one[at] for at in places))))
+                for one in vectors
+            ]
+    except (IndexError, KeyError, TypeError):
+        return None
+    if not content:
+        return None
+    located = [row for row in rows if list(row[2:]) != [None, None]]
+    one, more = "left out: {number} state without a position", "left out: {number} states without a position"
+    lost = len(rows) - len(located)
+    notes: list[str] = [say_number("reading.no_position", lost, one, more)] if lost else []
+    return ["icao24", "t", "lat", "lon"], located, notes
+
+
+def polarsteps(content: Any) -> Content | None:
+    """The steps of trip.json, or the positions of locations.json."""
+    if not isinstance(content, dict):
+        return None
+    try:
+        visits = [(place["time"], place) for place in content.get("locations", ())]
+        steps, nowhere = content.get("all_steps", ()), {"lat": None, "lon": None}
+        visits += [(step["start_time"], step["location"] or nowhere) for step in steps]
+        rows = [list(map(text_of, (time, place["lat"], place["lon"]))) for time, place in visits]
+    except (KeyError, TypeError):
+        return None
+    return (["time", "lat", "lon"], list(rows), []) if rows else None
+
+
+def kepler(content: Any) -> Content | None:
+    """The data set of a map of kepler.gl."""
+    sets = _data_sets(content)
+    if len(sets) > 1:
+        raise InputError(f"the map of kepler.gl holds {len(sets)} data sets; export the one that is meant")
+    if not sets:
+        return None
+    cells = [cell for record in sets[0] for cell in record.values()]
+    features = [cell for cell in cells if isinstance(cell, dict) and "geometry" in cell]
+    whole = (
+        geojson.read({"type": "FeatureCollection", "features": features}) if features else objects(sets[0])
+    )
+    return whole or ([], [], [])
+
+
+def _data_sets(content: Any) -> list[list[dict[str, Any]]]:
+    """The rows of each data set, by name; empty for other content."""
+    with suppress(AttributeError, KeyError, TypeError):
+        sets = [one["data"] for one in content.get("datasets", [content])]
+        names = [[field["name"] for field in one["fields"]] for one in sets]
+        rows = [one.get("allData", one.get("rows")) for one in sets]
+        pairs = zip(names, rows, strict=True)
+        return [[dict(zip(of, row, strict=False)) for row in table] for of, table in pairs]
+    return []
+
+
+def mds(content: Any) -> Content | None:
+    """Trips with a route, or telemetry (versions 1 and 2); the person is the vehicle."""
+    data = content.get("data", content) if isinstance(content, dict) else None
+    data = data if isinstance(data, dict) else content
+    for name in ("trips", "telemetry"):
+        entries = data.get(name) if isinstance(data, dict) else None
+        if isinstance(entries, list) and all(isinstance(one, dict) and "device_id" in one for one in entries):
+            rows = [list(map(text_of, row)) for entry in entries for row in _mds_rows(entry)]
+            return ["device_id", "trip", "t", "lat", "lon"], list(rows), []
+    return None
+
+
+def _mds_rows(record: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    values = flat(record)
+    who, trip = values.get("device_id"), values.get("trip_id")
+    if isinstance(record.get("route"), dict):
+        for feature in map(flat, records(values.get("route.features"))):
+            lon, lat = geojson.pair(feature.get("geometry.coordinates"))
+            yield who, trip, feature.get("properties.timestamp"), lat, lon
+        return
+    lat, lon = (
+        next(
+            (
+                values[name]
+                for name in (f"{place}.{one}" for place in ("location", "gps") for one in axis)
+                if name in values
+            ),
+            None,
+        )
+        for axis in (("lat", "latitude"), ("lng", "longitude"))
+    )
+    yield who, trip, values.get("timestamp"), lat, lon
+    if "start_location" in record and "end_location" in record:
+        for end in ("start", "end"):
+            place = (values.get(f"{end}_location.{axis}") for axis in ("lat", "lng"))
+            yield who, trip, values.get(f"{end}_time"), *place

@@ -1,0 +1,100 @@
+"""Files whose readers give rows of text, one after the other: opening, damage, and what is left out."""
+
+import gzip
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Final, cast
+
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.io.columns.owners import owners_of_file
+from shoal.io.formats.input_table import Owner, Table
+
+Row = Sequence[str | None]
+TEXT_ROWS: Final = 1 << 16  # of a batch
+# what reading a packed file raises where it is damaged or cut
+BROKEN_GZIP: Final = (gzip.BadGzipFile, EOFError, zlib.error)
+# what zipfile raises for damage, an unknown compression, a missing password and an early end
+BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Rows by reason that a reader leaves out, rows by repair, and its notes; as in a Table."""
+
+    unreadable: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+
+def table_of_rows(
+    path: Path,
+    names: Sequence[str],
+    read: Callable[[Account], Iterable[Row]],
+    *,
+    owners: tuple[Owner, ...] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Table:
+    """The table of a file. read: gives its rows, with a text for each name.
+
+    owners: None = the person is the file or its folder, in columns uid and folder that are added.
+    """
+    account = Account()
+    of_file = [] if owners is not None else [one for one in owners_of_file(path) if one.column not in names]
+    person = tuple(owner.value for owner in of_file)
+    columns = (*(owner.column for owner in of_file), *names)
+
+    def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        return text_batches(((*person, *row) for row in read(account)), columns, requested)
+
+    return Table(
+        name=path.name,
+        columns=columns,
+        batches=batches,
+        owners=tuple(of_file) if owners is None else owners,
+        added=frozenset(owner.column for owner in of_file),
+        settings=settings or {},
+        unreadable=account.unreadable,
+        repaired=account.repaired,
+        notes=account.notes,
+    )
+
+
+def text_batches(
+    rows: Iterable[Row], names: Sequence[str], columns: Sequence[str]
+) -> Iterator[tuple[float, pa.RecordBatch]]:
+    """Rows with a text for each name, as batches of ``columns``."""
+    stream = iter(rows)
+    while some := list(islice(stream, TEXT_ROWS)):
+        values = dict(zip(names, zip(*some, strict=True), strict=True))
+        yield 0.0, pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})
+
+
+@contextmanager
+def explain_damage(message: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise InputError with the message for these errors, and those of damaged gzip data."""
+    try:
+        yield
+    except (*errors, *BROKEN_GZIP) as error:
+        raise InputError(message) from error
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked if it ends in .gz."""
+    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def beginning_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked; none if it is damaged, which its reader explains."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(size)
+    except (OSError, *BROKEN_GZIP):
+        return b""
