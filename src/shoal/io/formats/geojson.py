@@ -49,11 +49,12 @@ def read(content: Any) -> Content | None:
         kind, places = str(geometry.get("type")), geometry.get("coordinates")
         if entry.get("id") is not None and not (numbered and kind == "Point"):
             properties = {"feature_id": entry["id"], **properties}
-        moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
         if kind == "Point" or not geometry:  # it has one time, among its properties
             time = next((value for name, value in properties.items() if _last(name) in _TIME), None)
             samples.append((properties, time, *pair(places)))
-        elif kind in {"LineString", "MultiPoint", "MultiLineString"} and moments is not None:
+            continue
+        moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
+        if kind in {"LineString", "MultiPoint", "MultiLineString"} and moments is not None:
             lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
             for along, times in lines:
                 for place, time in zip_longest(along, times):

@@ -102,10 +102,10 @@ def _degrees(values: Values, lat: str, lon: str) -> tuple[str | None, str | None
 def _time(values: Values, name: str) -> str | None:
     """As text, or from milliseconds in older exports."""
     time = values.get(name)
-    milliseconds = str(values.get(f"{name}Ms", ""))
-    if time is None and re.fullmatch(r"-?[0-9]+", milliseconds):
+    if time is None:
         try:
-            return f"{(datetime(1970, 1, 1) + timedelta(milliseconds=int(milliseconds))).isoformat()}Z"
+            milliseconds = int(str(values.get(f"{name}Ms", "")))
+            return f"{(datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)).isoformat()}Z"
         except (OverflowError, ValueError):
             return None
     return time if isinstance(time, str) else None
