@@ -32,8 +32,8 @@ FORMAT = Addition(
     changed={
         "io/formats/table.py": (
             Row(
-                table="FORMATS",
-                text='".toy": toy_files.open_table',
+                table="_READERS",
+                text='toy_files.open_table: ".toy"',
                 imports=("from shoal.io.formats import toy_files",),
             ),
         )

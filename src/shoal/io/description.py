@@ -88,14 +88,15 @@ def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[P
     )
 
 
-def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
+def letters_map(x: Numbers, y: Numbers) -> tuple[tuple[str, ...], float, tuple[float, float, float, float]]:
     """A map of letters, north up: the denser the samples, the darker.
 
     The outermost hundredth on each side is left out, so that no stray sample shrinks the rest to a point.
+    Returns the lines, the width of a letter, and west, south, east and north, in the unit of x.
     """
     (west, east), (south, north) = _central_range(x), _central_range(y)
     wide, high = east - west, north - south
-    longest = _longest(wide, high)
+    longest = max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
     across = max(1, min(_MAP_COLUMNS, round(_MAP_COLUMNS * wide / longest)))
     down = max(1, min(_MAP_ROWS, round(_MAP_COLUMNS * high / longest / _LETTER_SHAPE)))
     inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
@@ -104,23 +105,8 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[str, ...]:
     counts = np.bincount(row * across + column, minlength=across * down).reshape(down, across)
     shade = np.log1p(counts) / np.log1p(counts.max())
     letter = np.ceil(shade * (len(_LETTERS) - 1)).astype(np.int64)
-    return tuple("".join(_LETTERS[shade_of] for shade_of in line).rstrip() for line in letter[::-1].tolist())
-
-
-def letter_width(x: Numbers, y: Numbers) -> float:
-    """The width of a letter, in the unit of x."""
-    (west, east), (south, north) = _central_range(x), _central_range(y)
-    return _longest(east - west, north - south) / _MAP_COLUMNS
-
-
-def middle_of(x: Numbers, y: Numbers) -> tuple[float, float, float, float]:
-    """West, south, east and north of the map."""
-    (west, east), (south, north) = _central_range(x), _central_range(y)
-    return west, south, east, north
-
-
-def _longest(wide: float, high: float) -> float:
-    return max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
+    lines = ("".join(_LETTERS[shade_of] for shade_of in line).rstrip() for line in letter[::-1].tolist())
+    return tuple(lines), longest / _MAP_COLUMNS, (west, south, east, north)
 
 
 def _central_range(values: Numbers) -> tuple[float, float]:
@@ -226,17 +212,8 @@ class Description:
 
     def to_json(self) -> dict[str, Any]:
         """The same names, for ``--json``."""
-        least, median, most = self.samples_per_subject
-        return {
-            **asdict(self),
-            "samples_per_subject": {"min": least, "median": median, "max": most},
-            "gap_quantiles_s": None if self.gap_quantiles_s is None else list(self.gap_quantiles_s),
-            "top_places": [asdict(place) for place in self.top_places],
-            "map": list(self.map),
-            "notes": list(self.notes),
-            "samples_by_hour": list(self.samples_by_hour),
-            "columns": dict(self.columns),
-        }
+        samples = dict(zip(("min", "median", "max"), self.samples_per_subject, strict=True))
+        return {**asdict(self), "samples_per_subject": samples}
 
     def _repr_html_(self) -> str:
         lines = [line.partition(": ") for line in self.lines() if line[:1] != " " and line[-1:] != ":"]
@@ -338,14 +315,18 @@ def describe(trajectories: Trajectories) -> Description:
     within_subject[trajectories.offsets[1:-1] - 1] = False
     gaps = gaps[within_subject] * slot_s
     usual_s, usual_share = _usual(gaps)
+    clock = clock_of(trajectories)
+    lines, letter, bounds = letters_map(trajectories.x, trajectories.y)
+    middle = 0.5 if grid else 0.0
+    west, south, east, north = ((bound + middle) * cell_m for bound in bounds)
     return Description(
         subjects=trajectories.n_subjects,
         samples=trajectories.n_samples,
         first_time=_iso(first_s),
         last_time=_iso(last_s),
         days=days,
-        extent_east_km=_extent(trajectories.x, snapped=grid is not None) * cell_m / 1000,
-        extent_north_km=_extent(trajectories.y, snapped=grid is not None) * cell_m / 1000,
+        extent_east_km=(float(np.ptp(trajectories.x)) + bool(grid)) * cell_m / 1000,
+        extent_north_km=(float(np.ptp(trajectories.y)) + bool(grid)) * cell_m / 1000,
         samples_per_subject=(int(lengths.min()), float(np.median(lengths)), int(lengths.max())),
         samples_per_subject_and_day=trajectories.n_samples / trajectories.n_subjects / max(days, 1.0),
         samples_per_subject_and_hour=trajectories.n_samples
@@ -361,7 +342,7 @@ def describe(trajectories: Trajectories) -> Description:
         usual_gap_share=usual_share,
         area=area_of(trajectories),
         top_places=top_places(trajectories, begins, order),
-        map=letters_map(trajectories.x, trajectories.y),
+        map=lines,
         unit_of_protection=intake.unit_of_protection,
         cell_m=grid.cell_m if grid else None,
         slot_s=grid.slot_s if grid else None,
@@ -372,33 +353,18 @@ def describe(trajectories: Trajectories) -> Description:
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
         notes=intake.notes,
-        map_letter_m=letter_width(trajectories.x, trajectories.y) * cell_m,
-        map_bounds_m=_bounds_m(trajectories, cell_m),
-        samples_by_hour=_by_hour(trajectories, slot_s),
-        time_zone=clock_of(trajectories).zone,
+        map_letter_m=letter * cell_m,
+        map_bounds_m=(west, south, east, north),
+        samples_by_hour=tuple(np.bincount(clock.hours(trajectories.t * slot_s), minlength=24).tolist()),
+        time_zone=clock.zone,
         columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
-
-
-def _bounds_m(data: Trajectories, cell_m: float) -> tuple[float, float, float, float]:
-    half = 0.5 if data.grid else 0.0
-    west, south, east, north = ((value + half) * cell_m for value in middle_of(data.x, data.y))
-    return west, south, east, north
-
-
-def _extent(values: Numbers, *, snapped: bool) -> float:
-    return float(values.max() - values.min()) + snapped
 
 
 def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
     order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
-
-
-def _by_hour(data: Trajectories, slot_s: float) -> tuple[int, ...]:
-    hours = clock_of(data).hours(data.t * slot_s)
-    return tuple(np.bincount(hours, minlength=24).tolist())
 
 
 def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:

@@ -1,14 +1,14 @@
 """A file that another tool published, with places and times, exact or as ranges; no row is dropped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
 from shoal.io.columns.foreign_columns import ROLES, ColumnChoice, choose_columns, find_date_column
 from shoal.io.columns.meanings import divisor
@@ -22,8 +22,6 @@ from shoal.model.projection import is_geographic
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
-
-Places = Literal["degrees", "meters", "h3"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,13 +42,32 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Foreign:
+class Places:
+    """Where each row is.
+
+    first, second: degrees (longitude, latitude) or meters; of H3 cells, their numbers and nothing. corners:
+    of H3 cells, in degrees. finest: level of H3.
+    """
+
+    first: Axis
+    second: Axis
+    places: Literal["degrees", "meters", "h3"]
+    crs: str | None = None
+    corners: tuple[Axis, Axis] | None = None
+    finest: int = 0
+
+    def take(self, rows: Any) -> Self:
+        """These rows."""
+        corners = self.corners and (self.corners[0].take(rows), self.corners[1].take(rows))
+        return replace(self, first=self.first.take(rows), second=self.second.take(rows), corners=corners)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Foreign(Places):
     """The content of a published file.
 
     records: names in the order of their first rows; the rows themselves without a column of names. record:
-    int64 [n]. t: seconds. first, second: degrees (longitude, latitude) or meters; of H3 cells, their
-    numbers and nothing. corners: of H3 cells, in degrees. finest: level of H3. columns: by role. rest: the
-    other columns, of all rows. unreadable: rows left out.
+    int64 [n]. t: seconds. columns: by role. rest: the other columns, of all rows. unreadable: rows left out.
     """
 
     name: str
@@ -58,14 +75,8 @@ class Foreign:
     record: Integers
     has_ids: bool
     t: Axis
-    first: Axis
-    second: Axis
-    places: Places
     columns: Mapping[str, str]
     rest: pa.Table
-    crs: str | None = None
-    corners: tuple[Axis, Axis] | None = None
-    finest: int = 0
     unreadable: int = 0
     notes: tuple[str, ...] = ()
 
@@ -73,19 +84,6 @@ class Foreign:
     def n_rows(self) -> int:
         """The number of readable rows."""
         return len(self.record)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Places:
-    """Axes as in Foreign, and the readable rows."""
-
-    first: Axis
-    second: Axis
-    places: Places
-    readable: Flags
-    crs: str | None = None
-    corners: tuple[Axis, Axis] | None = None
-    finest: int = 0
 
 
 @typed
@@ -128,8 +126,7 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
     t = _axis(chosen, data, "time", "time-end", clock)
-    where = _places(name, tables[0], chosen, data, layout.crs)
-    readable = t.readable & where.readable
+    where, located = _places(name, tables[0], chosen, data, layout.crs)
     names = Names()
     if "id" in chosen.by_role:
         code = names.codes(
@@ -145,24 +142,17 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         texts = [*names.texts, *(f"row {row + 1}" for row in np.flatnonzero(lost).tolist())]
     else:
         code, texts = np.arange(data.num_rows), [f"row {row + 1}" for row in range(data.num_rows)]
-    usable = np.flatnonzero(readable)
+    usable = np.flatnonzero(t.readable & located)
     if not len(usable):
         raise InputError(f"no row of {name} has a place and a time that can be read; name columns with --as")
     present, record = np.unique(code[usable], return_inverse=True)
     return Foreign(
+        **vars(where.take(usable)),
         name=name,
         records=tuple(texts[one] for one in present.tolist()),
         record=record.astype(np.int64),
         has_ids="id" in chosen.by_role,
         t=Axis(low=t.low[usable], high=t.high[usable]),
-        first=where.first.take(usable),
-        second=where.second.take(usable),
-        places=where.places,
-        crs=where.crs,
-        corners=None
-        if where.corners is None
-        else (where.corners[0].take(usable), where.corners[1].take(usable)),
-        finest=where.finest,
         columns=dict(chosen.by_role),
         rest=rest,
         unreadable=data.num_rows - len(usable),
@@ -236,59 +226,48 @@ def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Tim
     )  # both ends are part of it
 
 
-def _places(name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: str | None) -> _Places:
-    if "lat" in chosen.by_role:
-        lon, lat = (_axis(chosen, data, role, f"{role}-max", None) for role in ("lon", "lat"))
-        sides = []
-        for role, one in (("lon", lon), ("lat", lat)):
-            scale = divisor(chosen.by_role[role], angle=True)
-            sides.append(Axis(low=one.low / scale, high=one.high / scale))
-        return _Places(
-            first=sides[0], second=sides[1], places="degrees", readable=lon.readable & lat.readable
-        )
-    if "cell" in chosen.by_role:
+def _places(
+    name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: str | None
+) -> tuple[Places, Flags]:
+    """The places, and whether each row has one."""
+    roles = chosen.by_role
+    planar = "lat" not in roles and "x" in roles
+    if "lat" not in roles and "cell" in roles:
         return _of_cells(name, chosen, data)
-    if "x" in chosen.by_role:
-        x, y = (_axis(chosen, data, role, f"{role}-max", None) for role in ("x", "y"))
-        if crs is not None and is_geographic(crs):
-            raise MisuseError(
-                f"'{crs}' counts in degrees; name the columns with --as lat=... and --as lon=..."
-            )
-        axes = [Axis(low=one.low, high=one.high) for one in (x, y)]
-        return _Places(
-            first=axes[0], second=axes[1], places="meters", readable=x.readable & y.readable, crs=crs
-        )
-    if "geometry" in chosen.by_role:
-        return _of_geometry(name, table, chosen, data)
-    everywhere = _axis(chosen, data, "lat", "lat-max", None)
-    chosen.notes.append("no column of places was recognized: each row may be anywhere")
-    axis = Axis(low=everywhere.low, high=everywhere.high)
-    return _Places(first=axis, second=axis, places="degrees", readable=everywhere.readable)
+    if "lat" not in roles and "x" not in roles:
+        if "geometry" in roles:
+            return _of_geometry(name, table, chosen, data)
+        chosen.notes.append("no column of places was recognized: each row may be anywhere")
+    if planar and crs is not None and is_geographic(crs):
+        raise MisuseError(f"'{crs}' counts in degrees; name the columns with --as lat=... and --as lon=...")
+    sides, readable = [], np.ones(data.num_rows, dtype=np.bool_)
+    for role in ("x", "y") if planar else ("lon", "lat"):
+        one = _axis(chosen, data, role, f"{role}-max", None)
+        scale = divisor(roles[role], angle=True) if role in roles and not planar else 1.0
+        sides.append(Axis(low=one.low / scale, high=one.high / scale))
+        readable &= one.readable
+    kind: Literal["degrees", "meters"] = "meters" if planar else "degrees"
+    return Places(first=sides[0], second=sides[1], places=kind, crs=crs if planar else None), readable
 
 
-def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> _Places:
+def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
     column = _column(data, chosen.by_role["cell"])
+    where = f"column '{chosen.by_role['cell']}' of {name}"
     names = Names()
-    code = names.codes(column, f"column '{chosen.by_role['cell']}' of {name}")
-    texts = names.texts
-    if pa.types.is_integer(plain(column).type):
-        texts = [f"{int(text):x}" for text in texts]
-    texts = [text.strip() for text in texts]
-    everywhere = [place for place, text in enumerate(texts) if text == "*"]
+    code = names.codes(column, where)
+    as_numbers = pa.types.is_integer(plain(column).type)
+    texts = [f"{int(text):x}" if as_numbers else text.strip() for text in names.texts]
     cell_codes = [text for text in texts if text != "*"]
     system = system_of(cell_codes)
     if system is None:
         example = cell_codes[0][:20] if cell_codes else "nothing"
         raise InputError(
-            f"the cells in column '{chosen.by_role['cell']}' of {name}, such as {example}, are neither "
-            "geohashes nor cells of H3; give their places as columns, or name others with --as"
+            f"the cells in {where}, such as {example}, are neither geohashes nor cells of H3; give their "
+            "places as columns, or name others with --as"
         )
     cells: CellCodes = cells_of(system, cell_codes)
-    place_of = np.full(len(texts) + 1, -1, dtype=np.int64)
-    place_of[[place for place in range(len(texts)) if place not in set(everywhere)]] = np.arange(
-        len(cell_codes)
-    )
-    rows = place_of[code]
+    place_of = {text: place for place, text in enumerate(cell_codes)}
+    rows = np.array([*(place_of.get(text, -1) for text in texts), -1])[code]
     whole = rows < 0
 
     def axis(low: Floats, high: Floats) -> Axis:
@@ -300,37 +279,31 @@ def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> _Places:
         f"column '{chosen.by_role['cell']}' holds {'geohashes' if system == 'geohash' else 'H3 cells'}"
     )
     if cells.low is None or cells.high is None:
-        return _Places(first=lon, second=lat, places="degrees", readable=readable)
+        return Places(first=lon, second=lat, places="degrees"), readable
+    numbers = axis(cells.low, cells.high)
     nothing = Axis(low=np.full(len(rows), -np.inf), high=np.full(len(rows), np.inf))
-    return _Places(
-        first=axis(cells.low, cells.high),
-        second=nothing,
-        places="h3",
-        readable=readable,
-        corners=(lon, lat),
-        finest=cells.finest,
-    )
+    h3 = Places(first=numbers, second=nothing, places="h3", corners=(lon, lat), finest=cells.finest)
+    return h3, readable
 
 
-def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) -> _Places:
+def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
     column = _column(data, chosen.by_role["geometry"])
     crs = table.geometry.crs if table.geometry is not None else None
-    angles = crs is None or is_geographic(crs)
-    kind: Places = "degrees" if angles else "meters"
-    plane = None if angles else crs
+    planar = crs is not None and not is_geographic(crs)
+
+    def places(west: Floats, south: Floats, east: Floats, north: Floats) -> Places:
+        return Places(
+            first=Axis(low=west, high=east),
+            second=Axis(low=south, high=north),
+            places="meters" if planar else "degrees",
+            crs=crs if planar else None,
+        )
+
     x, y, readable = points(column)
     if readable.all():
-        one, other = Axis(low=x, high=x), Axis(low=y, high=y)
-        return _Places(first=one, second=other, places=kind, readable=readable, crs=plane)
-    try:
+        return places(x, y, x, y), readable
+    with requiring_extra(f"{name} holds shapes that are no points, which need shapely", "geo"):
         import shapely
-    except ImportError as error:
-        from shoal.errors import MissingExtraError
-
-        raise MissingExtraError(
-            f"{name} holds shapes that are no points, which need shapely; install it with: pip install "
-            "'shoal[geo]'"
-        ) from error
     raw = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
     shapes = shapely.from_wkb(raw.to_pylist(), on_invalid="ignore")
     bounds = shapely.bounds(shapes)
@@ -341,6 +314,4 @@ def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) 
             f"{int((~rectangle[sound]).sum()):,} shapes are no rectangles; each is taken as the "
             "rectangle around it"
         )
-    west, south, east, north = np.ascontiguousarray(bounds.T)
-    one, other = Axis(low=west, high=east), Axis(low=south, high=north)
-    return _Places(first=one, second=other, places=kind, readable=sound, crs=plane)
+    return places(*np.ascontiguousarray(bounds.T)), sound

@@ -194,7 +194,7 @@ class Packing:
     def of(cls, parts: Sequence[Rows], n_subjects: int) -> "Packing | None":
         """The packing, None unless the rows fit."""
         filled = [part for part in parts if part.code.size]
-        if filled[0].t.dtype != np.int64:
+        if not filled or filled[0].t.dtype != np.int64:
             return None
         lowest = tuple(min(int(getattr(part, name).min()) for part in filled) for name in "txy")
         highest = tuple(max(int(getattr(part, name).max()) for part in filled) for name in "txy")
@@ -234,7 +234,7 @@ class Packing:
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
     """For rows that fit no key."""
     has_degrees = any(part.lat is not None for part in parts)
-    filled = [part for part in parts if part.code.size]
+    filled = [part for part in parts if part.code.size] or parts[:1]
     names = ("t", "x", "y", "lat", "lon") if has_degrees else ("t", "x", "y")
     columns = [subject_of_code[np.concatenate([part.code for part in filled])]]
     columns += [np.concatenate([getattr(part, name) for part in filled]) for name in names]

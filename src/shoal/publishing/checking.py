@@ -357,16 +357,11 @@ def _rows_as_records(
     if len(rows) > _MOST_ROWS:
         rows = np.sort(rng.permutation(len(rows))[:_MOST_ROWS])
     some = replace(
-        published,
+        published.take(rows),
         records=tuple(f"row {row + 1}" for row in rows.tolist()),
         record=np.arange(len(rows)),
         has_ids=False,
         t=published.t.take(rows),
-        first=published.first.take(rows),
-        second=published.second.take(rows),
-        corners=None
-        if published.corners is None
-        else (published.corners[0].take(rows), published.corners[1].take(rows)),
     )
     n = original.n_samples
     width = len(str(n))

@@ -284,6 +284,6 @@ class _Part:
 
 def write_all(file: BinaryIO, rows: Numbers) -> None:
     """Write a whole array; an unbuffered file may accept only a part at once."""
-    remaining = np.ascontiguousarray(rows).data.cast("B")
+    remaining = np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data
     while remaining:
         remaining = remaining[file.write(remaining) :]

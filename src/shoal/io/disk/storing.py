@@ -139,25 +139,7 @@ def sort_buckets(task: SortTask) -> list[SortedBucket]:
 
 def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryIO) -> SortedBucket:
     rows, dropped = place_rows(bucket.rows, task.plane, task.grid, listed=task.listed)
-    n_rows = len(rows.code)
-    none = np.empty(0, dtype=np.int64)
-    if not n_rows:
-        return SortedBucket(
-            ids=bucket.ids[:0],
-            first=none,
-            starts=none,
-            lengths=none,
-            active=none,
-            middles=none.reshape(0, 3),
-            span=None,
-            people=len(bucket.ids),
-            dropped=dropped,
-            duplicates=0,
-            late=bucket.late,
-            cells=none.reshape(0, 2),
-            sum=(first_row, 0, 0),
-        )
-    n = len(bucket.ids)
+    n_rows, n = len(rows.code), len(bucket.ids)
     subject, t, x, y = sorted_rows([rows], np.arange(n), n)
     starts = np.searchsorted(subject, np.arange(n + 1)).astype(np.int64)
     present = np.flatnonzero(np.diff(starts))
@@ -171,7 +153,7 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
         lengths=np.diff(offsets),
         active=active_days(t, offsets, task.grid.slot_s) if task.screened else np.zeros_like(present),
         middles=median_samples(offsets, t, x, y),
-        span=(int(t.min()), int(t.max())),
+        span=(int(t.min()), int(t.max())) if len(t) else None,
         people=n,
         dropped=dropped,
         duplicates=n_rows - len(t),

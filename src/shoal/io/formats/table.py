@@ -1,7 +1,7 @@
-"""FORMATS, the table of file formats: the reader for each ending of a file name."""
+"""The readers of file formats, each with the endings of its files' names."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,81 +27,37 @@ from shoal.io.formats import (
 )
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.packed_files import PACKED, TAR, open_packed
-from shoal.messages import Message, say
+from shoal.messages import say
 from shoal.model.intake import Reading
 
-FORMATS: Final[Mapping[str, Callable[[Path, Reading], Table]]] = {
-    ".csv": csv_files.open_table,
-    ".csv.gz": csv_files.open_table,
-    ".tsv": csv_files.open_table,
-    ".tsv.gz": csv_files.open_table,
-    ".txt": csv_files.open_table,
-    ".txt.gz": csv_files.open_table,
-    ".parquet": parquet_files.open_table,
-    ".geoparquet": parquet_files.open_table,
-    ".pq": parquet_files.open_table,
-    ".plt": plt_files.open_table,
-    ".gpx": gpx_files.open_table,
-    ".gpx.gz": gpx_files.open_table,
-    ".kml": kml_files.open_table,
-    ".kml.gz": kml_files.open_table,
-    ".kmz": kml_files.open_zipped,
-    ".tcx": tcx_files.open_table,
-    ".tcx.gz": tcx_files.open_table,
-    ".fit": fit_files.open_table,
-    ".fit.gz": fit_files.open_table,
-    ".json": json_files.open_table,
-    ".json.gz": json_files.open_table,
-    ".geojson": json_files.open_table,
-    ".geojson.gz": json_files.open_table,
-    ".jsonl": json_lines_files.open_table,
-    ".jsonl.gz": json_lines_files.open_table,
-    ".ndjson": json_lines_files.open_table,
-    ".geojsonl": json_lines_files.open_table,
-    ".rec": owntracks_files.open_table,
-    ".nmea": nmea_files.open_table,
-    ".nmea.gz": nmea_files.open_table,
-    ".ais": ais_files.open_table,
-    ".ais.gz": ais_files.open_table,
-    ".pb": gtfs_realtime_files.open_table,
-    ".pb.gz": gtfs_realtime_files.open_table,
-    ".arrow": arrow_files.open_table,
-    ".feather": arrow_files.open_table,
-    ".xlsx": excel_files.open_table,
-    ".xls": excel_files.open_table,
-    ".ods": excel_files.open_table,
-    ".gpkg": gis_files.open_table,
-    ".fgb": gis_files.open_table,
-    ".shp": gis_files.open_table,
-    ".sqlite": database_files.open_sqlite,
-    ".sqlite3": database_files.open_sqlite,
-    ".db": database_files.open_sqlite,
-    ".duckdb": database_files.open_duckdb,
+Reader = Callable[[Path, Reading], Table]
+_READERS: Final[Mapping[Reader, str]] = {
+    csv_files.open_table: ".csv .csv.gz .tsv .tsv.gz .txt .txt.gz",
+    parquet_files.open_table: ".parquet .geoparquet .pq",
+    plt_files.open_table: ".plt",
+    gpx_files.open_table: ".gpx .gpx.gz",
+    kml_files.open_table: ".kml .kml.gz",
+    kml_files.open_zipped: ".kmz",
+    tcx_files.open_table: ".tcx .tcx.gz",
+    fit_files.open_table: ".fit .fit.gz",
+    json_files.open_table: ".json .json.gz .geojson .geojson.gz",
+    json_lines_files.open_table: ".jsonl .jsonl.gz .ndjson .geojsonl",
+    owntracks_files.open_table: ".rec",
+    nmea_files.open_table: ".nmea .nmea.gz",
+    ais_files.open_table: ".ais .ais.gz",
+    gtfs_realtime_files.open_table: ".pb .pb.gz",
+    arrow_files.open_table: ".arrow .feather",
+    excel_files.open_table: ".xlsx .xls .ods",
+    gis_files.open_table: ".gpkg .fgb .shp",
+    database_files.open_sqlite: ".sqlite .sqlite3 .db",
+    database_files.open_duckdb: ".duckdb",
 }
-# settings that only some readers take, and what to say where another is given one
-_READERS_OF: Final[Mapping[str, tuple[Collection[object], Callable[[str], Message]]]] = {
-    "columns": (
-        {csv_files.open_table},
-        lambda name: say(
-            "reading.columns_unused",
-            "--columns was not used: it names the columns of delimited text, and {file} is none",
-            file=name,
-        ),
-    ),
-    "table": (
-        {
-            excel_files.open_table,
-            gis_files.open_table,
-            database_files.open_sqlite,
-            database_files.open_duckdb,
-        },
-        lambda name: say(
-            "reading.table_unused",
-            "--table was not used: {file} holds no tables, sheets or layers to choose from",
-            file=name,
-        ),
-    ),
+FORMATS: Final[Mapping[str, Reader]] = {
+    ending: reader for reader, endings in _READERS.items() for ending in endings.split()
 }
+_OF_SEVERAL_TABLES: Final = (
+    excel_files.open_table, gis_files.open_table, database_files.open_sqlite, database_files.open_duckdb,
+)  # fmt: skip
 ARCHIVE: Final = ".zip"
 ARCHIVES: Final = (ARCHIVE, *TAR)
 _ABOUT: Final = re.compile(
@@ -124,11 +80,14 @@ def open_file(path: Path, reading: Reading) -> Table:
     return note_unused_settings(reader(path, reading), reading, reader)
 
 
-def note_unused_settings(table: Table, reading: Reading, reader: object = None) -> Table:
+def note_unused_settings(table: Table, reading: Reading, reader: Reader | None = None) -> Table:
     """Note each setting that the reader does not use."""
-    for setting, (readers, note) in _READERS_OF.items():
-        if getattr(reading, setting) is not None and reader not in readers:
-            table.notes.append(note(table.name))
+    if reading.columns is not None and reader is not csv_files.open_table:
+        text = "--columns was not used: it names the columns of delimited text, and {file} is none"
+        table.notes.append(say("reading.columns_unused", text, file=table.name))
+    if reading.table is not None and reader not in _OF_SEVERAL_TABLES:
+        text = "--table was not used: {file} holds no tables, sheets or layers to choose from"
+        table.notes.append(say("reading.table_unused", text, file=table.name))
     return table
 
 
