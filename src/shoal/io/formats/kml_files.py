@@ -60,9 +60,9 @@ def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
         times = [(child.text or "").strip() for child in track if _name(child) == "when"]
         places = [(child.text or "").split() for child in track if _name(child) == "coord"]
         # a coordinate without a time, or a time without one, stays in the account as an unreadable row
-        for time, place in zip_longest(times, places, fillvalue=""):
-            lon, lat, *_ = place if len(place) >= 2 else ("", "")
-            points.append((str(time), lat, lon))
+        for time, place in zip_longest(times, places):
+            lon, lat = place[:2] if place and len(place) >= 2 else ("", "")
+            points.append((time or "", lat, lon))
     if points:
         return points, False
     moments = [

@@ -80,9 +80,10 @@ def text_batches(
 @contextmanager
 def explain_damage(message: str, *errors: type[Exception]) -> Iterator[None]:
     """Raise InputError with the message for these errors, and those of damaged gzip data."""
+    broken: tuple[type[Exception], ...] = (*errors, *BROKEN_GZIP)
     try:
         yield
-    except (*errors, *BROKEN_GZIP) as error:
+    except broken as error:
         raise InputError(message) from error
 
 

@@ -43,7 +43,7 @@ def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[t
 
 def _guard_of(name: str, format_name: str) -> Callable[[bytes], None]:
     """Takes the blocks of a file; raises InputError for a document type, which may declare entities."""
-    parser: expat.XMLParserType | None = expat.ParserCreate()
+    parser, over = expat.ParserCreate(), False
 
     def refuse(*_: object) -> None:
         raise InputError(f"{name} declares XML entities, which no {format_name} file needs; it is not read")
@@ -52,12 +52,12 @@ def _guard_of(name: str, format_name: str) -> Callable[[bytes], None]:
         raise ValueError("the first element")
 
     def guard(block: bytes) -> None:
-        nonlocal parser
-        if parser is not None:
+        nonlocal over
+        if not over:
             try:
                 parser.Parse(block, False)
             except (expat.ExpatError, ValueError, LookupError):
-                parser = None  # what is wrong with the file is told by its reader
+                over = True  # what is wrong with the file is told by its reader
 
     parser.StartDoctypeDeclHandler, parser.StartElementHandler = refuse, stop
     return guard
