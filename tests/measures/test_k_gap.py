@@ -13,6 +13,7 @@ import shoal
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import k_gaps, sample_for_k_gap, tail_weight_index
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.compiled import SWITCH
 from small_data import population, populations
 
 pytestmark = pytest.mark.kernels
@@ -29,14 +30,18 @@ def test_k_gap_is_the_mean_effort_to_the_nearest_others(original: Trajectories, 
 
 
 @given(populations(least=4, most=8))
-def test_one_search_for_several_k_gives_what_each_alone_gives(original: Trajectories) -> None:
+def test_one_search_for_several_k_gives_what_each_alone_and_plain_numpy_give(original: Trajectories) -> None:
     """Ties are common here, so the nearest others of a small k must be the first of those of a larger one."""
     measured = k_gaps(original, [2, 4, 3])
     assert [together.k for together in measured] == [2, 4, 3]
-    for together in measured:
+    with pytest.MonkeyPatch.context() as few:
+        few.setenv(SWITCH, "1")
+        plain = k_gaps(original, [2, 4, 3])
+    for together, as_plain in zip(measured, plain, strict=True):
         alone = shoal.k_gap(original, together.k)
         for name in ("gap", "space", "time", "tail_weight", "tail_weight_space", "tail_weight_time"):
             assert np.array_equal(getattr(together, name), getattr(alone, name), equal_nan=True)
+            assert np.array_equal(getattr(together, name), getattr(as_plain, name), equal_nan=True)
 
 
 def test_parts_separate_space_from_time() -> None:

@@ -32,7 +32,8 @@ from shoal.kernels.crowd_index import fill_lower_bounds
 from shoal.kernels.crowd_windows import MAIN, fill_costs
 from shoal.kernels.near_crowds import CrowdSearch, possible_slots, sum_of_pair
 from shoal.kernels.stretch import box_effort, nearest_boxes
-from shoal.measures import nearest_pairs
+from shoal.measures import few_people, nearest_pairs
+from shoal.measures.few_people import nearest_by_efforts
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
@@ -461,15 +462,30 @@ def test_limits_of_each_person_lose_nobody(
     assert np.array_equal(found[asked], nearest[asked])
 
 
+@given(populations(), st.integers(1, 6), st.integers(1, 3))
+def test_lists_of_some_among_some_without_compiling(original: Trajectories, count: int, step: int) -> None:
+    """Whatever is asked for: owners, others, and a limit for each."""
+    near = NearPairs(original, Caps(), Run(threads=1))
+    some, limits = np.arange(original.n_subjects)[::-step], np.arange(original.n_subjects) * 400.0
+    asked = np.arange(original.n_subjects) % 2 == 0
+    plain = nearest_by_efforts(all_efforts(original), some, count, limits, asked)
+    compiled = near.nearest(some, count, limits, asked)
+    for column, same in zip(plain[:3], compiled[:3], strict=True):
+        assert np.array_equal(column[some[asked[some]]], same[some[asked[some]]])
+
+
 def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
-    efforts = all_efforts(original)
-    found = NearPairs(original, Caps(), Run(threads=2)).nearest(
-        np.arange(original.n_subjects), count, threshold
-    )
-    for i, row in enumerate(efforts):
-        order = [j for j in np.lexsort((np.arange(len(row)), row)) if row[j] < threshold][:count]
-        assert found.partner[i, : found.length[i]].tolist() == order
-        assert found.effort[i, : found.length[i]].tolist() == row[order].tolist()
+    efforts, everybody = all_efforts(original), np.arange(original.n_subjects)
+    assert np.array_equal(few_people.all_efforts(original, Caps().scale_on(original.snapped_grid())), efforts)
+    all_lists = np.ones(len(everybody), dtype=np.bool_)
+    for found in (
+        NearPairs(original, Caps(), Run(threads=2)).nearest(everybody, count, threshold),
+        nearest_by_efforts(efforts, everybody, count, threshold, all_lists),
+    ):
+        for i, row in enumerate(efforts):
+            order = [j for j in np.lexsort((everybody, row)) if row[j] < threshold][:count]
+            assert found.partner[i, : found.length[i]].tolist() == order
+            assert found.effort[i, : found.length[i]].tolist() == row[order].tolist()
 
 
 @pytest.mark.kernels

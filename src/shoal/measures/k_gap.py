@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.gaps import fill_gap_parts
+from shoal.measures.few_people import fill_gap_parts_of_few
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
 from shoal.model.argument_checks import require_trajectories
@@ -18,6 +19,7 @@ from shoal.model.population import require_people
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.compiled import are_few
 from shoal.runtime.run import Run
 from shoal.units import is_number
 
@@ -174,11 +176,14 @@ def k_gaps(
 
 
 def _gap_to(near: NearPairs, neighbors: Integers, subjects: Integers | None, caps: Caps, run: Run) -> KGap:
-    n, k = len(near.lengths), neighbors.shape[1] + 1
+    original, n, k = near.original, len(near.lengths), neighbors.shape[1] + 1
     neighbors, scale = np.ascontiguousarray(neighbors), near.scale
     parts, tails = np.empty((n, 2)), np.empty((n, 3))
 
     def part(subjects: Integers) -> None:
+        if are_few(original.n_samples, n):
+            fill_gap_parts_of_few(original, subjects, neighbors, scale, parts, tails)
+            return
         fill_gap_parts(near.people.raw, subjects, neighbors, scale, parts, tails, int(near.lengths.max()))
 
     asked = np.arange(n) if subjects is None else subjects

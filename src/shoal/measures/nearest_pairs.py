@@ -22,9 +22,11 @@ from shoal.kernels.people import (
     mark_cells,
 )
 from shoal.kernels.stretch import CHUNK, Hulls, Raw, Scale
+from shoal.measures.few_people import all_efforts, nearest_by_efforts
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.compiled import are_few
 from shoal.runtime.run import Run
 
 _MOST_PLACES: Final = 4096
@@ -208,8 +210,18 @@ class NearPairs:
         self.scale = caps.scale_on(original.snapped_grid())
         self.run = run
         self.lengths = original.lengths
-        self.people = prepare_people(original, self.scale, run)
         self.tally = np.zeros(2, dtype=np.int64)
+        self.original = original
+
+    @cached_property
+    def people(self) -> People:
+        """Samples, places and hours of all people."""
+        return prepare_people(self.original, self.scale, self.run)
+
+    @cached_property
+    def _efforts(self) -> Floats | None:
+        few = are_few(self.original.n_samples, self.original.n_subjects)
+        return all_efforts(self.original, self.scale) if few else None
 
     def nearest(
         self, subjects: Integers, count: int, below: float | Floats, requested: Numbers | None = None
@@ -217,10 +229,16 @@ class NearPairs:
         """Each subject's nearest among ``subjects`` below ``below``, ties by number."""
         # below: in units of 1 / (2 * half); requested: [n] whose lists to fill, None = all
         requested = np.ones(len(self.lengths), dtype=np.bool_) if requested is None else requested
+        if self._efforts is not None:
+            lists = nearest_by_efforts(self._efforts, subjects, count, below, requested)
+            self.tally += lists.tally
+            return lists
         return self._all_blocks(self.build_search(subjects, below, requested), count, requested)
 
     def nearest_others(self, count: int, requested: Numbers, below: float | Floats = np.inf) -> Nearest:
         """The nearest of requested subjects [n] among all; ties by number."""
+        if self._efforts is not None:
+            return nearest_by_efforts(self._efforts, np.arange(len(self.lengths)), count, below, requested)
         # Neighbors by main place bound the efforts of the nearest. So these are compared first, and then all
         # people, with a limit for each person. below: as in ``nearest``.
         search = self.build_search(np.arange(len(self.lengths)), below, requested)

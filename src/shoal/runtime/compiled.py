@@ -8,7 +8,8 @@ all the time.
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Final, TypeVar
 
@@ -19,6 +20,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 FLAGS: Final = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C program calls one
 SWITCH: Final = "SHOAL_PLAIN_KERNELS"  # 0: none runs as plain Python
 _FEW: Final = 1 << 18  # numbers in arrays
+_FEW_SAMPLES: Final = 10_000  # all pairs take half a second
+_FEW_PEOPLE: Final = 1_000
 _SAFE_TYPES: Final = frozenset("ld?")  # int64, float64, bool; only compiled code widens narrower ones
 _PLAIN: Final = threading.local()  # runs: this thread runs a kernel as plain Python
 _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
@@ -64,7 +67,8 @@ class CompiledKernel:
         if self._only_many:
             self._numbers_left -= _count_numbers((*arguments, *named.values()))
             if self._numbers_left >= 0:
-                return self._call_plainly(*arguments, **named)
+                with plain_kernels():
+                    return self.py_func(*arguments, **named)
             self._only_many = False
         try:
             return self.dispatcher(*arguments, **named)
@@ -80,13 +84,16 @@ class CompiledKernel:
 
         return 0.0 if os.environ.get(SWITCH) == "0" or is_stored(self.py_func.__name__) else float(_FEW)
 
-    def _call_plainly(self, *arguments: Any, **named: Any) -> Any:
-        _PLAIN.runs = True
-        try:
-            with np.errstate(all="ignore"):
-                return self.py_func(*arguments, **named)
-        finally:
-            _PLAIN.runs = False
+
+@contextmanager
+def plain_kernels() -> Iterator[None]:
+    """Kernels run as plain Python in this thread."""
+    before, _PLAIN.runs = getattr(_PLAIN, "runs", False), True
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _PLAIN.runs = before
 
 
 def _count_numbers(values: tuple[Any, ...]) -> float:
@@ -105,6 +112,12 @@ def _without_literals(resolve: Callable[..., Any], arguments: Sequence[Any], nam
     from numba.core.types.misc import unliteral
 
     return resolve(tuple(map(unliteral, arguments)), {name: unliteral(kind) for name, kind in named.items()})
+
+
+def are_few(samples: int, people: int) -> bool:
+    """Whether NumPy compares so few samples, each with each: compiling would take longer."""
+    few = samples <= _FEW_SAMPLES and people <= _FEW_PEOPLE
+    return few and os.environ.get(SWITCH) != "0" and not _SWITCHED_OFF
 
 
 def compiled(function: Kernel) -> Kernel:
