@@ -46,6 +46,7 @@ from shoal.methods.glove.merging import merge
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from small_data import population, populations
 
@@ -466,7 +467,8 @@ def test_limits_of_each_person_lose_nobody(
 def test_lists_of_some_among_some_without_compiling(original: Trajectories, count: int, step: int) -> None:
     """Whatever is asked for: owners, others, and a limit for each."""
     near = NearPairs(original, Caps(), Run(threads=1))
-    some, limits = np.arange(original.n_subjects)[::-step], np.arange(original.n_subjects) * 400.0
+    some = np.arange(original.n_subjects)[::-step]
+    limits: Floats = np.arange(original.n_subjects) * 400.0
     asked = np.arange(original.n_subjects) % 2 == 0
     plain = nearest_by_efforts(all_efforts(original), some, count, limits, asked)
     compiled = near.nearest(some, count, limits, asked)

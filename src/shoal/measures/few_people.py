@@ -23,7 +23,7 @@ def all_efforts(original: Trajectories, scale: Scale) -> Floats:
         if not len(others):
             break
         of_b, longer = slice(begin, begin + lengths[place]), slice(begin + lengths[place], None)
-        costs = sum(_costs(columns, of_b, longer, scale))
+        costs = np.add(*_costs(columns, of_b, longer, scale))
         sums = np.add.reduceat(costs.min(axis=0), others)
         equal = others[lengths[place + 1 :] == lengths[place]]  # in number; they come first
         if len(equal):
