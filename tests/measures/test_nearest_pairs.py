@@ -46,7 +46,6 @@ from shoal.methods.glove.merging import merge
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from small_data import population, populations
 
@@ -468,7 +467,7 @@ def test_lists_of_some_among_some_without_compiling(original: Trajectories, coun
     """Whatever is asked for: owners, others, and a limit for each."""
     near = NearPairs(original, Caps(), Run(threads=1))
     some = np.arange(original.n_subjects)[::-step]
-    limits: Floats = np.arange(original.n_subjects) * 400.0
+    limits = (np.arange(original.n_subjects) * 400).astype(np.float64)
     asked = np.arange(original.n_subjects) % 2 == 0
     plain = nearest_by_efforts(all_efforts(original), some, count, limits, asked)
     compiled = near.nearest(some, count, limits, asked)
