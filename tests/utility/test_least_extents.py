@@ -12,6 +12,7 @@ from shoal.measures.least_extents import even_weights, lower_bound_of_costs
 from shoal.methods.glove.refine import merge_by_weights
 from shoal.model.grid import Grid
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.compiled import SWITCH
 from shoal.runtime.run import Run
 from shoal.utility import measure
 from shoal.utility.facts import Facts
@@ -37,6 +38,8 @@ def test_nobody_costs_less_in_any_class(original: Trajectories, k: int, together
         patched.setattr("shoal.measures.least_extents._IN_ORDER", together)
         patched.setattr("shoal.measures.least_extents._ROWS_AT_ONCE", together)
         least = lower_bound_of_costs(original, k, weights, everybody, Run(threads=1))
+        patched.setenv(SWITCH, "1")
+        assert np.array_equal(lower_bound_of_costs(original, k, weights, everybody, Run(threads=1)), least)
     assert least.tolist() == [
         sorted(cost_beside(original, p, q) for q in everybody.tolist() if q != p)[k - 2]
         for p in everybody.tolist()

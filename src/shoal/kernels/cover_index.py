@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 
 class CoverIndex(NamedTuple):
@@ -20,7 +20,7 @@ class CoverIndex(NamedTuple):
     starts: Integers  # [b], where it begins along the axis, ascending in a class; a view of the boxes
 
 
-@compiled
+@compiled_for_many
 def fill_levels(boxes: Integers, levels: Numbers) -> None:
     """Fill levels [b] with the least L for which a box lasts at most 2**L slots."""
     for b in range(len(boxes)):
@@ -63,7 +63,7 @@ def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
     return low
 
 
-@compiled
+@compiled_for_many
 def records_ascend(boxes: Integers, offsets: Integers) -> bool:
     """Whether the boxes [b, 6] of each record ascend; duplicates are allowed."""
     for record in range(len(offsets) - 1):

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.kernels.cover_index import first_not_below
 from shoal.runtime.arrays import Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 _FEW_TILES = 1 << 12
 
@@ -93,7 +93,7 @@ def _order_in(tiles: Tiles, boxes: Integers) -> Integers:
     return order
 
 
-@compiled
+@compiled_for_many
 def fill_place_tiles(boxes: Integers, record: Integers, places: PlaceTiles) -> int:
     """File boxes [b, 6] by tile, equal neighbors of a record once with a count."""
     order, offsets = _order_in(places.tiles, boxes), places.tiles.offsets

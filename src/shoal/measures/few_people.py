@@ -1,10 +1,11 @@
-"""Nearest others and their efforts among few people: all pairs, in NumPy, so that nothing is compiled."""
+"""Nearest others, and costs of sharing a record with them, by all pairs in NumPy: nothing is compiled."""
 
 import numpy as np
 
 from shoal.kernels.gaps import tail_weight
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Scale
+from shoal.kernels.weighed_runs import Weights
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers, rows_of
 from shoal.runtime.compiled import plain_kernels
@@ -90,3 +91,19 @@ def fill_gap_parts_of_few(
         space, time = (np.concatenate(column) for column in zip(*both, strict=True))
         with plain_kernels():
             tails[i] = [tail_weight(values) for values in (space + time, space, time)]
+
+
+def least_companion_costs_of_few(
+    original: Trajectories, subjects: Integers, weights: Weights, count: int
+) -> Integers:
+    """[s, count]: what ``least_companion_costs`` fills, for each subject."""
+    (t, x, y), offsets = (original.t, original.x, original.y), original.offsets
+    least = np.empty((len(subjects), count), dtype=np.int64)
+    for row, subject in enumerate(subjects):
+        own = slice(offsets[subject], offsets[subject + 1])
+        cells = np.abs(x[own, None] - x) + np.abs(y[own, None] - y) + 2
+        costs = weights.place[np.minimum(cells, len(weights.place) - 1)]
+        costs += weights.per_slot * (np.abs(t[own, None] - t) + 1)
+        sums = np.minimum.reduceat(costs, offsets[:-1], axis=1).sum(axis=0)
+        least[row] = np.sort(np.delete(sums, subject))[:count]
+    return least

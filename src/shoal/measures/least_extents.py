@@ -12,9 +12,11 @@ import numpy as np
 from shoal.kernels.companions import Squares, least_companion_costs
 from shoal.kernels.people import distinct_within_subjects
 from shoal.kernels.weighed_runs import Tracks, Weights
+from shoal.measures.few_people import least_companion_costs_of_few
 from shoal.model.population import require_people
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import are_few
 from shoal.runtime.run import Run
 
 _FINEST: Final = 1000  # the larger of both weights
@@ -44,6 +46,8 @@ def lower_bound_of_costs(
     # a sample costs its box's dx + dy in cells and its duration in slots, each times its weight
     require_people(original.n_subjects, k)
     starts = original.offsets[:-1]
+    if are_few(original.n_samples, original.n_subjects):
+        return least_companion_costs_of_few(original, subjects, weights, k - 1)[:, -1]
     middles = [np.add.reduceat(column, starts) / original.lengths for column in (original.x, original.y)]
     tracks = Tracks(original.offsets, original.t, original.x, original.y)
     squares = make_squares(tracks)

@@ -6,14 +6,18 @@ not stored, as long as all their calls together get few numbers: with small data
 all the time.
 """
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial, update_wrapper
+from itertools import combinations
 from typing import Any, Final, TypeVar
 
 import numpy as np
+
+from shoal.runtime.arrays import Numbers
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -22,7 +26,8 @@ SWITCH: Final = "SHOAL_PLAIN_KERNELS"  # 0: none runs as plain Python
 _FEW: Final = 1 << 18  # numbers in arrays
 _FEW_SAMPLES: Final = 10_000  # all pairs take half a second
 _FEW_PEOPLE: Final = 1_000
-_SAFE_TYPES: Final = frozenset("ld?")  # int64, float64, bool; only compiled code widens narrower ones
+_SAFE_TYPES: Final = frozenset("ld?")  # int64, float64, bool
+_NARROW_TYPES: Final = frozenset("bBhHiI")  # integers that compiled code widens, and NumPy does not
 _PLAIN: Final = threading.local()  # runs: this thread runs a kernel as plain Python
 _SWITCHED_OFF: Final = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
@@ -67,8 +72,7 @@ class CompiledKernel:
         if self._only_many:
             self._numbers_left -= _count_numbers((*arguments, *named.values()))
             if self._numbers_left >= 0:
-                with plain_kernels():
-                    return self.py_func(*arguments, **named)
+                return self._call_plainly(arguments, named)
             self._only_many = False
         try:
             return self.dispatcher(*arguments, **named)
@@ -84,6 +88,18 @@ class CompiledKernel:
 
         return 0.0 if os.environ.get(SWITCH) == "0" or is_stored(self.py_func.__name__) else float(_FEW)
 
+    def _call_plainly(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        widened: list[tuple[Numbers, Numbers]] = []
+        with plain_kernels():
+            result = self.py_func(
+                *_widen(arguments, widened),
+                **dict(zip(named, _widen(tuple(named.values()), widened), strict=True)),
+            )
+        for narrow, wide in widened:
+            if narrow.flags.writeable:
+                narrow[...] = wide
+        return result
+
 
 @contextmanager
 def plain_kernels() -> Iterator[None]:
@@ -98,13 +114,34 @@ def plain_kernels() -> Iterator[None]:
 
 def _count_numbers(values: tuple[Any, ...]) -> float:
     """In arrays; infinitely many if plain Python might compute otherwise."""
-    count = 0.0
+    arrays = list(_arrays_in(values))
+    narrow = [array for array in arrays if array.dtype.char in _NARROW_TYPES]
+    if any(array.dtype.char not in _SAFE_TYPES | _NARROW_TYPES for array in arrays) or any(
+        np.may_share_memory(one, other)
+        for one, other in combinations(narrow, 2)  # what is written to a copy
+    ):
+        return math.inf
+    return sum(array.size for array in arrays)
+
+
+def _arrays_in(values: tuple[Any, ...]) -> Iterator[Numbers]:
     for value in values:
         if isinstance(value, np.ndarray):
-            count += value.size if value.dtype.char in _SAFE_TYPES else np.inf
+            yield value
         elif isinstance(value, tuple):
-            count += _count_numbers(value)
-    return count
+            yield from _arrays_in(value)
+
+
+def _widen(values: tuple[Any, ...], widened: list[tuple[Numbers, Numbers]]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, np.ndarray) and value.dtype.char in _NARROW_TYPES:
+            widened.append((value, value.astype(np.int64)))
+            yield widened[-1][1]
+        elif isinstance(value, tuple):
+            parts = _widen(value, widened)
+            yield value._make(parts) if hasattr(value, "_make") else tuple(parts)
+        else:
+            yield value
 
 
 def _without_literals(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
