@@ -23,7 +23,7 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from shoal_tables import Privacy, Rules, each_day, grid_zones, kinds_of_days, slots_of, typical_days
+from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
 from shoal_tables.making.bounds import default_bound
 from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.contributions import clip, contributions
@@ -36,10 +36,10 @@ from shoal_tables.making.tabulate import parts_of, require_reading, with_totals
 AREA = (-5.13, 6.87, -4.85, 7.14)  # the synthetic city
 FIRST, LAST, ONE = date(2024, 1, 1), date(2024, 1, 14), date(2024, 1, 3)
 DAYS = {
-    "typical day, person": (typical_days(FIRST, LAST), "person"),
-    "kinds of days, person": (kinds_of_days(FIRST, LAST), "person"),
-    "each of 14 days, person": (each_day(FIRST, LAST), "person"),
-    "one day, person-day": (each_day(ONE, ONE), "person-day"),
+    "typical day, person": (days_of("typical", FIRST, LAST), "person"),
+    "kinds of days, person": (days_of("kinds", FIRST, LAST), "person"),
+    "each of 14 days, person": (days_of("each", FIRST, LAST), "person"),
+    "one day, person-day": (days_of("each", ONE, ONE), "person-day"),
 }
 CLASSES = ((50, 100), (100, 300), (300, np.inf))
 GAP_S = 12 * 3600  # calls are rare at night

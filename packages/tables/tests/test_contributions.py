@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from shoal import Grid, Trajectories
 from shoal.runtime.arrays import Integers
-from shoal_tables import Rules, each_day, hours_of, kinds_of_days, typical_days, workdays
+from shoal_tables import Rules, days_of, hours_of
 from shoal_tables.definition.manifest import STAY_STARTS_S, STAYS, Kind, Trips, Unit, Zones
 from shoal_tables.making.contributions import Limits, clip, tally
 from shoal_tables.making.zones import ZoneSet
@@ -178,10 +178,10 @@ def test_counts_equal_those_of_plain_loops(
     if (table, unit) == ("homes", "person-day"):
         pytest.skip("homes have no days")
     day_of = {
-        "each": each_day(FIRST, LAST),
-        "kinds": kinds_of_days(FIRST, LAST, CALENDAR),
-        "typical": typical_days(FIRST, LAST),
-        "workday": workdays(FIRST, LAST, CALENDAR),
+        "each": days_of("each", FIRST, LAST),
+        "kinds": days_of("kinds", FIRST, LAST, CALENDAR),
+        "typical": days_of("typical", FIRST, LAST),
+        "workday": days_of("workday", FIRST, LAST, CALENDAR),
     }[days]
     rules = Rules(
         table=table,
@@ -229,7 +229,7 @@ def test_counts_equal_those_of_plain_loops(
 def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
     numbers: list[list[int]], parts: int, sensitivity: int
 ) -> None:
-    rules = Rules(table="flows", zones=ZONES, day_of=kinds_of_days(FIRST, LAST, CALENDAR))
+    rules = Rules(table="flows", zones=ZONES, day_of=days_of("kinds", FIRST, LAST, CALENDAR))
     scale = rules.common_days
     unit = np.repeat(np.arange(len(numbers)), [len(vector) for vector in numbers])
     number = np.array([n for vector in numbers for n in vector])
@@ -254,7 +254,7 @@ def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
 
 
 def test_one_unit_moves_the_sums_by_no_more_than_their_limits() -> None:
-    rules = Rules(table="flows", zones=ZONES, day_of=each_day(FIRST, LAST), time_zone=PARIS)
+    rules = Rules(table="flows", zones=ZONES, day_of=days_of("each", FIRST, LAST), time_zone=PARIS)
     people, limits = random_people(5), Limits(granularity=1000, sensitivity=1500, most=2000)
 
     def sums_of(some: Trajectories) -> tuple[Integers, Integers]:

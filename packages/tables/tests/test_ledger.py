@@ -125,7 +125,7 @@ import shoal_tables.making.tabulate as making
 making.add_noise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 folder = sys.argv[1]
 rules = Rules(table="homes", zones=grid_zones(60_000, (-5.2, 6.8, -4.8, 7.2)),
-              day_of=typical_days(date(2024, 1, 1), date(2024, 1, 2)))
+              day_of=days_of("typical", date(2024, 1, 1), date(2024, 1, 2)))
 making.tabulate(shoal.synthesize(n_subjects=30, days=2, seed=1), rules,
                 Privacy(epsilon=2.0, ledger=Ledger(making.Path(folder) / "l.sqlite", "people", 3.0)),
                 making.Path(folder) / "homes", secret=making.Path(folder) / "counts.parquet")

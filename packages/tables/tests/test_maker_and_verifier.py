@@ -13,7 +13,7 @@ from shoal_tables import (
     Privacy,
     Rules,
     cell_zones,
-    each_day,
+    days_of,
     h3_zones,
     slots_of,
 )
@@ -30,7 +30,7 @@ RULES: dict[str, Callable[[Path], Rules]] = {
     "presence in Kolkata": lambda _: rules_of("presence", time_zone="Asia/Kolkata"),
     "flows": lambda _: rules_of("flows", side_m=3000),
     "flows between stays": lambda _: rules_of("flows", trips=_STAYS, longest_gap_s=6 * 3600),
-    "flows of each day": lambda _: rules_of("flows", day_of=each_day(FIRST, LAST), unit="person-day"),
+    "flows of each day": lambda _: rules_of("flows", day_of=days_of("each", FIRST, LAST), unit="person-day"),
     "flows by hours": lambda _: rules_of("flows", hours=slots_of(3600 * 4)),
     "dwell": lambda _: rules_of("dwell", side_m=2000),
     "homes": lambda _: rules_of("homes", side_m=2000),

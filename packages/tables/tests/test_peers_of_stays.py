@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shoal import Grid, Trajectories
-from shoal_tables import Rules, each_day, grid_zones
+from shoal_tables import Rules, days_of, grid_zones
 from shoal_tables.definition.manifest import Trips
 from shoal_tables.making.sequences import events_of, sequences_of, stays_of
 
@@ -42,7 +42,7 @@ def rules() -> Rules:
     return Rules(
         table="flows",
         zones=grid_zones(1000, (0, 0, 12_000, 9_000), "local"),
-        day_of=each_day(date(2024, 1, 1), date(2024, 1, 2)),
+        day_of=days_of("each", date(2024, 1, 1), date(2024, 1, 2)),
         trips=Trips(definition="stays", radius_m=RADIUS_M, least_s=LEAST_S),
     )
 

@@ -110,6 +110,5 @@ def test_what_promises_nothing_is_refused(epsilon: float, delta: float) -> None:
 def test_the_promise_in_words_names_the_chance() -> None:
     assert promise_in_words(1.0, 1e-8, "person") == (
         "With everything known about everybody else, at most 73.1 % of guesses whether a person is in the "
-        "data are "
-        "right; by chance 50 % are."
+        "data are right; by chance 50 % are."
     )

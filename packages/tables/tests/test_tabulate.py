@@ -15,7 +15,7 @@ from shoal.model.intake import Reading
 from shoal.release_folder.files import is_public
 from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
-from shoal_tables import Ledger, Privacy, each_day, grid_zones, typical_days
+from shoal_tables import Ledger, Privacy, days_of, grid_zones
 from shoal_tables.definition.manifest import Kind, read_table_manifest
 from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.folder import table_of
@@ -188,7 +188,7 @@ def test_readings_in_which_people_depend_on_each_other_are_refused(
 
 def test_data_outside_the_zones_or_the_period_are_refused(tmp_path: Path) -> None:
     elsewhere = rules_of(zones=grid_zones(10_000, (-5.13, 7.87, -4.85, 8.14)))
-    earlier = rules_of(day_of=each_day(date(2020, 1, 1), date(2020, 1, 2)))
+    earlier = rules_of(day_of=days_of("each", date(2020, 1, 1), date(2020, 1, 2)))
     for rules in (elsewhere, earlier):
         with pytest.raises(InputError, match="nobody counts in any cell"):
             make(tmp_path, rules)
@@ -213,7 +213,9 @@ def test_local_meters_are_counted(tmp_path: Path) -> None:
         }
     )
     rules = rules_of(
-        zones=grid_zones(500, (0, 0, 1000, 500), "local"), day_of=typical_days(FIRST, FIRST), table="flows"
+        zones=grid_zones(500, (0, 0, 1000, 500), "local"),
+        day_of=days_of("typical", FIRST, FIRST),
+        table="flows",
     )
     make(tmp_path, rules, source=walks, reading=Reading(crs="local"))
     secret = pq.read_table(tmp_path / "counts.parquet").to_pylist()
@@ -238,7 +240,9 @@ def test_a_bound_for_other_people_is_said_and_spends_nothing(tmp_path: Path) -> 
         }
     )
     rules = rules_of(
-        zones=grid_zones(500, (0, 0, 1000, 500), "local"), day_of=typical_days(FIRST, FIRST), table="flows"
+        zones=grid_zones(500, (0, 0, 1000, 500), "local"),
+        day_of=days_of("typical", FIRST, FIRST),
+        table="flows",
     )
     inputs = {"source": rows, "reading": Reading(crs="local")}
     made = make(tmp_path, rules, **inputs)
@@ -265,7 +269,7 @@ def test_a_bound_for_other_people_is_said_and_spends_nothing(tmp_path: Path) -> 
         ({"longest_gap_s": 0}, "longest_gap must be"),
         ({"time_zone": "Mars/Olympus"}, "is not known"),
         ({"side_m": 100_000.0}, "at least two zones"),
-        ({"side_m": 300.0, "day_of": each_day(FIRST, LAST)}, "cells, at most"),
+        ({"side_m": 300.0, "day_of": days_of("each", FIRST, LAST)}, "cells, at most"),
     ],
 )
 def test_rules_that_cannot_work_are_refused(changes: dict[str, object], why: str) -> None:

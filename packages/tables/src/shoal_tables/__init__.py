@@ -11,13 +11,10 @@ if TYPE_CHECKING:
     from shoal_tables.making.ledger import Ledger
     from shoal_tables.making.rules import (
         Rules,
-        each_day,
+        days_of,
         hours_of,
-        kinds_of_days,
         read_calendar,
         slots_of,
-        typical_days,
-        workdays,
     )
     from shoal_tables.making.tabulate import Tabulation, tabulate
     from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
@@ -30,17 +27,14 @@ __all__ = [
     "Rules",
     "Tabulation",
     "cell_zones",
-    "each_day",
+    "days_of",
     "grid_zones",
     "h3_zones",
     "hours_of",
-    "kinds_of_days",
     "polygon_zones",
     "read_calendar",
     "slots_of",
     "tabulate",
-    "typical_days",
-    "workdays",
 ]
 
 

@@ -1,6 +1,5 @@
 """The command ``shoal tabulate``."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from functools import partial
@@ -89,7 +88,7 @@ class Choices:
     area: tuple[float, ...] | None
     plane: str | None
     period: tuple[date, date]
-    days: str
+    days: Any
     calendar: Path | None
     slot: float | None
     hours: str | None
@@ -132,8 +131,7 @@ class Choices:
             if cells is None:
                 raise click.UsageError(
                     "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
-                    "records "
-                    "that name a cell"
+                    "records that name a cell"
                 )
             return cell_zones(Path(cells))
         if self.area is None:
@@ -153,13 +151,10 @@ class Choices:
             BY_ZONES,
             WHOLE_DAY,
             Rules,
-            each_day,
+            days_of,
             hours_of,
-            kinds_of_days,
             read_calendar,
             slots_of,
-            typical_days,
-            workdays,
         )
 
         if self.calendar is not None and self.days not in {"workday", "kinds"}:
@@ -174,12 +169,6 @@ class Choices:
         elif self.slot is not None or self.kind == "presence":
             hours = slots_of(self.slot or 3600.0)
         calendar = None if self.calendar is None else read_calendar(self.calendar)
-        makers: dict[str, Callable[[date, date], dict[date, str]]] = {
-            "typical": typical_days,
-            "workday": partial(workdays, calendar=calendar),
-            "kinds": partial(kinds_of_days, calendar=calendar),
-            "each": each_day,
-        }
         stays = Trips(
             definition="stays",
             radius_m=_whole("--stay-radius", self.stay_radius, "meters"),
@@ -188,7 +177,7 @@ class Choices:
         return Rules(
             table=self.kind,
             zones=self.zone_set(cells),
-            day_of=makers[self.days](*self.period),
+            day_of=days_of(self.days, *self.period, calendar),
             hours=hours,
             trips=stays if self.trips == "stays" else BY_ZONES,
             longest_gap_s=_whole("--longest-gap", self.longest_gap, "seconds"),

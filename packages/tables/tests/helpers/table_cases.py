@@ -13,8 +13,8 @@ from shoal_tables import (
     Privacy,
     Rules,
     Tabulation,
+    days_of,
     grid_zones,
-    kinds_of_days,
     polygon_zones,
     slots_of,
     tabulate,
@@ -34,7 +34,12 @@ def city(people: int = 60, seed: int = 1) -> Any:
 def rules_of(table: Kind = "flows", side_m: float = 10_000, **changes: Any) -> Rules:
     """Rules for the city."""
     hours = {"hours": slots_of(6 * 3600)} if table == "presence" else {}
-    settings = {"zones": grid_zones(side_m, AREA), "day_of": kinds_of_days(FIRST, LAST), **hours, **changes}
+    settings = {
+        "zones": grid_zones(side_m, AREA),
+        "day_of": days_of("kinds", FIRST, LAST),
+        **hours,
+        **changes,
+    }
     return Rules(table=table, **settings)
 
 

@@ -243,9 +243,8 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
     ledger = Ledger(path, "")
     with ledger._open() as connection:
         rows = connection.execute(
-            "SELECT entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity "
-            "FROM tables "
-            "ORDER BY spent_at, entry"
+            "SELECT entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity FROM "
+            "tables ORDER BY spent_at, entry"
         ).fetchall()
     return [
         {

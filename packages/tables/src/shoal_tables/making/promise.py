@@ -104,15 +104,13 @@ def require_promise(epsilon: float, delta: float) -> None:
     """Raise MisuseError for an epsilon or a delta that promises nothing."""
     if not 0 < epsilon <= MOST_EPSILON:
         raise MisuseError(
-            f"--epsilon {epsilon:g} must be greater than 0 and at most {MOST_EPSILON:g}: with more, a "
-            "guess about "
-            "a person is almost always right; 1 is usual"
+            f"--epsilon {epsilon:g} must be greater than 0 and at most {MOST_EPSILON:g}: with more, a guess "
+            "about a person is almost always right; 1 is usual"
         )
     if not 0 < delta <= MOST_DELTA:
         raise MisuseError(
             f"--delta {delta:g} must be greater than 0 and at most {MOST_DELTA:g}: it is a chance that the "
-            "promise "
-            "fails altogether"
+            "promise fails altogether"
         )
 
 
@@ -182,6 +180,5 @@ def promise_in_words(epsilon: float, delta: float, unit: str) -> str:
     who = "a person" if unit == "person" else "one day of a person"
     return (
         f"With everything known about everybody else, at most {100 * guess_of(epsilon, delta):.1f} % of "
-        "guesses "
-        f"whether {who} is in the data are right; by chance 50 % are."
+        f"guesses whether {who} is in the data are right; by chance 50 % are."
     )

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import lcm
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -24,9 +24,9 @@ WHOLE_DAY: Final[tuple[tuple[int, int], ...]] = ((0, 1440),)
 WORKDAY: Final = "workday"
 WEEK: Final = (WORKDAY,) * 5 + ("saturday", "sunday")
 BY_ZONES: Final = Trips(definition="zones")
-BY_STAYS: Final = Trips(definition="stays", radius_m=200, least_s=900)
 _DAY_MIN: Final = 24 * 60
 
+DaysKind = Literal["typical", "workday", "kinds", "each"]
 Hours = tuple[tuple[int, int], ...]
 
 
@@ -63,7 +63,7 @@ class Rules:
     >>> from datetime import date
     >>> from shoal_tables.making.zones import grid_zones
     >>> rules = Rules(table="flows", zones=grid_zones(2000, (2.3, 48.8, 2.35, 48.83)),
-    ...               day_of=typical_days(date(2024, 1, 1), date(2024, 1, 6)))
+    ...               day_of=days_of("typical", date(2024, 1, 1), date(2024, 1, 6)))
     >>> rules.shape, rules.common_days
     ((4, 3, 1, 1), 6)
     """
@@ -80,7 +80,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.table == "homes":  # without days: every date counts
-            object.__setattr__(self, "day_of", typical_days(self.first_day, self.last_day))
+            object.__setattr__(self, "day_of", days_of("typical", self.first_day, self.last_day))
         object.__setattr__(self, "days", days_in_order(self.day_of))
         if self.table not in COLUMNS:
             raise MisuseError(f"--kind {self.table} is no table; choose one of {', '.join(COLUMNS)}")
@@ -97,8 +97,7 @@ class Rules:
         if cells > MOST_CELLS:
             raise MisuseError(
                 f"the table has {cells:,} cells, at most {MOST_CELLS:,} are possible; choose larger zones, "
-                "longer "
-                "--hours or --days typical"
+                "longer --hours or --days typical"
             )
 
     @property
@@ -186,56 +185,50 @@ class Rules:
         return named
 
 
-def each_day(first: date, last: date) -> dict[date, str]:
-    """Each date of a period as a separate day.
+def days_of(
+    kind: DaysKind, first: date, last: date, calendar: dict[date, str] | None = None
+) -> dict[date, str]:
+    """The day of the cells in which each date of a period counts.
+
+    Parameters
+    ----------
+    kind : str
+        "typical" (all dates together, as their mean), "workday" (workdays together, no other date), "kinds"
+        (workdays, Saturdays and Sundays) or "each" (every date by itself).
+    first, last : date
+        The period, both included.
+    calendar : dict of date to str or None
+        Other kinds of some dates, such as "holiday"; for "workday" and "kinds".
+
+    Returns
+    -------
+    dict of date to str
+        For the dates that count.
+
+    Raises
+    ------
+    MisuseError
+        For a period of no day or too many, or without a workday.
 
     Examples
     --------
     >>> from datetime import date
-    >>> each_day(date(2024, 1, 1), date(2024, 1, 2))
+    >>> days_of("each", date(2024, 1, 1), date(2024, 1, 2))
     {datetime.date(2024, 1, 1): '2024-01-01', datetime.date(2024, 1, 2): '2024-01-02'}
-    """
-    return {one: one.isoformat() for one in _dates(first, last)}
-
-
-def typical_days(first: date, last: date) -> dict[date, str]:
-    """Every date of a period as part of one typical day, their mean.
-
-    Examples
-    --------
-    >>> from datetime import date
-    >>> set(typical_days(date(2024, 1, 1), date(2024, 1, 7)).values())
-    {'typical'}
-    """
-    return dict.fromkeys(_dates(first, last), "typical")
-
-
-def kinds_of_days(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
-    """The kind of every date of a period: workday, saturday, sunday, or as the calendar says.
-
-    Examples
-    --------
-    >>> from datetime import date
-    >>> sorted(set(kinds_of_days(date(2024, 1, 1), date(2024, 1, 7)).values()))
+    >>> sorted(set(days_of("kinds", date(2024, 1, 1), date(2024, 1, 7)).values()))
     ['saturday', 'sunday', 'workday']
     """
-    kinds = calendar or {}
-    return {one: kinds.get(one, WEEK[one.weekday()]) for one in _dates(first, last)}
-
-
-def workdays(first: date, last: date, calendar: dict[date, str] | None = None) -> dict[date, str]:
-    """The workdays of a period as one typical workday; other dates do not count.
-
-    Examples
-    --------
-    >>> from datetime import date
-    >>> len(workdays(date(2024, 1, 1), date(2024, 1, 7)))
-    5
-    """
-    chosen = {day: kind for day, kind in kinds_of_days(first, last, calendar).items() if kind == WORKDAY}
-    if not chosen:
+    dates = _dates(first, last)
+    if kind == "typical":
+        return dict.fromkeys(dates, "typical")
+    if kind == "each":
+        return {one: one.isoformat() for one in dates}
+    kinds = {one: (calendar or {}).get(one, WEEK[one.weekday()]) for one in dates}
+    if kind == "workday":
+        kinds = {day: of_day for day, of_day in kinds.items() if of_day == WORKDAY}
+    if not kinds:
         raise MisuseError(f"--period {first},{last} has no workday; choose another --period or --days")
-    return chosen
+    return kinds
 
 
 def read_calendar(path: Path) -> dict[date, str]:

@@ -138,10 +138,10 @@ def tabulate(
     --------
     >>> import shoal, tempfile
     >>> from datetime import date
-    >>> from shoal_tables import Privacy, Rules, grid_zones, tabulate, typical_days
+    >>> from shoal_tables import Privacy, Rules, days_of, grid_zones, tabulate
     >>> calls = shoal.synthesize(n_subjects=50, days=2, seed=1)
     >>> rules = Rules(table="homes", zones=grid_zones(10_000, (-5.2, 6.8, -4.8, 7.2)),
-    ...               day_of=typical_days(date(2024, 1, 1), date(2024, 1, 2)))
+    ...               day_of=days_of("typical", date(2024, 1, 1), date(2024, 1, 2)))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = tabulate(calls, rules, Privacy(epsilon=1.0, rng=shoal.Randomness.for_research(1)),
     ...                     Path(folder) / "homes", secret=Path(folder) / "counts.parquet")
@@ -278,8 +278,7 @@ def require_reading(reading: Reading, rules: Rules) -> Reading:
     if reading.min_samples_per_day or reading.min_active_days:
         raise MisuseError(
             "--min-samples-per-day and --min-active-days decide by the data who counts, which the promise "
-            "does not "
-            "cover; leave them out"
+            "does not cover; leave them out"
         )
     return replace(
         reading,
@@ -300,9 +299,8 @@ def _people(
         if people.crs != rules.zones.plane:
             unit = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
-                f"the positions are in {unit}, and the zones are not; for local meters give --area in "
-                "meters and "
-                "--plane local, else --crs"
+                f"the positions are in {unit}, and the zones are not; for local meters give --area in meters "
+                "and --plane local, else --crs"
             )
         if people.intake.reading.counts_steps(people.middles[:, 0]):
             raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")

@@ -416,8 +416,7 @@ def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
         worst = int(np.argmax(shared - allowed))
         raise InputError(
             f"zones '{names[first[worst]]}' and '{names[second[worst]]}' of {path} overlap; people there "
-            "would "
-            "count in one of them by chance of the order, so mend the polygons"
+            "would count in one of them by chance of the order, so mend the polygons"
         )
 
 
