@@ -2,6 +2,7 @@
 
     ./dev bench tables bounds          # errors with several bounds, of 100,000 other synthetic people
     ./dev bench tables [--people 100000] [--seeds 5]
+    ./dev bench tables floor           # what noise alone and the bound alone do to flows, for several bounds
 
 Errors are those of estimates with the shipped bounds, which were measured on other synthetic people (another
 seed). The true counts are those without a bound and without noise.
@@ -138,6 +139,31 @@ def print_errors_of(
     print(f"{name:50} {' '.join(shown)}  {mean[3]:.3f} ± {spread_of_runs[3]:.3f}, {mean[4]:.4f}", flush=True)
 
 
+def print_floor(people: StoredPeople, seeds: int) -> None:
+    """Errors of flows with noise alone, as if a bound cut nothing, and with the bound alone, right in all."""
+    for days in ("typical day, person", "one day, person-day"):
+        rules = rules_of("flows", days)
+        unit, cell, number = contributed(people, rules)
+        true = np.bincount(cell, values(rules, cell, number), minlength=rules.n_cells)
+        for bound in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0):
+            noise = Calibration(rules=rules, privacy=Privacy(epsilon=1.0, bound=bound))
+            promise = noise.promise("").model_copy(update={"totals": None})
+            whole = np.rint(true * noise.granularity).astype(np.int64)
+            noisy = (
+                add_noise(whole, noise.sigma, noise.sensitivity, Randomness.for_research(seed))
+                for seed in range(seeds)
+            )
+            alone = [errors(estimate(rules, one, promise)[0] / noise.granularity, true) for one in noisy]
+            parts = clip(unit, number, rules, cell % rules.shape[-1], noise.limits)
+            clipped = np.bincount(cell, parts[1], minlength=rules.n_cells)
+            of_bound = errors(clipped * (true.sum() / clipped.sum()), true)
+            shown = [
+                " ".join(f"{100 * error:5.1f}" for error in found)
+                for found in (np.mean(alone, axis=0), of_bound)
+            ]
+            print(f"{days}, bound {bound:g}: % off by noise {shown[0]}, by the bound {shown[1]}", flush=True)
+
+
 def errors(counts: Numbers, true: Numbers) -> list[float]:
     """The median relative error of cells by their true size."""
     found = []
@@ -167,7 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", choices=("bounds", "errors"), default="errors")
+    parser.add_argument("what", nargs="?", choices=("bounds", "errors", "floor"), default="errors")
     parser.add_argument("--people", type=int, default=None)
     parser.add_argument("--seeds", type=int, default=5)
     asked = parser.parse_args()
@@ -178,6 +204,9 @@ def main() -> None:
         print(f"{number:,} synthetic people: {time.process_time() - began:.0f} CPU s to synthesize and read")
         if asked.what == "bounds":
             print_bounds(people)
+            return
+        if asked.what == "floor":
+            print_floor(people, asked.seeds)
             return
         print_errors(people, asked.seeds)
         print_time(people)

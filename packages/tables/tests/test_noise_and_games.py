@@ -11,11 +11,17 @@ from scipy import stats
 
 import plain_table as plain
 from shoal_tables.attacks.attacking import Victims, play_all
-from shoal_tables.attacks.games import allowed_success, play, shown_epsilon
+from shoal_tables.attacks.games import play, shown_epsilon
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification import noise
 from shoal_tables.verification.noise import NoisyCells, noise_findings, normal_scores, outcomes
-from shoal_tables.verification.promise import delta_of_gaussian, epsilon_of, least_half_width, tails
+from shoal_tables.verification.promise import (
+    delta_of_gaussian,
+    epsilon_of,
+    guessing_share,
+    least_half_width,
+    tails,
+)
 
 
 def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:
@@ -109,7 +115,7 @@ def test_the_best_adversary_stays_below_the_promise(epsilon: float, delta: float
     sigma = next(one for one in range(1, 10_000) if epsilon_of(60**2 / (2 * one**2), delta) <= epsilon)
     gap = 60 / sigma
     made = plain.true_noise(plain.Plan(sigma=sigma), 20_000, 1) / sigma
-    bound = allowed_success(epsilon, delta)
+    bound = guessing_share(epsilon, delta)
     game = play("everybody-else", "", made + gap / 2, made - gap / 2, bound, delta, 20_000)
     assert 0.5 < game.success < bound
     assert game.epsilon < epsilon

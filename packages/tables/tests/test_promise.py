@@ -16,6 +16,7 @@ from shoal_tables.making.promise import (
     rho_of,
     sigma_for,
 )
+from shoal_tables.verification.promise import least_half_width
 
 dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib")
@@ -92,6 +93,11 @@ def test_noise_alone_is_seldom_shown(sigma: int, n_cells: int) -> None:
 
 def test_half_width_has_no_step_between_its_two_ways() -> None:
     assert half_width(100_001) - half_width(100_000) in (1, 2)
+
+
+@pytest.mark.parametrize("sigma", [1, 7, 5403, 100_000, 100_001, 987_654])
+def test_the_verifier_allows_no_other_half_width(sigma: int) -> None:
+    assert set(least_half_width(sigma, 0.95)) == {half_width(sigma)}
 
 
 def test_intervals_cover_as_often_as_they_say() -> None:

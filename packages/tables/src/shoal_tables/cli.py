@@ -1,13 +1,13 @@
 """The command ``shoal tabulate``."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.core import ParameterSource
 
 from shoal.cli.options import (
     DURATION,
@@ -19,12 +19,14 @@ from shoal.cli.options import (
     config_option,
     input_argument,
     output_options,
+    refuse_unused,
     take_reading,
 )
 from shoal.cli.sections import Command, Option
 from shoal.cli.terminal import Bars, print_result
 
 if TYPE_CHECKING:
+    from shoal_tables.making.planning import ExpectedError
     from shoal_tables.making.rules import Rules
     from shoal_tables.making.zones import ZoneSet
 
@@ -76,114 +78,81 @@ class Period(click.ParamType[tuple[date, date]]):
         return first, last
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choices:
-    """The options of the command that are not about reading."""
+def _with_equal_part(chosen: Any) -> None:
+    """Take the epsilon of one of n tables."""
+    from shoal_tables.making.promise import epsilon_of_each
 
-    kind: Any
-    grid: float | None
-    h3: int | None
-    zones: Path | None
-    zone_name: str | None
-    area: tuple[float, ...] | None
-    plane: str | None
-    period: tuple[date, date]
-    days: Any
-    calendar: Path | None
-    slot: float | None
-    hours: str | None
-    trips: str
-    stay_radius: float
-    least_stay: float
-    longest_gap: float
-    unit: Any
-    epsilon: float | None
-    delta: float
-    bound: float | None
-    ledger: Path | None
-    people: str | None
-    budget: float | None
-    releases: int | None
-    research_seed: int | None
-    planned: bool
-    output: Path | None
-    secret: Path | None
-    engine: str | None
+    if chosen.budget is None or chosen.epsilon is not None:
+        raise click.UsageError("--releases spends equal parts of --budget; give it, and no --epsilon")
+    chosen.epsilon = epsilon_of_each(chosen.budget, chosen.releases, chosen.delta)
 
-    def with_equal_part(self, releases: int) -> "Choices":
-        """The epsilon of one of n tables."""
-        from shoal_tables.making.promise import epsilon_of_each
 
-        if self.budget is None or self.epsilon is not None:
-            raise click.UsageError("--releases spends equal parts of --budget; give it, and no --epsilon")
-        return replace(self, epsilon=epsilon_of_each(self.budget, releases, self.delta))
+def _zones_of(chosen: Any, cells: str | None) -> "ZoneSet":
+    """The zones of --grid, --h3, --zones or --cells."""
+    from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
 
-    def zone_set(self, cells: str | None) -> "ZoneSet":
-        """The zones of --grid, --h3, --zones or --cells."""
-        from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
-
-        chosen = [name for name in ("grid", "h3", "zones") if getattr(self, name) is not None]
-        if len(chosen) > 1:
-            raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} both make zones; give one of them")
-        if self.zones is not None:
-            return polygon_zones(self.zones, self.zone_name)
-        if not chosen:
-            if cells is None:
-                raise click.UsageError(
-                    "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
-                    "records that name a cell"
-                )
-            return cell_zones(Path(cells))
-        if self.area is None:
+    named = [name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None]
+    if len(named) > 1:
+        raise click.UsageError(f"--{named[0]} and --{named[1]} both make zones; give one of them")
+    if chosen.zones is not None:
+        return polygon_zones(chosen.zones, chosen.zone_name)
+    if not named:
+        if cells is None:
             raise click.UsageError(
-                f"--{chosen[0]} needs --area W,S,E,N: zones are public, so the data must not decide where "
-                "they end"
+                "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
+                "records that name a cell"
             )
-        west, south, east, north = self.area
-        if self.grid is not None:
-            return grid_zones(self.grid, (west, south, east, north), self.plane)
-        return h3_zones(int(self.h3 or 0), (west, south, east, north))
+        return cell_zones(Path(cells))
+    if chosen.area is None:
+        raise click.UsageError(
+            f"--{named[0]} needs --area W,S,E,N: zones are public, so the data must not decide where they end"
+        )
+    west, south, east, north = chosen.area
+    if chosen.grid is not None:
+        return grid_zones(chosen.grid, (west, south, east, north), chosen.plane)
+    return h3_zones(int(chosen.h3 or 0), (west, south, east, north))
 
-    def rules(self, cells: str | None, time_zone: str | None) -> "Rules":
-        """What is counted."""
-        from shoal_tables.definition.manifest import Trips
-        from shoal_tables.making.rules import (
-            BY_ZONES,
-            WHOLE_DAY,
-            Rules,
-            days_of,
-            hours_of,
-            read_calendar,
-            slots_of,
-        )
 
-        if self.calendar is not None and self.days not in {"workday", "kinds"}:
-            raise click.UsageError(
-                f"--calendar says kinds of days, and --days {self.days} has none; choose workday or kinds"
-            )
-        if self.slot is not None and self.hours is not None:
-            raise click.UsageError("--slot and --hours both divide the day; give one of them")
-        hours = WHOLE_DAY
-        if self.hours is not None:
-            hours = hours_of(self.hours)
-        elif self.slot is not None or self.kind == "presence":
-            hours = slots_of(self.slot or 3600.0)
-        calendar = None if self.calendar is None else read_calendar(self.calendar)
-        stays = Trips(
-            definition="stays",
-            radius_m=_whole("--stay-radius", self.stay_radius, "meters"),
-            least_s=_whole("--least-stay", self.least_stay, "seconds"),
+def _rules_of(chosen: Any, cells: str | None, time_zone: str | None) -> "Rules":
+    """What is counted."""
+    from shoal_tables.definition.manifest import Trips
+    from shoal_tables.making.rules import (
+        BY_ZONES,
+        WHOLE_DAY,
+        Rules,
+        days_of,
+        hours_of,
+        read_calendar,
+        slots_of,
+    )
+
+    if chosen.calendar is not None and chosen.days not in {"workday", "kinds"}:
+        raise click.UsageError(
+            f"--calendar says kinds of days, and --days {chosen.days} has none; choose workday or kinds"
         )
-        return Rules(
-            table=self.kind,
-            zones=self.zone_set(cells),
-            day_of=days_of(self.days, *self.period, calendar),
-            hours=hours,
-            trips=stays if self.trips == "stays" else BY_ZONES,
-            longest_gap_s=_whole("--longest-gap", self.longest_gap, "seconds"),
-            unit=self.unit,
-            time_zone=time_zone or "UTC",
-        )
+    if chosen.slot is not None and chosen.hours is not None:
+        raise click.UsageError("--slot and --hours both divide the day; give one of them")
+    hours = WHOLE_DAY
+    if chosen.hours is not None:
+        hours = hours_of(chosen.hours)
+    elif chosen.slot is not None or chosen.kind == "presence":
+        hours = slots_of(chosen.slot or 3600.0)
+    calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
+    stays = Trips(
+        definition="stays",
+        radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
+        least_s=_whole("--least-stay", chosen.least_stay, "seconds"),
+    )
+    return Rules(
+        table=chosen.kind,
+        zones=_zones_of(chosen, cells),
+        day_of=days_of(chosen.days, *chosen.period, calendar),
+        hours=hours,
+        trips=stays if chosen.trips == "stays" else BY_ZONES,
+        longest_gap_s=_whole("--longest-gap", chosen.longest_gap, "seconds"),
+        unit=chosen.unit,
+        time_zone=time_zone or "UTC",
+    )
 
 
 def _whole(option: str, value: float, unit: str) -> int:
@@ -192,24 +161,22 @@ def _whole(option: str, value: float, unit: str) -> int:
     return int(value)
 
 
-def _require_use(chosen: Choices) -> None:
+def _require_use(chosen: Any) -> None:
     """Raise UsageError for an option without effect next to the others."""
-    context = click.get_current_context()
-    made_of = next((name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None), "cells")
-    stays = chosen.kind == "flows" and chosen.trips == "stays"
-    for name, decides in (
-        ("area", made_of in {"grid", "h3"}),
-        ("plane", made_of == "grid"),
-        ("zone_name", made_of == "zones"),
-        ("trips", chosen.kind == "flows"),
-        ("stay_radius", stays),
-        ("least_stay", stays),
-        ("slot", chosen.kind in {"presence", "flows"}),
-        ("hours", chosen.kind in {"presence", "flows"}),
-        ("days", chosen.kind != "homes"),
-    ):
-        if not decides and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} decides nothing in this table; leave it out")
+    if chosen.grid is None and chosen.h3 is None:
+        refuse_unused("without --grid or --h3", "area")
+    if chosen.grid is None:
+        refuse_unused("without --grid", "plane")
+    if chosen.zones is None:
+        refuse_unused("without --zones", "zone_name")
+    if chosen.kind != "flows":
+        refuse_unused(f"on {chosen.kind}", "trips")
+    if chosen.kind != "flows" or chosen.trips != "stays":
+        refuse_unused("without --kind flows --trips stays", "stay_radius", "least_stay")
+    if chosen.kind not in {"presence", "flows"}:
+        refuse_unused(f"on {chosen.kind}", "slot", "hours")
+    if chosen.kind == "homes":
+        refuse_unused("on homes", "days")
 
 
 @click.command(
@@ -331,18 +298,18 @@ def tabulate(source: str, **options: Any) -> int:
 
     The table is differentially private for all that one person contributes; with INPUT it can be checked.
     """
-    chosen = Choices(**{field.name: options.pop(field.name) for field in fields(Choices)})
+    shown, reading = OutputOptions.take(options), take_reading(options)
+    chosen = SimpleNamespace(**options)
     if chosen.releases is not None:
-        chosen = chosen.with_equal_part(chosen.releases)
-    output = OutputOptions.take(options)
+        _with_equal_part(chosen)
     _require_use(chosen)
-    rules = chosen.rules(options.get("cells"), options.get("time_zone"))
+    rules = _rules_of(chosen, reading.get("cells"), reading.get("time_zone"))
     if chosen.planned:
-        return _plan(rules, chosen, output)
-    return _make(source, rules, chosen, take_reading(options), output)
+        return _plan(rules, chosen, shown)
+    return _make(source, rules, chosen, reading, shown)
 
 
-def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
+def _plan(rules: "Rules", chosen: Any, shown: OutputOptions) -> int:
     from shoal_tables.making.calibration import Calibration, Privacy
     from shoal_tables.making.planning import EPSILONS, error_in_words, expected_error
 
@@ -359,21 +326,26 @@ def _plan(rules: "Rules", chosen: Choices, shown: OutputOptions) -> int:
         "takes away is put back in all, not in each cell",
         *map(error_in_words, errors),
     ]
-    document = {
-        "folder": None,
-        "table": rules.table,
-        "cells": rules.n_cells,
-        "cells_shown": None,
-        "promises": [asdict(error) for error in errors],
-        "spent": None,
-        "budget": None,
-        "publishable": None,
-    }
+    document = _document(rules, errors)
     print_result(shown.as_json, document, lines)
     return 0
 
 
-def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any], shown: OutputOptions) -> int:
+def _document(rules: "Rules", errors: "list[ExpectedError]") -> dict[str, Any]:
+    """A plan, which has no folder and spends nothing."""
+    return {
+        "folder": None,
+        "table": rules.table,
+        "cells": rules.n_cells,
+        "cells_shown": None,
+        "promises": list(map(asdict, errors)),
+        "spent": None,
+        "budget": None,
+        "publishable": None,
+    }
+
+
+def _make(source: str, rules: "Rules", chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
     from shoal.model.intake import Reading
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
@@ -434,12 +406,9 @@ def _make(source: str, rules: "Rules", chosen: Choices, reading: dict[str, Any],
         f"{chosen.secret}: the counts before noise; keep it as safe as the raw data",
         *(["not for publication: made with a research seed"] if not made.manifest.publishable else []),
     ]
-    document = {
+    document = _document(rules, [error]) | {
         "folder": str(chosen.output),
-        "table": rules.table,
-        "cells": rules.n_cells,
         "cells_shown": made.shown_cells,
-        "promises": [asdict(error)],
         "spent": None if balance is None else balance.spent,
         "budget": None if balance is None else balance.budget,
         "publishable": made.manifest.publishable,

@@ -12,11 +12,12 @@ from shoal.model.projection import transform
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal_tables.attacks.games import Game, allowed_success, play
+from shoal_tables.attacks.games import Game, play
 from shoal_tables.attacks.recovery import Recovery, score_recovery
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import cells_of, published_integers
+from shoal_tables.verification.promise import guessing_share
 from shoal_tables.verification.recount import unit_vectors
 from shoal_tables.verification.samples import people_on_disk
 from shoal_tables.verification.statements import reading_of
@@ -152,7 +153,7 @@ def play_all(
 ) -> tuple[tuple[Game, ...], float]:
     """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
     promise = manifest.promise
-    bound, delta = allowed_success(promise.epsilon, promise.delta), promise.delta
+    bound, delta = guessing_share(promise.epsilon, promise.delta), promise.delta
     length, n = np.sqrt(victims.squares), _independent(victims)
     gap = length / promise.sigma
     known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
@@ -227,7 +228,7 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     known = victims.products((counts - published).astype(np.float64)) / length / scale
     promise = manifest.promise
     words = "knows the victim's contribution, and asks of two tables whether the victim was erased in between"
-    bound, gap = allowed_success(promise.epsilon, promise.delta), length / scale
+    bound, gap = guessing_share(promise.epsilon, promise.delta), length / scale
     return play(
         "erasure", words, known + gap / 2, known - gap / 2, bound, promise.delta, _independent(victims)
     )

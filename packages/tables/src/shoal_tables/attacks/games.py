@@ -6,7 +6,7 @@ who share cells are right or wrong together: intervals count as many victims as 
 """
 
 from dataclasses import dataclass
-from math import exp, log
+from math import log
 from typing import Any
 
 from scipy import stats
@@ -37,18 +37,6 @@ class Game:
     def to_json(self) -> dict[str, Any]:
         """As ``shoal attack --json`` prints it."""
         return {**vars(self), "guessing": 0.5, "breaks_promise": self.breaks_promise}
-
-
-def allowed_success(epsilon: float, delta: float) -> float:
-    """The largest share of right answers that a promise allows where half are in.
-
-    Examples
-    --------
-    >>> from shoal_tables.attacks.games import allowed_success
-    >>> round(allowed_success(1.0, 0.0), 3)
-    0.731
-    """
-    return min((exp(epsilon) + delta) / (1 + exp(epsilon)), 1.0)
 
 
 def play(

@@ -198,8 +198,6 @@ class Ledger:
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.split(";")[:-1]:
             connection.execute(statement)
-        if "counts_sha256" not in {row[1] for row in connection.execute("PRAGMA table_info(tables)")}:
-            connection.execute("ALTER TABLE tables ADD COLUMN counts_sha256 TEXT")
         if self.budget is not None:
             connection.execute(
                 "INSERT OR IGNORE INTO people VALUES (1, ?, ?, ?, ?)", (self.digest, unit, self.budget, DELTA)

@@ -270,8 +270,11 @@ def column_findings(
         wrong = ~(np.abs(column - expected) <= _ROUNDING * np.maximum(np.abs(expected), 1))
         if wrong.any():
             yield Finding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
-    seldom = promise.sigma * float(special.ndtri(1 - _SPURIOUS / len(published))) + 0.5
-    allowed = {max(2 * promise.half_width, ceil(seldom + near)) for near in (-_ROUNDING, _ROUNDING)}
+    seldom, near = (
+        -promise.sigma * float(special.ndtri(_SPURIOUS / len(published))),
+        _ROUNDING * promise.sigma,
+    )
+    allowed = {max(2 * promise.half_width, ceil(seldom + 0.5 + off)) for off in (-near, near)}
     if promise.least_shown not in allowed:
         yield Finding("shown-differs", "'shown' begins at another count than the rules say")
     shown = np.array(

@@ -141,7 +141,8 @@ def _scale_by_size(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         yield Outcome("noise-scale-by-size", probability, words)
     empty = cells.counts == 0
     if empty.any():
-        probability = _binomial_low(int((cells.noise[empty] < 0).sum()), int(empty.sum()), _below_zero(cells))
+        negative, share = int((cells.noise[empty] < 0).sum()), at_least(1, cells.sigma)
+        probability = float(stats.binom.cdf(negative, int(empty.sum()), share))
         yield Outcome("negatives-removed", probability, "empty cells have too few negative counts")
 
 
@@ -158,7 +159,7 @@ def _scale_by_key(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
 
 
 def _zeros(cells: NoisyCells) -> Iterator[Outcome]:
-    at_zero = float(tails(cells.sigma)[0][0]) if cells.sigma <= _EXACT_SIGMA else 0.4 / cells.sigma
+    at_zero = 1 - 2 * at_least(1, cells.sigma)
     for name, chosen in (("all cells", slice(None)), *_by_size(cells.counts)):
         exact = cells.noise[chosen] == 0
         probability = float(stats.binom.sf(int(exact.sum()) - 1, len(exact), at_zero))
@@ -228,8 +229,7 @@ def _rounding_and_cover(cells: NoisyCells) -> Iterator[Outcome]:
         words = f"{fits:,} of {n:,} published counts differ by multiples of {divisor / cells.granularity:g}"
         yield Outcome("noise-rounded", probability, words)
     outside = int((np.abs(cells.noise) > cells.half_width).sum())
-    beyond = _beyond(cells.sigma, cells.half_width)
-    probability = float(stats.binom.sf(outside - 1, n, beyond))
+    probability = float(stats.binom.sf(outside - 1, n, 2 * at_least(cells.half_width + 1, cells.sigma)))
     yield Outcome("interval-does-not-cover", probability, f"{outside:,} of {n:,} intervals miss the count")
 
 
@@ -271,21 +271,12 @@ def _two_sided(score: float) -> float:
     return float(2 * special.ndtr(-abs(score)))
 
 
-def _binomial_low(successes: int, n: int, share: float) -> float:
-    return float(stats.binom.cdf(successes, n, share))
-
-
-def _below_zero(cells: NoisyCells) -> float:
-    return (
-        (1 - float(tails(cells.sigma)[0][0])) / 2 if cells.sigma <= _EXACT_SIGMA else 0.5 - 0.2 / cells.sigma
-    )
-
-
-def _beyond(sigma: int, half_width: int) -> float:
+def at_least(n: int, sigma: int) -> float:
+    """P(N >= n) of the discrete Gaussian for n > 0."""
     if sigma > _EXACT_SIGMA:
-        return float(2 * special.ndtr(-(half_width + 0.5) / sigma))
+        return float(special.ndtr((0.5 - n) / sigma))
     tail = tails(sigma)[1]
-    return float(2 * tail[min(half_width + 1, len(tail) - 1)])
+    return float(tail[min(n, len(tail) - 1)])
 
 
 def _likeliest_residue(sigma: int, divisor: int) -> float:

@@ -1,5 +1,6 @@
 """The arithmetic of the promise, by other formulas than the maker's."""
 
+from functools import lru_cache
 from math import ceil, exp, inf, log, log1p, sqrt
 from typing import Final
 
@@ -63,6 +64,7 @@ def delta_of_gaussian(epsilon: float, ratio: float) -> float:
     return float(first - second)
 
 
+@lru_cache(maxsize=2)
 def tails(sigma: int) -> tuple[Floats, Floats]:
     """P(N = n) and P(N >= n) of the discrete Gaussian for n = 0, 1, ... as far as doubles reach."""
     n = np.arange(min(39 * sigma + 2, 20_000_000), dtype=np.float64)
