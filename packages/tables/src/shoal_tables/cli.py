@@ -138,6 +138,7 @@ def _rules_of(chosen: Any, cells: str | None, time_zone: str | None) -> "Rules":
     elif chosen.slot is not None or chosen.kind == "presence":
         hours = slots_of(chosen.slot or 3600.0)
     calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
+    first, last = chosen.period
     stays = Trips(
         definition="stays",
         radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
@@ -146,7 +147,7 @@ def _rules_of(chosen: Any, cells: str | None, time_zone: str | None) -> "Rules":
     return Rules(
         table=chosen.kind,
         zones=_zones_of(chosen, cells),
-        day_of=days_of(chosen.days, *chosen.period, calendar),
+        day_of=days_of(chosen.days, first, last, calendar),
         hours=hours,
         trips=stays if chosen.trips == "stays" else BY_ZONES,
         longest_gap_s=_whole("--longest-gap", chosen.longest_gap, "seconds"),
