@@ -4,7 +4,7 @@ No honest member is ever named: each rule needs a message that the member signed
 replay from the secrets that the member revealed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
@@ -39,6 +39,14 @@ class Findings:
     silent: frozenset[int] = frozenset()
     disputed: frozenset[int] = frozenset()
     reason: str = ""
+
+    def at_places(self, places: Sequence[int]) -> "Findings":
+        """The same by places in the group, of which some took part in the run."""
+        culprits, silent, disputed = (
+            frozenset(places[member] for member in members)
+            for members in (self.culprits, self.silent, self.disputed)
+        )
+        return Findings(culprits, silent, disputed, self.reason)
 
     def __str__(self) -> str:
         """By places, from 0."""

@@ -53,9 +53,13 @@ class OpenedRecords:
 
 @dataclass(frozen=True)
 class AbortedRun:
-    """The run is over without records."""
+    """The run is over without records.
+
+    ``is_closed``: whether this member kept her inner key, so that no one will ever open the run.
+    """
 
     findings: Findings
+    is_closed: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Member:
                 f"give exactly {session.n_records} records of {session.record_bytes} bytes, fakes included"
             )
         self.session, self.me, self._signing_seed, self._limit_s = session, me, signing_seed, limit_s
-        self._records = tuple(records)
+        self.records = tuple(records)
         self._key_chance = Chance(chance.seed())
         self._input_seed, self._hop_seed = chance.seed(), chance.seed()
         self._inner_chance: Chance | None = Chance(chance.seed())
@@ -171,7 +175,7 @@ class Member:
         _, chance = self._inner_key()
         inner_key = envelope.combined_key([key.inner for key in self._keys])
         self._sealed = tuple(
-            envelope.seal(record, inner_key, self.session.name, chance) for record in self._records
+            envelope.seal(record, inner_key, self.session.name, chance) for record in self.records
         )
         y = combined_key(self.session.group, [key.share for key in self._keys])
         return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
@@ -358,7 +362,8 @@ class Member:
         self._end(OpenedRecords(tuple(sorted(records)), len(self._finals) - len(records)))
 
     def _abort_after_audit(self) -> None:
-        self._end(AbortedRun(audit(self.session, self._slots, frozenset(self._received.conflicts))))
+        findings = audit(self.session, self._slots, frozenset(self._received.conflicts))
+        self._end(AbortedRun(findings, is_closed=(Kind.OPEN, self.me) not in self._slots))
 
     def _name(self) -> None:
         self._end(AbortedRun(Findings(self._wrong_openers, reason="gave an inner key that does not fit")))

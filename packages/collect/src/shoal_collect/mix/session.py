@@ -22,6 +22,7 @@ from shoal_collect.faults import PeerError
 MAX_RECORDS: Final = 1024
 SMALLEST, LARGEST = 3, 25  # groups of 3 to 24, or one more when the number of people does not divide
 DIGEST_BYTES: Final = 32
+MOST_RESTARTS: Final = 3  # of a mix that silent members stopped
 _MAGIC: Final = b"shoal1"
 _HEAD_BYTES: Final = len(_MAGIC) + 1 + 32 + 1
 _ATTESTATION_BYTES: Final = 65_536  # room for what testimonies attest
@@ -104,6 +105,11 @@ class SignedMessage:
     digest: bytes
     signature: bytes
     frame: bytes
+
+
+def least_left(n: int) -> int:
+    """The fewest of n members who may mix without the others: more than half."""
+    return max(SMALLEST, n // 2 + 1)
 
 
 def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> SignedMessage:

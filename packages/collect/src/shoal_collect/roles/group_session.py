@@ -1,4 +1,16 @@
-"""A member's session with the group: two mix runs, and the questions between."""
+"""A member's session with the group: two mixes, and the questions between.
+
+A mix that silent members stopped is made again by those who are left, while they are more than half of the
+group. This is safe because an abandoned run stays closed: a member goes on only if she has kept her inner key
+of that run. She has erased it before she sends anything else, and no record opens without it. The next run has
+fresh keys, envelopes and masks of the same records, so nothing links the two runs to anyone who cannot open
+the first. After she has given her inner key, the run may open to somebody, and the difference between two
+opened runs would be the records of the people left out; then silence ends the round.
+
+Silent is who testified nothing after the stop, as each member sees it. Two members who see different people
+silent have runs of different names, and end. A collector that holds letters back can make anybody silent,
+but not for those who have her testimony, and not more than half of the group.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,7 +23,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.session import Session
+from shoal_collect.mix.session import MOST_RESTARTS, Session, least_left
 from shoal_collect.roles.collector import ANSWER_BYTES, Answer, read_answer
 from shoal_collect.roles.group_session_states import TABLE, Event, State
 from shoal_collect.roles.lottery import MemberGroup
@@ -19,8 +31,7 @@ from shoal_collect.roles.requests import Call
 from shoal_collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
 from shoal_collect.roles.wire import bundles, questions_digest, unpack
 
-# the first byte of a letter says what it belongs to
-_TAGS: Final[Mapping[State, int]] = {
+_STAGES: Final[Mapping[State, int]] = {
     State.QUESTIONS: 0,
     State.VOUCHING: 1,
     State.ASKING: 2,
@@ -29,6 +40,7 @@ _TAGS: Final[Mapping[State, int]] = {
     State.RELEASES: 3,
     State.MIXED: 4,
 }
+_RUNS: Final = MOST_RESTARTS + 1  # of each mix
 _EMPTY_SEA_UDEG: Final = -140_000_000  # of longitude, on the equator
 _LIE: Final = "collectors do not agree over the same state, so one of them lies; send nothing to any of them"
 
@@ -61,6 +73,8 @@ class GroupSession:
         self.records: tuple[bytes, ...] = ()
         self.answers: dict[bytes, bytes] = {}
         self._letters = Correspondence(group.channel, group.identities, group.me, signing_seed)
+        self._left = tuple(range(len(group.identities)))  # the places of those who have not fallen silent
+        self._restarts = 0  # of this mix
         self._early: list[bytes] = []
         self._slices: tuple[bytes, ...] = ()  # the digest of each member's slice
         self._vouchers: dict[int, bytes] = {}  # who has signed them
@@ -106,10 +120,8 @@ class GroupSession:
 
     def slice_of(self, number: int) -> list[bytes]:
         """The questions that a member submits; slices are disjoint."""
-        n = len(self.group.identities)
-        return [
-            record for place, record in enumerate(self.records) if place * n // len(self.records) == number
-        ]
+        left, n = self._left, len(self.records)
+        return [record for at, record in enumerate(self.records) if left[at * len(left) // n] == number]
 
     # the run: each step reads the table
 
@@ -124,12 +136,11 @@ class GroupSession:
         self._early.append(text)
 
     def _read(self, text: bytes) -> None:
-        if not text or text[0] > max(_TAGS.values()):
+        if not text or text[0] > _STAGES[State.MIXED] * _RUNS:
             return
-        tag = _TAGS[self.stage]
-        if text[0] > tag:
+        if text[0] > self._tag:
             self._step(Event.EARLY, text)
-        elif text[0] < tag:
+        elif text[0] < self._tag:
             self._step(Event.STALE)
         else:
             self._step(Event.LETTER, text[1:])
@@ -144,22 +155,28 @@ class GroupSession:
             if isinstance(output, Broadcast):
                 self._broadcast(output.frame)
             elif isinstance(output, AbortedRun):
-                self._step(Event.ABORTED, output)
+                self._step(Event.SILENCE if self._may_mix_again(output) else Event.ABORTED, output)
             elif isinstance(output, OpenedRecords):
                 self._step(Event.OPENED, output)
 
     def _start(self, records: list[bytes]) -> Member:
-        session = _mix_run(self.group, _TAGS[self.stage])
+        session = _mix_run(self.group, _STAGES[self.stage], self._restarts, self._left)
         seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
-        mix = Member(session, self.group.me, self._signing_seed, records, seed, limit_s)
+        me = self._left.index(self.group.me)
+        mix = Member(session, me, self._signing_seed, records, seed, limit_s)
         # nothing that is kept leads back to an inner key that has to be erased
         self._chance = Chance(self._chance.seed())
         self._follow(mix.start(self._now_s))
         return mix
 
+    @property
+    def _tag(self) -> int:
+        """The first byte of a letter: what it belongs to."""
+        return _STAGES[self.stage] * _RUNS + self._restarts
+
     def _broadcast(self, text: bytes) -> None:
-        tag = bytes((_TAGS[self.stage],))
-        others = (i for i in range(len(self.group.identities)) if i != self.group.me)
+        tag = bytes((self._tag,))
+        others = (place for place in self._left if place != self.group.me)
         letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
         self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
 
@@ -171,6 +188,19 @@ class GroupSession:
     def _tick(self) -> None:
         self._follow(self._mix.tick(self._now_s))
 
+    def _may_mix_again(self, aborted: AbortedRun) -> bool:
+        n_left = len(self._left) - len(aborted.findings.silent)
+        is_enough = n_left >= least_left(len(self.group.identities))
+        no_cheat = aborted.is_closed and not aborted.findings.culprits
+        return no_cheat and is_enough and self._restarts < MOST_RESTARTS
+
+    def _mix_again(self, aborted: AbortedRun) -> None:
+        silent = aborted.findings.silent
+        self._left = tuple(place for i, place in enumerate(self._left) if i not in silent)
+        self._restarts += 1
+        self._mix = self._start(self._mix.records)
+        self._read_early()
+
     def _mix_releases(self, pieces: list[bytes]) -> None:
         self._mix = self._start(pieces)
         self._read_early()
@@ -179,7 +209,7 @@ class GroupSession:
         self.records = opened.records
 
     def _abort(self, aborted: AbortedRun) -> None:
-        blame = aborted.findings
+        blame = aborted.findings.at_places(self._left)
         raise PeerError(
             "too-late" if blame.silent and not blame.culprits else "bad-answer",
             f"the group stopped its run: {blame}",
@@ -191,6 +221,7 @@ class GroupSession:
         """Nothing but the set that the mix opened."""
         asked = dict.fromkeys(record for record in opened.records if _is_query(record))
         self.records = (*asked, *self._empty_questions(len(opened.records) + opened.spoiled - len(asked)))
+        self._restarts = 0
         members = range(len(self.group.identities))
         self._slices = tuple(questions_digest(b"".join(self.slice_of(number))) for number in members)
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
@@ -292,13 +323,13 @@ class GroupSession:
 
     def _stand_in(self, number: int) -> None:
         """If this member comes next after its member; each has one backup."""
-        follows = (number + 1) % len(self.group.identities) == self.group.me
+        follows = self._left[(self._left.index(number) + 1) % len(self._left)] == self.group.me
         if follows and not set(self.slice_of(number)) <= set(self.answers):
             self._ask(number)
 
     def _cover_missing(self) -> None:
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
-        for number in range(len(self.group.identities)):
+        for number in self._left:
             self._stand_in(number)
 
     def _give_up(self) -> None:
@@ -311,12 +342,14 @@ class GroupSession:
         raise PeerError("bad-answer", _LIE)
 
 
-def _mix_run(group: MemberGroup, tag: int) -> Session:
-    """The mix run for the group's questions or its releases."""
-    name = hashlib.blake2b(group.channel + bytes((tag,)), digest_size=32, person=b"shoal mix").digest()
-    terms = group.terms
-    n_records = terms.n_questions if tag == _TAGS[State.QUESTIONS] else terms.release_records
-    return Session(name, group.identities, n_records, RECORD_BYTES, FFDHE3072, terms.proven_shuffle)
+def _mix_run(group: MemberGroup, stage: int, restarts: int, left: tuple[int, ...]) -> Session:
+    """A run of the mix for the group's questions or its releases."""
+    again = bytes((restarts, *left)) if restarts else b""
+    text = group.channel + bytes((stage,)) + again
+    name = hashlib.blake2b(text, digest_size=32, person=b"shoal mix").digest()
+    terms, identities = group.terms, tuple(group.identities[place] for place in left)
+    n_records = terms.n_questions if stage == _STAGES[State.QUESTIONS] else terms.release_records
+    return Session(name, identities, n_records, RECORD_BYTES, FFDHE3072, terms.proven_shuffle)
 
 
 def _addressee(place: int) -> str:

@@ -28,7 +28,8 @@ class Event(StrEnum):
     NEWS = "news"  # the mailbox has answered, after everything was sent
     TIME = "time"  # all letters are read, and time has passed
     OPENED = "opened"  # the mix has opened
-    ABORTED = "aborted"  # the mix was stopped
+    ABORTED = "aborted"  # the mix was stopped, and the run ends
+    SILENCE = "silence"  # the mix was stopped, and those who are left may mix again
     VOUCHED = "vouched"  # more than half of the group has signed the same questions
     ANSWERS = "answers"  # a collector answered a slice of the questions
     CONTRADICTION = "contradiction"  # collectors answered a slice differently
@@ -45,6 +46,7 @@ _ROWS: dict[tuple[State, Event], Step[State] | Ignored] = {
     **{(s, Event.LETTER): Step("_pass_to_mix", s) for s in _MIXING},
     **{(s, Event.TIME): Step("_tick", s) for s in _MIXING},
     **{(s, Event.ABORTED): Step("_abort", State.FAILED) for s in _MIXING},
+    **{(s, Event.SILENCE): Step("_mix_again", s) for s in _MIXING},
     (State.QUESTIONS, Event.OPENED): Step("_vouch", State.VOUCHING),
     (State.VOUCHING, Event.LETTER): Step("_take_voucher", State.VOUCHING),
     (State.VOUCHING, Event.VOUCHED): Step("_begin_asking", State.ASKING),
@@ -60,7 +62,7 @@ _ROWS: dict[tuple[State, Event], Step[State] | Ignored] = {
     **{(s, Event.EARLY): Step("_keep", s) for s in (*_MIXING, State.VOUCHING, *_WAITING)},
     # what comes too late to matter changes nothing
     **{(s, Event.NEWS): IGNORED for s in _LIVE if s is not State.LIED_TO},
-    **{(s, Event.STALE): IGNORED for s in (State.VOUCHING, *_WAITING, State.RELEASES, State.MIXED)},
+    **{(s, Event.STALE): IGNORED for s in (*_MIXING, State.VOUCHING, *_WAITING, State.MIXED)},
     **{(s, Event.TIME): IGNORED for s in (State.VOUCHING, *_WAITING, State.MIXED)},
     **{(s, Event.ANSWERS): IGNORED for s in (State.RELEASES, State.MIXED)},
     (State.MIXED, Event.LETTER): IGNORED,
