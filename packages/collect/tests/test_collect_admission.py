@@ -54,6 +54,8 @@ from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.register import RegisterBook
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 COLLECTOR = identity_of(seed("server"))
 PERIOD = period_at(START_S, 1)
 KEYS: dict[Any, Any] = {}  # of each registrar, which take a second to find

@@ -32,7 +32,7 @@ def profile(k: int = 2, **bounds: Any) -> Profile:
         (profile(), {"theta_m": 5001.0}, "5001 m apart count as shared, your profile allows 5000 m"),
         (profile(), {"theta_min": 181.0}, "181 min apart count as shared, your profile allows 180 min"),
         (profile(theta_space="800m"), {}, "1000 m apart count as shared, your profile allows 800 m"),
-        (profile(group=5), {"group_size": 4}, "groups of 4 at this collector, your profile asks for 5"),
+        (profile(group=4), {"group_size": 4}, "groups of 4 at this collector go on with 3 when others fall"),
         (profile(k=2), {"least_k": 3}, "this collector takes k = 3 or more"),
         (Profile.model_validate({"k": 0, "blur": BLUR, "bounds": {"k": 1}}), {}, "asks for at least 1"),
     ],

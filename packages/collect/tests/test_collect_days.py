@@ -33,6 +33,8 @@ from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import batches_asked
 from shoal_collect.storage.stored import StoredReleases
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 WATCHED = TERMS.model_copy(
     update={"witnesses": (OtherCollector(url="https://w", key=identity_of(seed("witness", 0)).hex()),)}
 )

@@ -42,6 +42,8 @@ from shoal_collect.server.http_collector import CollectorSettings, collector_app
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 
 @pytest.fixture
 def database() -> Iterator[Database]:

@@ -33,6 +33,8 @@ from shoal_collect.server.http_collector import CollectorSettings, collector_app
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.migrations import AUTHORITY
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 KEY, STRANGER = seed("server"), seed("stranger")
 
 

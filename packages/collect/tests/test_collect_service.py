@@ -40,6 +40,8 @@ from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.stored import StoredReleases
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 
 @pytest.fixture
 def database() -> Iterator[Database]:
@@ -121,6 +123,7 @@ def test_days_later_her_own_release_is_taken_off_her_counts(database: Database) 
 
 
 LOTTERY = ("before committing", "before revealing")
+MIXES = ("in the first mix", "in the second mix")
 VANISH: dict[str, Callable[[Call], bool]] = {
     "before committing": lambda call: call.target.endswith("/commits"),
     "before revealing": lambda call: call.target.endswith("/reveals"),
@@ -136,7 +139,7 @@ VANISH: dict[str, Callable[[Call], bool]] = {
 
 @pytest.mark.parametrize("when", VANISH)
 def test_somebody_vanishes(database: Database, when: str) -> None:
-    town = Town(database, 4 if when in LOTTERY else 3)
+    town = Town(database, 4 if when in (*LOTTERY, *MIXES) else 3)
 
     def vanish(number: int, call: Call) -> Call | None:
         if number == 1 and VANISH[when](call):
@@ -150,6 +153,9 @@ def test_somebody_vanishes(database: Database, when: str) -> None:
     assert set(endings) == set(town.own_rounds) - {1}, "nobody waits for ever"
     if when in LOTTERY:
         assert kinds(endings) == {"shared"}, "the lottery started again without her"
+        assert town.n_records == 3
+    elif when in MIXES:
+        assert kinds(endings) == {"shared"}, "the others mixed again without her"
         assert town.n_records == 3
     elif when in ("before delivering", "before claiming"):
         assert kinds(endings) == {"shared"}, "more than half of the group is enough"

@@ -24,6 +24,8 @@ from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.terms import Terms
 from shoal_collect.storage.database import Database
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))
 
 

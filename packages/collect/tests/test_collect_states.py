@@ -34,6 +34,8 @@ from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database
 from shoal_collect.transitions import IGNORED, Step, Table, TransitionError
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 Steps = list[tuple[StrEnum, StrEnum]]
 Log = Mapping[Any, Steps]
 

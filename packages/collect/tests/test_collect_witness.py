@@ -25,6 +25,8 @@ from shoal_collect.server.http_witness import Witness, witness_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
+pytestmark = pytest.mark.usefixtures("quick_mixes")
+
 
 def others(n: int) -> tuple[OtherCollector, ...]:
     return tuple(

@@ -32,6 +32,8 @@ SMALL: Final = Group(
     ),
     mpz(4),
 )
+# a prime of 1601 bits, with room for a record of the protocol; its group has no prime order
+ROOMY: Final = Group(mpz(2) ** 1600 + 895, mpz(4))
 LIMIT_S: Final = 10.0
 RECORD_BYTES: Final = 16
 

@@ -17,6 +17,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
+from shoal_collect.mix.session import least_left
 from shoal_collect.roles.consent import (
     OPEN,
     SHARED,
@@ -240,10 +241,10 @@ def _beyond(profile: Profile, terms: Terms, repeated: float) -> Iterator[str]:
             f"at this collector intervals {terms.theta_min:g} min apart count as shared, your profile allows "
             f"{bounds.theta_time} min (bounds.theta_time)"
         )
-    if terms.group_size < bounds.group:
+    if (least := least_left(terms.group_size)) < bounds.group:
         yield (
-            f"groups of {terms.group_size} at this collector, your profile asks for {bounds.group} "
-            "(bounds.group)"
+            f"groups of {terms.group_size} at this collector go on with {least} when others fall silent, your "
+            f"profile asks for {bounds.group} (bounds.group)"
         )
     if profile.k < bounds.k:
         yield f"k = {profile.k} in your profile, which also asks for at least {bounds.k} (bounds.k)"

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.units import counted
 from shoal_collect.matching.trimming import Trimming
+from shoal_collect.mix.session import least_left
 from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 
@@ -91,7 +92,8 @@ def describe_sharing(theta_m: float, theta_min: float, group_size: int) -> str:
         "Here somebody shares a part of your trip if each of her circles is at most "
         f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
         "The larger these limits are, the less a crowd hides you. "
-        f"You will be in a group of {group_size} or {group_size + 1} people."
+        f"You will be in a group of {group_size} or {group_size + 1} people. If some of them fall silent, it "
+        f"goes on with {least_left(group_size)} or more."
     )
 
 

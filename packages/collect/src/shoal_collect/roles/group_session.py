@@ -1,15 +1,15 @@
 """A member's session with the group: two mixes, and the questions between.
 
-A mix that silent members stopped is made again by those who are left, while they are more than half of the
-group. This is safe because an abandoned run stays closed: a member goes on only if she has kept her inner key
-of that run. She has erased it before she sends anything else, and no record opens without it. The next run has
-fresh keys, envelopes and masks of the same records, so nothing links the two runs to anyone who cannot open
-the first. After she has given her inner key, the run may open to somebody, and the difference between two
-opened runs would be the records of the people left out; then silence ends the round.
+When silent members stop a mix, the others start a new run of it, while they are more than half of the group.
+This is safe because the abandoned run stays closed: a member goes on only if she has given no inner key in
+it. She erases that key before she sends anything else, and no record opens without it. The new run has fresh
+keys, envelopes and masks of the same records, so no one who cannot open the first run can link the two. After
+a member has given her inner key, somebody may open the run. The difference between two opened runs would be
+the records of the people left out, so from then on silence ends the round.
 
-Silent is who testified nothing after the stop, as each member sees it. Two members who see different people
-silent have runs of different names, and end. A collector that holds letters back can make anybody silent,
-but not for those who have her testimony, and not more than half of the group.
+A member is silent who gave no testimony after the stop. Each member judges that for herself: two who see
+different people silent are in runs of different names, and end. A collector that holds letters back can make
+honest members silent, but only less than half of the group.
 """
 
 import hashlib
