@@ -89,9 +89,9 @@ class Bounds(_Part):
     """Limits of the terms that she accepts.
 
     ``theta_space``, ``theta_time``: the farthest, in meters and minutes, that two points may lie apart and
-    still count as shared. ``group``: the least members of a group, silent ones left out. ``k``: the least k; a safeguard where a
-    profile is made from another one. ``repeated``: the greatest share of a trip's circles that stood in her
-    releases before.
+    still count as shared. ``group``: the least members of a group, without those who fall silent. ``k``: the
+    least k; a safeguard where a profile is made from another one. ``repeated``: the greatest share of a
+    trip's circles that stood in her releases before.
     """
 
     theta_space: _Within = 5_000

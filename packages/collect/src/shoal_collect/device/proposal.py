@@ -243,8 +243,8 @@ def _beyond(profile: Profile, terms: Terms, repeated: float) -> Iterator[str]:
         )
     if (least := least_left(terms.group_size)) < bounds.group:
         yield (
-            f"groups of {terms.group_size} at this collector go on with {least} when others fall silent, your "
-            f"profile asks for {bounds.group} (bounds.group)"
+            f"groups of {terms.group_size} at this collector go on with {least} when others fall silent, "
+            f"your profile asks for {bounds.group} (bounds.group)"
         )
     if profile.k < bounds.k:
         yield f"k = {profile.k} in your profile, which also asks for at least {bounds.k} (bounds.k)"
