@@ -12,9 +12,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import IgnoredMessage, Member
 from shoal_collect.mix.messages import Confession, Opening
 from shoal_collect.mix.session import Kind
-from shoal_collect.roles import group_session
 from shoal_collect.roles.group_session import GroupSession
-from shoal_collect.roles.group_session_states import State
 
 OPENING, FIRST, HOP = MIX.index("opening"), MIX.index("key commitment"), MIX.index("hop")
 VOTE, LAST_OPENING = MIX.index("vote"), SENT.index("second opening")
@@ -163,8 +161,3 @@ def test_an_abandoned_run_stays_closed_to_whoever_sees_the_next_one(runs: list[M
     bodies = [{signed.body for signed in run._slots.values()} for run in (first[1], second[1])]
     assert not bodies[0] & bodies[1]
     assert not set(sealed) & set(second[0]._sealed)
-
-
-def test_the_states_say_where_silence_ends_the_round() -> None:
-    reacts = {state for state in State if group_session.TABLE.reacts(state, group_session.Event.SILENCE)}
-    assert reacts == {State.QUESTIONS, State.RELEASES}

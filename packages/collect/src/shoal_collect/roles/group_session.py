@@ -13,7 +13,7 @@ honest members silent, but only less than half of the group.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shoal_collect.crypto.chance import Chance
@@ -159,7 +159,7 @@ class GroupSession:
             elif isinstance(output, OpenedRecords):
                 self._step(Event.OPENED, output)
 
-    def _start(self, records: list[bytes]) -> Member:
+    def _start(self, records: Sequence[bytes]) -> Member:
         session = _mix_run(self.group, _STAGES[self.stage], self._restarts, self._left)
         seed, limit_s = Chance(self._chance.seed()), self.group.terms.phase_limit_s
         me = self._left.index(self.group.me)
