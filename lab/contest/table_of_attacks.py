@@ -9,7 +9,8 @@ measure: makes every release of `CELLS`, first those without hardening, from nin
 others being the control group. It plays every attack of the library that suits a release, and adds to the CSV
 what each wins at best. A cell that is in the file already is not run again, so that the same command goes on
 after a stop. Each cell is a process of its own, on one thread and with a limit of CPU time; what is found by
-then counts, and what is lacking is noted. For ``series`` the data are cut in halves of time, which are
+then counts, and what is lacking is noted. Where people are at base stations, readers of boxes are played with
+the list of all stations, too. For ``series`` the data are cut in halves of time, which are
 released with fresh pseudonyms and joined both ways.
 
 write: puts the tables into the page, between its marks.
@@ -37,12 +38,14 @@ from shoal.attacks import attack, attacking
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.attacking import AttackScope
 from shoal.attacks.knowledge import parse_knowledge
+from shoal.attacks.place_lists import positions_repeat
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import ShoalError
 from shoal.methods import METHODS, Method
 from shoal.methods.kte_hide.kte_hide import Hiders
 from shoal.model.claims import Claim
+from shoal.model.places import PublicPlaces
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -53,6 +56,7 @@ from table_pages import Row, key_of, read_rows, write
 HERE: Final = Path(__file__).parent
 CSV_FILE: Final = HERE / "table_of_attacks.csv"
 PAGE: Final = HERE.parents[1] / "docs/strongest-attacks.md"
+CELL_M: Final = 100.0  # of data as it is read
 HELD_OUT: Final = 10  # every tenth person is in no release
 GRACE_S: Final = 60  # to end what is being tried once the time is spent
 UNFINISHED: Final = "unfinished in its CPU time"
@@ -174,6 +178,14 @@ def asked_of(release: Release) -> list[tuple[Adversary, str]]:
     ]
 
 
+def listed(original: Trajectories) -> PublicPlaces | None:
+    """The list of places that everybody can have: of base stations; None where people can be anywhere."""
+    if not positions_repeat(original):
+        return None
+    used = np.unique(np.column_stack([original.x, original.y]), axis=0)
+    return PublicPlaces(x=(used[:, 0] + 0.5) * CELL_M, y=(used[:, 1] + 0.5) * CELL_M)
+
+
 def wins(drawn: attacking.PreparedAttack, text: str) -> tuple[Rate, ...]:
     """Every rate of an adversary on the release; none where this data does not allow it."""
     asked = parse_knowledge(text)
@@ -239,17 +251,21 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         head["holds"] = str(shoal.verify(original, release, linkage).holds)
         asked = asked_of(release)
         lacking = [*(text for _, text in asked), "series"]
-        drawn = attacking.prepare(
-            original,
-            release,
-            linkage,
-            Randomness.for_research(1),
-            tries=victims,
-            scope=AttackScope(control=control, targets=["release"]),
-            run=Run(threads=1),
-        )
+        places = listed(original) if release.kind == "boxes" else None
+        drawn = [
+            attacking.prepare(
+                original,
+                release,
+                linkage,
+                Randomness.for_research(1),
+                tries=victims,
+                scope=AttackScope(control=control, targets=["release"], places=known),
+                run=Run(threads=1),
+            )
+            for known in dict.fromkeys((None, places))
+        ]
         for row, text in asked:
-            found += [(row, rate) for rate in wins(drawn, text)]
+            found += [(row, rate) for one in drawn for rate in wins(one, text)]
             lacking.remove(text)
         found += joined(original, method, victims)
         lacking = []
