@@ -262,3 +262,22 @@ def test_places_that_moved_between_people_are_joined_again() -> None:
     assert told["track-disclosure"].low > told["track-disclosure"].baseline
     assert "the person was there." in told["track-disclosure"].attacker
     assert "track:4" in record_knowledge(release, 40)
+
+
+def test_usual_places_lead_to_the_points_of_a_person() -> None:
+    """Pairs far from each other; the two of a pair live 3 km apart, with one more place 300 m from home."""
+    rows: list[tuple[str, float, float, float]] = []
+    for person in range(20):
+        home_x = 50_000.0 * (person // 2) + 3_000.0 * (person % 2)
+        for day in range(10):
+            start = day * 86_400.0 + 60 * (person % 2)
+            places = [(home_x, 0.0), (home_x + 900, 0.0), (home_x, 0.0), (home_x + 900, 0.0), (home_x, 300.0)]
+            rows += [(f"p{person:02d}", start + 3_600 * hour, *place) for hour, place in enumerate(places)]
+    people = Trajectories.from_rows(*map(list, zip(*rows, strict=True)))
+    method = shoal.SwapLocations(k=2, time_threshold_s=1_800, space_threshold_m=5_000)
+    release, linkage = method.anonymize(people, Randomness.for_research(1))
+    asked = attack(people, release, linkage, knowledge=["cluster:2"], rng=Randomness.for_research(1)).rates
+    rates = {rate.name: rate for rate in asked if rate.target == "release"}
+    assert rates["cluster-points"].rate == rates["cluster-away"].rate == 1
+    assert rates["cluster-points"].baseline == 1  # nobody else is there
+    assert rates["cluster-away"].baseline == pytest.approx(1 / 6)  # of 5 + 1 other places' points, a day's 1

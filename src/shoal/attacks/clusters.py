@@ -18,11 +18,18 @@ from shoal.runtime.arrays import Floats, Integers, components
 from shoal.runtime.run import Run
 
 
-def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Generator) -> list[Rate]:
-    """Name a record that another was mixed with: both hold points of one person."""
+def attack_cluster(
+    evaluation: Evaluation[PointTarget], places: int = 0, *, rng: np.random.Generator
+) -> list[Rate]:
+    """Name a record that another was mixed with, or points of a person by her most visited places.
+
+    Two records were mixed if both hold points of one person.
+    """
     del rng  # nothing is drawn: the whole release is looked at
     if evaluation.label == "control":
         raise MisuseError("people who are not in the release have no record that others were mixed with")
+    if places:
+        return _points_by_places(evaluation, places)
     target = evaluation.target
     together = clusters_of(evaluation)
     if evaluation.context.claim is None:
@@ -44,6 +51,68 @@ def attack_cluster(evaluation: Evaluation[PointTarget], *, rng: np.random.Genera
     ]
 
 
+def _points_by_places(evaluation: Evaluation[PointTarget], most: int) -> list[Rate]:
+    target, people, claim = evaluation.target, evaluation.people, evaluation.context.claim
+    place_of, raw_places = target.by_place.codes, target.by_place.codes_of(people.x, people.y)
+    triple_of, raw_triples = target.by_triple.codes, target.by_triple.codes_of(people.t, people.x, people.y)
+    cluster = np.arange(target.n_records)
+    if claim is not None:
+        cluster = RecordSimilarity(target, 4 * claim.k).clusters(claim.k)
+    of_point = cluster[target.record_of_point]
+    by_cluster = np.argsort(of_point, kind="stable")
+    bounds = np.searchsorted(of_point[by_cluster], np.arange(int(cluster.max()) + 2))
+    by_place = np.argsort(place_of, kind="stable")
+    shares, won = 1 / np.maximum(np.diff(bounds), 1), np.zeros((4, len(evaluation.victims)))
+    for number, victim in enumerate(evaluation.victims.tolist()):
+        rows = slice(people.offsets[victim], people.offsets[victim + 1])
+        visited, visits = np.unique(raw_places[rows][raw_places[rows] >= 0], return_counts=True)
+        known = visited[np.argsort(-visits, kind="stable")[:most]]
+        if not len(known):
+            continue
+        begin, end = (np.searchsorted(place_of[by_place], known, side) for side in ("left", "right"))
+        there = [by_place[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        shown = [np.bincount(of_point[at], minlength=len(shares)) * shares for at in there]
+        best = int(np.argmax(np.log(np.array(shown) + _RARE).sum(axis=0)))
+        points = by_cluster[bounds[best] : bounds[best + 1]]
+        at_known = np.isin(place_of[points], known)
+        inside, away = points[at_known], points[~at_known]
+        near = _nearest_places(target, away, inside)
+        for way, claimed in enumerate((inside, near, np.concatenate(there), away)):
+            right = np.isin(triple_of[claimed], raw_triples[rows])
+            won[way, number] = right.mean() if len(claimed) else 0
+    knows = f"{most} most visited place{'s' * (most > 1)}"
+    does = (
+        f"Someone who knows the {knows} of a person takes the mixed records that show most of them, and says"
+    )
+    return [
+        evaluation.rate_of(
+            right,
+            name=name,
+            knowledge=knows,
+            attacker=f"{does} that all points {which} are the person's.",
+            baseline=float(guessed.mean()),
+        )
+        for name, right, guessed, which in (
+            ("cluster-points", won[0], won[2], "at these places"),
+            ("cluster-away", won[1], won[3], f"at the nearest {_AWAY}th part of their other places"),
+        )
+    ]
+
+
+def _nearest_places(target: PointTarget, points: Integers, known: Integers) -> Integers:
+    """Of these points those at the places nearest to known points."""
+    if not len(points) or not len(known):
+        return points[:0]
+    places, first, place_of = np.unique(target.by_place.codes[points], return_index=True, return_inverse=True)
+    anchors = known[np.unique(target.by_place.codes[known], return_index=True)[1]]
+    at = points[first]
+    away_m = np.hypot(target.x[at, None] - target.x[anchors], target.y[at, None] - target.y[anchors]).min(
+        axis=1
+    )
+    nearest = np.argsort(away_m, kind="stable")[: max(len(places) // _AWAY, 1)]
+    return points[np.isin(place_of.ravel(), nearest)]
+
+
 def clusters_of(evaluation: Evaluation[PointTarget]) -> Integers:
     """int64 [r]: equal for records that share people's points, even indirectly."""
     target, inside = evaluation.target, evaluation.context.inside
@@ -60,6 +129,8 @@ def clusters_of(evaluation: Evaluation[PointTarget]) -> Integers:
     return components(both, people_of, target.record_of_point[owner >= 0])[: target.n_records]
 
 
+_RARE: Final = 1e-4  # of a cluster's points, at a place that none of them shows
+_AWAY: Final = 8  # places of a cluster, for each that is taken for the person's
 _SHARES: Final = 24  # of a record's points, at which records are compared
 _ROUNDS: Final = 2  # of joining by speed and heading
 _KALMAN_ROUNDS: Final = 3
@@ -82,6 +153,10 @@ class RecordSimilarity:
             partner.min(initial=0) >= 0 and (lengths[partner] == lengths).mean() >= _EQUAL_FROM
         )
         self.names, self.values = self._most_alike(lengths if self.equally_long else anything, most)
+
+    def clusters(self, size: int) -> Integers:
+        """int64 [r]: the cluster of each record, of this many records."""
+        return np.asarray(form_clusters(self.outlines, self.names, self.values, size, self.per_s, self.per_m))
 
     def _most_alike(self, kind: Integers, most: int) -> tuple[Integers, Floats]:
         self.per_s, self.per_m = (
@@ -110,19 +185,8 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
     if k in target.tracks:
         return target.tracks[k]
     similarity = RecordSimilarity(target, 4 * k)
-    gathered = [
-        np.asarray(
-            form_clusters(
-                similarity.outlines,
-                similarity.names,
-                similarity.values,
-                size,
-                similarity.per_s,
-                similarity.per_m,
-            )
-        )
-        for size in dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
-    ]
+    sizes = dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
+    gathered = [similarity.clusters(size) for size in sizes]
     by_steps = [restored_tracks(target, cluster, None, run, label) for cluster in gathered]
     bends = [bending(target.t, target.x, target.y, tracks) for tracks in by_steps]
     least = bends.index(min(bends))
