@@ -1,12 +1,14 @@
-"""Reading one stored circle from the answers to questions, as strangers with free identities would.
+"""What accomplices learn of one stored circle by asking.
 
-They form groups of their own and move the circle of a question east, west, north and south until the count
-falls: the middle of these places is the center of what is stored. A count of one person is hidden by a
-threshold, so the second attack brings people of its own (decoys) who lift it. The first row has no limits, as
-the service had none. In the last row the attacker is one of three in each group, and tries to ask what the
-group did not mix: alone, with her own voucher twice, with vouchers that she signed for the others, and with
-those of another group. It ends with code 1 when the defaults let strangers see anything, let decoys come
-closer than the middle of a cell does, or when a minority gets any answer.
+    python lab/red_team_oracle.py
+
+Accomplices fill a group of their own in each period of tokens, and each asks as much as a member may. They
+move a question's circle until the count falls, in four directions at once. "seen": the share of victims of
+whom they see anything; "median_m": how far from the circle's center they end. In some settings they have
+released wide circles of their own around the victim, so that she is never counted alone. Last, one of three
+asks what her group did not mix. It ends with code 1 when strangers see anybody on the default terms, or three
+accomplices with releases of their own where the least k is 5, or the median comes closer than the middle of a
+cell does, or when a minority gets any answer.
 """
 
 import argparse
@@ -25,7 +27,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
 from shoal_collect.matching.records import Query, Release, encode_query
-from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.collector import ANSWER_BYTES, read_answer
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import Batch, vouch
 from shoal_collect.roles.wire import DAY_S, questions_digest
@@ -33,12 +35,9 @@ from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
-DEFAULTS = Terms(group_size=3, n_real=19, n_fake=1, longest=2)
+DEFAULTS = Terms(group_size=3)
 NO_LIMITS = Terms(
     group_size=3,
-    n_real=19,
-    n_fake=1,
-    longest=2,
     least_radius_m=1,
     most_radius_m=MAX_RADIUS_M,
     least_gap_min=1,
@@ -46,7 +45,6 @@ NO_LIMITS = Terms(
     least_count=1,
     resolution_m=0,
     resolution_min=0,
-    area_questions=10**9,
 )
 SETTINGS = {
     "no limits": (NO_LIMITS, 0),
@@ -54,6 +52,7 @@ SETTINGS = {
     "threshold, decoys": (NO_LIMITS.model_copy(update={"least_count": 2}), 2),
     "defaults": (DEFAULTS, 0),
     "defaults, decoys": (DEFAULTS, 2),
+    "least k of 5, decoys": (DEFAULTS.model_copy(update={"least_k": 5}), 3),
 }
 MINORITY = "no limits, decoys, one of three"
 TODAY = 20_000
@@ -64,42 +63,51 @@ DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 @dataclass
 class Strangers:
-    """Groups of free identities, each of which asks one batch that all of them vouch for."""
+    """Groups of new identities, each of which asks one set of questions that all its members vouch for."""
 
     database: Database
     terms: Terms
     chance: Chance
     now_s: float = TODAY * DAY_S + 1000.0
-    n_questions: int = 0
     mailbox: Mailbox = field(init=False)
 
     def __post_init__(self) -> None:
         self.mailbox = Mailbox(self.database, bytes(32))
 
     def counts(self, queries: Sequence[tuple[Cylinder, ...]]) -> list[int]:
-        """Ask these questions; what is left of a batch asks the last one again."""
+        """Ask these questions in as many groups as they fill; what is left of one asks the last again."""
         counts: list[int] = []
-        size = self.terms.n_questions
+        size = self.terms.group_size * self.terms.n_questions
         for first in range(0, len(queries), size):
             part = list(queries[first : first + size])
             filled = part + [part[-1]] * (size - len(part))
             records = [encode_query(Query(self.chance.take(16), points)) for points in filled]
-            session, seeds = self.group()
-            batch = vouched(session, dict(enumerate(seeds)), (b"".join(records), b"1", b"2"))
-            said = self.mailbox.ask(identity_of(seeds[0]), session, batch, self.now_s)
-            self.n_questions += size
-            counts += [int.from_bytes(said[ANSWER_BYTES * at + 32 :][:2]) for at in range(len(part))]
+            answers = self.ask(records)
+            counts += [answers[record] or 0 for record in records[: len(part)]]
         return counts
 
+    def ask(self, records: Sequence[bytes]) -> dict[bytes, int | None]:
+        """What one new group hears, whose members bring a slice each."""
+        session, seeds = self.group()
+        slices = [b"".join(records[at :: len(seeds)]) for at in range(len(seeds))]
+        answers: dict[bytes, int | None] = {}
+        for place, one in enumerate(seeds):
+            batch = vouched(session, dict(enumerate(seeds)), slices, place)
+            said = self.mailbox.ask(identity_of(one), session, batch, self.now_s)
+            for at, record in enumerate(records[place :: len(seeds)]):
+                part = said[ANSWER_BYTES * at : ANSWER_BYTES * (at + 1)]
+                answers[record] = read_answer(identity_of(bytes(32)), record, part).people
+        return answers
+
     def group(self) -> tuple[bytes, list[bytes]]:
-        """A new group of three: its session, and what its members sign with."""
+        """A new group: its session, and what its members sign with."""
         name, session = self.chance.take(32), self.chance.take(32)
         self.database.change(
             "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'grouped', 0, ?)",
             (name, self.terms.model_dump_json(), 1e12),
         )
         number = self.database.rows("SELECT id FROM round WHERE name = ?", (name,))[0][0]
-        seeds = [self.chance.seed() for _ in range(3)]
+        seeds = [self.chance.seed() for _ in range(self.terms.group_size)]
         for place, one in enumerate(seeds):
             self.database.change(
                 "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (?, ?, ?, "
@@ -124,8 +132,8 @@ def question(lat: float, lon: float, east_m: float, north_m: float) -> tuple[Cyl
     return first, Cylinder(NOON_MIN + 120, 30, *moved(lat, lon, 0, 0), WIDE_M)
 
 
-def attack(terms: Terms, decoys: int, chance: Chance, most_questions: int) -> tuple[float | None, int]:
-    """How far from the center the attack ends, in meters (None when it sees nothing), and its questions."""
+def attack(terms: Terms, decoys: int, chance: Chance, people: int, periods: int) -> float | None:
+    """How far from the center the attack ends, in meters; None when it sees nothing."""
     lat, lon = 39.9 + 0.1 * chance.unit(), 116.3 + 0.1 * chance.unit()
     with Database() as database:
         store = PhiStore(database)
@@ -138,48 +146,42 @@ def attack(terms: Terms, decoys: int, chance: Chance, most_questions: int) -> tu
         wide = tuple(Cylinder(NOON_MIN + t, 30, *moved(lat, lon, 0, 0), WIDE_M) for t in (0, 120))
         for _ in range(decoys):
             store.add(Release(chance.take(16), chance.take(16), bytes(32), wide), TODAY - 2)
-        strangers = Strangers(database, terms, chance)
-        here, nowhere = strangers.counts([question(lat, lon, 0, 0), question(lat, lon, 2_900, 2_900)])
-        if here <= nowhere:
-            return None, strangers.n_questions
+        accomplices = Strangers(database, terms, chance)
         within, beyond = [0.0] * 4, [3_000.0] * 4
-        each = terms.n_questions // 4
-        while (
-            strangers.n_questions < most_questions
-            and max(b - w for w, b in zip(within, beyond, strict=True)) > 0.05
-        ):
+        each = (people * terms.n_questions - 2) // 4
+        for _ in range(periods):
             steps = [
                 [w + (b - w) * (i + 1) / (each + 1) for i in range(each)]
                 for w, b in zip(within, beyond, strict=True)
             ]
-            asked = [
+            probes = [
                 question(lat, lon, x * m, y * m)
                 for (x, y), row in zip(DIRECTIONS, steps, strict=True)
                 for m in row
             ]
-            try:
-                said = strangers.counts(asked)
-            except PeerError:
-                break
+            here, nowhere, *said = accomplices.counts(
+                [question(lat, lon, 0, 0), question(lat, lon, 2_900, 2_900), *probes]
+            )
+            if here <= nowhere:
+                return None
             for at, row in enumerate(steps):
                 seen = [m for i, m in enumerate(row) if said[at * each + i] >= here]
                 within[at] = max([within[at], *seen])
                 beyond[at] = min([beyond[at], *(m for m in row if m > within[at])])
         edges = [(w + b) / 2 for w, b in zip(within, beyond, strict=True)]
         found = moved(lat, lon, (edges[0] - edges[1]) / 2, (edges[2] - edges[3]) / 2)
-        away = distance_m(*(one / MICRO for one in (*found, *first)))
-        return away, strangers.n_questions
+        return distance_m(*(one / MICRO for one in (*found, *first)))
 
 
-def measure(victims: int, most_questions: int) -> dict[str, dict[str, float]]:
-    """For each setting: the share of victims of whom anything is seen, distances, questions."""
+def measure(victims: int, people: int, periods: int) -> dict[str, dict[str, float]]:
+    """For each setting: the share of victims of whom anything is seen, and distances."""
     rows: dict[str, dict[str, float]] = {}
     for name, (terms, decoys) in SETTINGS.items():
         ends = [
-            attack(terms, decoys, Chance(number.to_bytes(32)), most_questions) for number in range(victims)
+            attack(terms, decoys, Chance(number.to_bytes(32)), people, periods) for number in range(victims)
         ]
-        away = sorted(one for one, _ in ends if one is not None)
-        rows[name] = {"seen": len(away) / victims, "questions": max(n for _, n in ends)}
+        away = sorted(one for one in ends if one is not None)
+        rows[name] = {"seen": len(away) / victims}
         if away:
             rows[name] |= {"median_m": round(statistics.median(away), 1), "nearest_m": round(away[0], 1)}
     return rows
@@ -224,16 +226,17 @@ def main() -> int:
     """Print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--victims", type=int, default=40)
-    parser.add_argument("--questions", type=int, default=480)
+    parser.add_argument("--people", type=int, default=3, help="accomplices")
+    parser.add_argument("--periods", type=int, default=3, help="periods of tokens, one round in each")
     asked = parser.parse_args()
-    rows = measure(asked.victims, asked.questions)
+    rows = measure(asked.victims, asked.people, asked.periods)
     rows[MINORITY] = minority(Chance(bytes(32)))
     print(json.dumps(rows, indent=2))
-    resolution_m = Terms().resolution_m
     return int(
         rows["defaults"]["seen"] > 0
+        or (asked.people <= 3 and rows["least k of 5, decoys"]["seen"] > 0)
         or rows[MINORITY]["answered"] > 0
-        or rows["defaults, decoys"].get("median_m", 1e9) < resolution_m / 4
+        or rows["defaults, decoys"].get("median_m", 1e9) < Terms().resolution_m / 4
     )
 
 

@@ -7,7 +7,20 @@ from functools import partial
 
 import pytest
 
-from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, own_round_for, running, seed
+from red_team_oracle import question
+from service_town import (
+    PLACES,
+    START_S,
+    TERMS,
+    TODAY,
+    Town,
+    identity_of,
+    kinds,
+    own_round_for,
+    running,
+    seed,
+    vouched,
+)
 from shoal.errors import InputError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
@@ -16,7 +29,7 @@ from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder
-from shoal_collect.matching.records import Release, encode_release
+from shoal_collect.matching.records import Query, Release, encode_query, encode_release
 from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
 from shoal_collect.roles.contributors import (
     areas_of,
@@ -34,7 +47,16 @@ from shoal_collect.server.mailbox import Mailbox, collector_for
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
-from test_collect_admission import CODES, COLLECTOR, Office, another_office, terms_of, town_of
+from test_collect_admission import (
+    CODES,
+    COLLECTOR,
+    Office,
+    another_office,
+    join,
+    open_second,
+    terms_of,
+    town_of,
+)
 
 SERVER = seed("server")
 HERE = (
@@ -210,6 +232,29 @@ def test_an_account_gets_one_credential_of_an_area_and_period(office: Office) ->
             office.registrar.sign(account, COLLECTOR, days, period, (5).to_bytes(384), START_S, area)
     with pytest.raises(PeerError, match="not admitted"):
         office.registrar.key_of(*about, START_S, "50-1-1", seed("stranger"))
+
+
+def test_accomplices_who_break_their_round_off_do_not_ask_again(office: Office) -> None:
+    """A group that has asked has spent its tokens of the period, whatever becomes of its round."""
+    with Database() as database:
+        town = town_of(office, database)
+        while any(one.group is None for one in town.own_rounds.values()):
+            for number in range(3):
+                town.step(number)
+        rounds = list(town.own_rounds.values())
+        group = rounds[0].group
+        assert group is not None
+        seeds = {group.identities.index(one.identity): one.entry.signing_seed for one in rounds}
+        n = town.terms.n_questions
+        asked = [encode_query(Query(bytes((at,)) * 16, question(39.9, 116.3, 0, 0))) for at in range(3 * n)]
+        slices = [b"".join(asked[at::3]) for at in range(3)]
+        for place, who in enumerate(group.identities):
+            town.mailbox.ask(who, group.channel, vouched(group.channel, seeds, slices, place), town.now_s)
+        town.now_s += 7_200  # all of them are silent
+        second = open_second(database, terms_of(office))
+        for one in rounds:
+            with pytest.raises(PeerError, match="spent for another round"):
+                join(town, second, one.entry)
 
 
 def test_a_group_brings_no_more_releases_than_it_has_members() -> None:

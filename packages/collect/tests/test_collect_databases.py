@@ -102,7 +102,7 @@ def test_opening_again_keeps_everything_and_another_schema_is_refused(database_u
         store.add(release(1, 1, [Cylinder(10, 5, 0, 0, 10)]), 0)
     with PhiStore(Database(database_url)) as store:
         assert store.n_records == 1
-    further = (*MIGRATIONS, Step(42, "ALTER TABLE record ADD COLUMN note TEXT"))
+    further = (*MIGRATIONS, Step(43, "ALTER TABLE record ADD COLUMN note TEXT"))
     with PhiStore(Database(database_url, further)) as store:
         assert store.n_records == 1
         assert store.database.rows("SELECT note FROM record") == [(None,)]

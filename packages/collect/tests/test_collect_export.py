@@ -42,6 +42,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     owners = ["uid,identifier"]
     rows: list[tuple[str, float, float, int]] = []
     with PhiStore(folder / "collect.sqlite", chance.take) as store:
+        store.database.change("UPDATE answers SET n = 61, withheld = 2")
         for number in range(N_PEOPLE):
             trip, key = trip_of(number), chance.seed()
             points = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), key, 0) for one in trip))
@@ -72,6 +73,8 @@ def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: P
     secrets = ("--raw", raw, "--owners", str(lab / "owners.csv"), "--linkage", str(linkage))
     told = exported(shoal, lab, folder, *secrets)
     assert (told["releases"], told["circles"]) == (N_PEOPLE, 4 * N_PEOPLE)
+    assert (told["questions"], told["questions_not_answered"]) == (61, 2)
+    assert json.loads((folder / "terms.json").read_text())["questions_not_answered"] == 2
     assert told["verdict"] == "HOLDS"
     seen = shoal("inspect", str(folder / "circles.parquet"), "--time", "t_start", "--json")
     assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE), seen.err
@@ -96,7 +99,7 @@ def test_bounds_from_the_boxes_hold_the_truth(lab: Path, tmp_path: Path) -> None
     with PhiStore(lab / "collect.sqlite") as store:
         stored = StoredReleases(store.database).all()
     names = iter("abcdefghijkl")
-    export(stored, [], tmp_path / "out", lambda: next(names))
+    export(stored, [], (0, 0), tmp_path / "out", lambda: next(names))
     release = shoal.read_release(tmp_path / "out" / "boxes")
     people = shoal.read(lab / "raw.parquet", working_crs=release.crs)
     zones = Zones.over(people, 3000)
@@ -186,9 +189,9 @@ def test_an_export_that_exists_is_left_alone(lab: Path, tmp_path: Path) -> None:
     with PhiStore(lab / "collect.sqlite") as store:
         stored = StoredReleases(store.database).all()
     with pytest.raises(OutputError, match="exists"):
-        export(stored, [], tmp_path / "out", iter("abcdefghijklmnopq").__next__)
+        export(stored, [], (0, 0), tmp_path / "out", iter("abcdefghijklmnopq").__next__)
     with pytest.raises(InputError, match="nothing to export"):
-        export([], [], tmp_path / "other", iter("abcdefghijklmnopq").__next__)
+        export([], [], (0, 0), tmp_path / "other", iter("abcdefghijklmnopq").__next__)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]
 
 
@@ -196,7 +199,7 @@ def test_every_record_gets_a_name_that_says_nothing_of_its_order(lab: Path, tmp_
     points = (Cylinder(1000, 30, 45 * MICRO, 4 * MICRO, 500),)
     names = iter(["c", "a", "b"])
     stored = [ReleaseRow(f"{number:032x}", DAY, points) for number in range(3)]
-    export(stored, [], tmp_path / "out", lambda: next(names))
+    export(stored, [], (0, 0), tmp_path / "out", lambda: next(names))
     for table in ("circles", "boxes/release"):
         assert pq.read_table(tmp_path / "out" / f"{table}.parquet")["trajectory_id"].to_pylist() == [
             "a",

@@ -392,7 +392,10 @@ def test_each_thread_has_a_connection_of_its_own(site: Site) -> None:
     assert not server._lines
 
 
-def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+def test_logs_and_metrics_hold_no_content(
+    site: Site, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal_collect.storage.questions.MOST_S", -1.0)  # so that nothing is answered
     target = f"/v1/groups/{site.group.hex()}/questions"
     assert site.signed("POST", target, batch()) == (200, "")
     assert site.raw("GET", "/health")[0] == 200
@@ -400,12 +403,16 @@ def test_logs_and_metrics_hold_no_content(site: Site, capfd: pytest.CaptureFixtu
     assert site.raw("GET", "/metrics")[0] == 404, "figures are not public"
     logged = capfd.readouterr().err
     lines = [json.loads(line) for line in logged.splitlines()]
-    assert {line["route"] for line in lines} >= {"/v1/groups/{name}/questions", "/health"}
-    assert set(lines[0]) == {"at_s", "route", "status", "ms", "bytes_in", "bytes_out"}
+    (unanswered,) = [line for line in lines if "route" not in line]
+    assert (unanswered.pop("at_s") > 0, unanswered) == (True, {"questions": 3, "withheld": 3})
+    requests = [line for line in lines if "route" in line]
+    assert {line["route"] for line in requests} >= {"/v1/groups/{name}/questions", "/health"}
+    assert set(requests[0]) == {"at_s", "route", "status", "ms", "bytes_in", "bytes_out"}
     for secret in (site.group.hex(), identity_of(MEMBER).hex(), "127.0.0.1"):
         assert secret not in logged
         assert secret not in text
     assert "shoal_phi_queries_total 3" in text
+    assert "shoal_withheld_answers_total 3" in text
     assert 'shoal_requests_total{route="/v1/groups/{name}/questions",status="200"} 1' in text
     assert "shoal_rounds_grouped 1" in text
 

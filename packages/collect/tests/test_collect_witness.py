@@ -56,6 +56,18 @@ def test_a_round_with_two_witnesses(database: Database) -> None:
     assert town.n_records == 4 + 3
 
 
+def test_what_is_not_answered_is_said_and_makes_no_crowd_with_witnesses_too(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal_collect.storage.questions.MOST_S", -1.0)
+    volunteers(PhiStore(database), 4, 0)
+    town = Town(database, 3, terms=watched(), k=1)
+    endings = town.run()
+    assert {one.kind for one in endings.values()} == {"nothing-left"}, endings
+    said = "the collector did not answer 2 of 2 questions about this trip, and these parts were left out"
+    assert all(said in one.message for one in endings.values()), endings
+
+
 def test_every_reply_may_be_lost_with_witnesses_too(database: Database) -> None:
     """The device goes on from what it kept before, and asks collector and witnesses again."""
     town = Town(database, 3, terms=watched(2))

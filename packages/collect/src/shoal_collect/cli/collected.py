@@ -92,7 +92,8 @@ def export(**options: Any) -> int:
     with Database(options["database"]) as database:
         stored_releases = StoredReleases(database)
         stored, terms = stored_releases.all(day=day, identifiers=identifiers), stored_releases.terms()
-    result = write(stored, terms, options["output"], lambda: secrets.token_hex(8), owners)
+        questions = stored_releases.questions()
+    result = write(stored, terms, questions, options["output"], lambda: secrets.token_hex(8), owners)
     missing = (
         []
         if identifiers is None
@@ -105,6 +106,7 @@ def export(**options: Any) -> int:
         f"{result.days[0]} to "
         f"{result.days[1]}, under {len(terms)} sets of terms",
         *(missing if identifiers and len(identifiers) > len(stored) else []),
+        f"{counted(questions[0], 'question')} of all groups, {questions[1]:,} of them not answered",
         f"boxes: {result.verdict}",
         f"in {options['output']}",
     ]

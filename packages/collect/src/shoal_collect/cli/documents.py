@@ -60,13 +60,15 @@ class CollectPlanDocument(TypedDict):
 
 @closed
 class CollectExportDocument(TypedDict):
-    """The exported parts of a collection; terms are those of its rounds."""
+    """The exported parts of a collection; terms are those of its rounds, questions those of all groups."""
 
     output: str
     releases: int
     circles: int
     first_day: str
     last_day: str
+    questions: int
+    questions_not_answered: int
     verdict: str
     terms: list[dict[str, Any]]
 

@@ -27,13 +27,15 @@ class ExportResult:
     """The result of an export.
 
     ``releases``, ``circles``: how many releases and circles. ``days``: the first and the last day of storage,
-    as dates. ``terms``: the terms of their rounds. ``verdict``: A laboratory's verdict, else that no check
-    was possible.
+    as dates. ``questions``: how many all groups have asked, and how many of these the collector did not
+    answer. ``terms``: the terms of their rounds. ``verdict``: A laboratory's verdict, else that no check was
+    possible.
     """
 
     releases: int
     circles: int
     days: tuple[str, str]
+    questions: tuple[int, int]
     terms: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     verdict: str = "NOT CHECKED"
 
@@ -44,6 +46,8 @@ class ExportResult:
             "circles": self.circles,
             "first_day": self.days[0],
             "last_day": self.days[1],
+            "questions": self.questions[0],
+            "questions_not_answered": self.questions[1],
             "verdict": self.verdict,
             "terms": list(self.terms),
         }
@@ -64,17 +68,18 @@ class LaboratoryInputs:
 def export(
     stored: Sequence[ReleaseRow],
     terms: Sequence[Mapping[str, Any]],
+    questions: tuple[int, int],
     output: Path,
     draw_name: Callable[[], str],
     owners: LaboratoryInputs | None = None,
 ) -> ExportResult:
     """Write a new folder with all stored releases, complete or not at all.
 
-    ``stored``: the releases. ``terms``: the terms of their rounds. ``output``: the folder; it must not exist.
-    ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. ``owners``: a laboratory's
-    knowledge. All releases of a person then become one record of boxes, as seen by an adversary who can join
-    them. InputError if nothing is stored, or the circles fit into no plane. OutputError if the folder exists
-    or cannot be written.
+    ``stored``: the releases. ``terms``, ``questions``: as in the result. ``output``: the folder; it must not
+    exist. ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. ``owners``: a
+    laboratory's knowledge. All releases of a person then become one record of boxes, as seen by an adversary
+    who can join them. InputError if nothing is stored, or the circles fit into no plane. OutputError if the
+    folder exists or cannot be written.
     """
     named = sorted(((draw_name(), entry) for entry in stored), key=lambda pair: pair[0])
     records: Records = [(name, entry.points) for name, entry in named]
@@ -98,6 +103,7 @@ def export(
             releases=len(stored),
             circles=sum(len(entry.points) for entry in stored),
             days=(date_of(min(days)), date_of(max(days))),
+            questions=questions,
             terms=terms,
             verdict=verdict.word,
         )

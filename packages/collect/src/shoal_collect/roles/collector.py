@@ -20,14 +20,18 @@ from shoal_collect.roles.authority import Receipt, receipt
 from shoal_collect.roles.days import NO_STATE
 
 _BODY_BYTES: Final = 32 + 2 + 4 + DIGEST_BYTES  # the record's digest, people, day, state
+_WITHHELD: Final = 0xFFFF  # instead of people: the question was not answered, which is not "nobody"
 ANSWER_BYTES: Final = _BODY_BYTES + SIGNATURE_BYTES
 
 
 @dataclass(frozen=True)
 class Answer:
-    """People (at most CAP) before the day ``snapshot``; ``state``: a digest of all days before."""
+    """People (at most CAP) before the day ``snapshot``; ``state``: a digest of all days before.
 
-    people: int
+    ``people``: None where the collector did not answer.
+    """
+
+    people: int | None
     snapshot: int
     state: bytes = NO_STATE
 
@@ -80,10 +84,10 @@ class Collector:
         count = self.store.count(points, self.thresholds, today, enough=CAP, proven=self.proven)
         return min(count.people, CAP) if count.people >= self.least_count else 0
 
-    def sign_answer(self, record: bytes, people: int, today: int, state: bytes = NO_STATE) -> bytes:
-        """Sign an answer over the state before a day."""
+    def sign_answer(self, record: bytes, people: int | None, today: int, state: bytes = NO_STATE) -> bytes:
+        """Sign an answer over the state before a day; None says that there is none."""
         digest = hashlib.blake2b(record, digest_size=32).digest()
-        body = digest + people.to_bytes(2) + today.to_bytes(4) + state
+        body = digest + (_WITHHELD if people is None else people).to_bytes(2) + today.to_bytes(4) + state
         return body + signature(self.signing_seed, b"answer", body)
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
@@ -111,4 +115,12 @@ def read_answer(collector_key: bytes, record: bytes, answer: bytes) -> Answer:
     require_signature(collector_key, b"answer", body, signed)
     if body[:32] != hashlib.blake2b(record, digest_size=32).digest():
         raise PeerError("bad-answer", "an answer to another question")
-    return Answer(int.from_bytes(body[32:34]), int.from_bytes(body[34:38]), body[38:])
+    people = int.from_bytes(body[32:34])
+    return Answer(None if people == _WITHHELD else people, int.from_bytes(body[34:38]), body[38:])
+
+
+def count_withheld(answers: bytes) -> int:
+    """Of a batch's signed answers."""
+    return sum(
+        int.from_bytes(answers[at + 32 : at + 34]) == _WITHHELD for at in range(0, len(answers), ANSWER_BYTES)
+    )

@@ -154,13 +154,14 @@ def count_others(
 ) -> dict[Places, int]:
     """Step 7: how many others share each real sub-trajectory, by places.
 
-    Earlier releases are subtracted, so that no question has to name its owner. No answer counts as 0.
+    Earlier releases are subtracted, so that no question has to name its owner. No answer, or one that was
+    withheld, counts as 0.
     PeerError if a canary was counted.
     """
     phi: dict[Places, int] = {}
     for record in asked.records:
         name, answer = record[4:20], answers.get(record)
-        if answer is None:
+        if answer is None or answer.people is None:
             if name in asked.places:
                 phi[asked.places[name]] = 0
             continue

@@ -135,6 +135,7 @@ class ParticipantRound:
         self._questions: Questions | None = None
         self._phi: dict[Places, int] = {}
         self._snapshot: int | None = None
+        self._n_unanswered = 0
         self._places_kept: Places = ()
         self._draft: Draft | None = None
         self._store_until_s = 0.0
@@ -318,6 +319,10 @@ class ParticipantRound:
             for record, answer in session.answers.items()
         }
         self._phi = count_others(member, self._questions, answers, terms.thresholds)
+        self._n_unanswered = sum(
+            answer.people is None and record[4:20] in self._questions.places
+            for record, answer in answers.items()
+        )
         self._snapshot = self._require_one_day(
             {answers[record].snapshot for record in self._questions.records}
         )
@@ -362,6 +367,11 @@ class ParticipantRound:
         self._active_session.outbox.append(Call("POST", "/v1/claims", sealed, to="authority"))
 
     def _end(self, message: str) -> None:
+        if self._n_unanswered and self.member.k:
+            message += (
+                f"; the collector did not answer {self._n_unanswered} of {len(self._phi)} questions about "
+                "this trip, and these parts were left out"
+            )
         stored = self._identifier is not None
         released = self._draft.release.points if self._draft is not None and stored else ()
         if self._state is State.FAILED and self._draft is not None and not stored:

@@ -61,8 +61,7 @@ class Terms(BaseModel):
     days until a release is deleted; None until its owner withdraws it. ``least_k``: the least k of
     participating devices, which only they can enforce, since k stays with them. ``least_radius_m`` to
     ``most_gap_min``: bounds on circles and intervals, in meters and minutes. ``least_count``: smaller
-    counts are answered as 0. ``area_questions``: answered questions per area and day in 30 days, besides
-    those with CAP people.
+    counts are answered as 0, as are those below ``least_k``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,7 +89,6 @@ class Terms(BaseModel):
     least_count: int = Field(default=2, ge=1, le=CAP)
     resolution_m: float = Field(default=250.0, ge=0, le=10_000, allow_inf_nan=False)
     resolution_min: int = Field(default=15, ge=0, le=1440)
-    area_questions: int = Field(default=2_000, ge=1, le=10**9)
     controller: Statement = ""
     purpose: Statement = ""
     recipients: Statement = ""

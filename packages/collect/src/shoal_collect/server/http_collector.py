@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
-from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.requests import body_digest
 from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.terms import PublicPlaces, Terms
@@ -220,7 +220,7 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
             body,
         ):
             answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
-        watch.add("phi_queries", len(answers) // ANSWER_BYTES)
+        watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
         return server.reply(request, answers)
 
     async def deliver(request: Request) -> Response:

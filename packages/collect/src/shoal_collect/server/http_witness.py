@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request, Response
 
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import questions_digest
 from shoal_collect.server.following import DayFollower
@@ -101,7 +101,7 @@ def witness_application(
             body,
         ):
             answers = await server.pools.counting(witness.ask, sender, group, body, snapshot)
-        watch.add("phi_queries", len(answers) // ANSWER_BYTES)
+        watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
         return server.reply(request, answers)
 
     return app

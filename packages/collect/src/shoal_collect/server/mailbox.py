@@ -215,7 +215,8 @@ def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: b
         store,
         signing_seed,
         terms.thresholds,
-        least_count=terms.least_count,
+        # nobody here has use for a smaller count than k, but accomplices with releases of their own have
+        least_count=max(terms.least_count, terms.least_k),
         proven=terms.registrar is not None,
         scope_of=scope_of,
     )

@@ -20,11 +20,10 @@ from shoal_collect.roles.admission import (
     split_entry,
 )
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import LIFETIME_S, channel_name, snapshot_day
+from shoal_collect.roles.wire import LIFETIME_S, channel_name
 from shoal_collect.server.round_states import TABLE, Event, Phase
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
-from shoal_collect.storage.questions import PERIOD_DAYS
 from shoal_collect.storage.tokens import Tokens
 
 MOST_MEMBERS: Final = 10_000
@@ -291,7 +290,6 @@ class Rounds:
         ):
             self._advance(bytes(name), now_s)
         self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
-        self._db.change("DELETE FROM area WHERE period < ?", (snapshot_day(now_s) // PERIOD_DAYS - 1,))
         if self._terms.registrar is not None:
             self._tokens.forget(period_at(now_s, self._terms.registrar.days) - 1)
 

@@ -43,6 +43,14 @@ class Watch:
                 self._counters[name] = Counter(f"shoal_{name}", f"Count of {name}.", registry=self.registry)
         self._counters[name].inc(n)
 
+    def count_questions(self, n: int, withheld: int) -> None:
+        """Also of answers that were withheld, which are logged."""
+        self.add("phi_queries", n)
+        self.add("withheld_answers", withheld)
+        if withheld and not self._quiet:
+            line = {"at_s": round(time.time(), 3), "questions": n, "withheld": withheld}
+            print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
+
     def fault(self, error: Exception) -> None:
         """Log a fault's type and place, but not its text."""
         self.add("faults", 1)

@@ -35,12 +35,12 @@ INSERT INTO heartbeat VALUES (0);
 """
 
 # asked: what sessions have asked, the state that answers it, and which answers are withheld (a byte for each
-# question). area: how many questions about an area were answered in a period. withdrawal: which releases were
+# question). answers: the number of all questions, and of those not answered. withdrawal: which releases were
 # taken back or outlived, and from which day on they no longer count; record: while it is stored. clock: when
 # it was last read, and since when it has gone evenly. leaf: what is under the roots of closed days (0:
 # releases, 1: identifiers that were taken back)
 _COLLECTOR: Final = Step(
-    schema=41,
+    schema=42,
     both="""
 CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);
 CREATE TABLE contributor (who {ID}, tag {BYTES} NOT NULL UNIQUE);
@@ -70,8 +70,8 @@ CREATE TABLE voucher (
 CREATE TABLE asked (
     session {BYTES} NOT NULL, batch {BYTES} NOT NULL, identity {BYTES} NOT NULL, day {NUMBER} NOT NULL,
     withheld {BYTES}, PRIMARY KEY (session, batch));
-CREATE TABLE area (
-    name TEXT NOT NULL, period {NUMBER} NOT NULL, n {NUMBER} NOT NULL, PRIMARY KEY (name, period));
+CREATE TABLE answers (n {NUMBER} NOT NULL, withheld {NUMBER} NOT NULL);
+INSERT INTO answers VALUES (0, 0);
 CREATE TABLE spent (identity {BYTES} PRIMARY KEY, round {NUMBER} NOT NULL, period {NUMBER} NOT NULL);
 CREATE INDEX spent_round ON spent (round);
 CREATE TABLE token_key (period {NUMBER} PRIMARY KEY, statement {BYTES} NOT NULL);
@@ -124,6 +124,6 @@ CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
     + _HEARTBEAT,
 )
 
-# collectors count from 41 and authorities from 21, so that neither opens the database of the other
+# collectors count from 42 and authorities from 21, so that neither opens the database of the other
 AUTHORITY: Final = (_AUTHORITY,)
 MIGRATIONS: Final = (_COLLECTOR,)

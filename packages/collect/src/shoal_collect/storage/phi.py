@@ -156,25 +156,29 @@ class PhiStore:
 
         ``enough``: a count of at least this many people need not be complete. ``proven``: whether to count
         only contributors with a credential. TooManyRowsError if more is stored near a point than a count may
-        read.
+        read, unless ``enough`` people are in what it has read.
         """
         gone, least = self._gone(before_day), PROVEN if proven else 0
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 limit = f"LIMIT {4 * enough}"
-                some = combine_places(
-                    self._similar_to_all(points, thresholds, before_day, gone, least, limit)
-                )
-                if some.people >= enough:
-                    return some
-            return combine_places(self._similar_to_all(points, thresholds, before_day, gone, least))
-        matches: list[Places] = []
-        for point in points:
-            before = matches[-1] if matches else None
-            matches.append(self._similar_to(point, thresholds, before_day, before, gone, least))
-            if not matches[-1]:
-                return Count(0, 0)
-        return combine_places(matches)
+                some, _ = self._similar_to_all(points, thresholds, before_day, gone, least, limit)
+                if (count := combine_places(some)).people >= enough:
+                    return count
+            matches, complete = self._similar_to_all(points, thresholds, before_day, gone, least)
+        else:
+            matches, complete = [], True
+            for point in points:
+                near, all_read = self._near(point, thresholds, before_day)
+                complete = complete and all_read
+                before = matches[-1] if matches else None
+                matches.append(_similar_to(point, thresholds, near, before, gone, least))
+                if not matches[-1]:
+                    break
+        count = combine_places(matches)
+        if not complete and (enough is None or count.people < enough):
+            raise TooManyRowsError(f"more than {self._most_rows} rows")
+        return count
 
     def _similar_to_all(
         self,
@@ -184,8 +188,8 @@ class PhiStore:
         gone: frozenset[int],
         least: int,
         limit: str = "",
-    ) -> list[Places]:
-        """Records near all points, in one statement; at most ``limit``."""
+    ) -> tuple[list[Places], bool]:
+        """Records near all points, in one statement; at most ``limit``. Whether all rows were read."""
         bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
             # numbers of ours
@@ -207,34 +211,18 @@ class PhiStore:
             _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
             for point in points
         ]
-        matches: list[Places] = [{} for _ in points]
+        matches, complete = list[Places]({} for _ in points), True
         is_similar = [similarity_test(point, thresholds) for point in points]
         for bit, record, position, who, *stored in self.database.rows(
             statement, [value for box in boxes for value in (*box, before_day)]
         ):
             if not bit:
-                raise TooManyRowsError(f"more than {self._most_rows} rows")
+                complete = False
+                continue
             at = bit.bit_length() - 1
             if who >= least and record not in gone and is_similar[at](*stored):
                 matches[at].setdefault((record, who), []).append(position)
-        return matches
-
-    def _similar_to(
-        self,
-        point: Cylinder,
-        thresholds: Thresholds,
-        before_day: int,
-        candidates: Places | None,
-        gone: frozenset[int],
-        least: int,
-    ) -> Places:
-        places, is_similar = Places(), similarity_test(point, thresholds)
-        for record, position, who, *stored in self._near(point, thresholds, before_day):
-            counts = who >= least and record not in gone
-            counts = counts and (candidates is None or (record, who) in candidates)
-            if counts and is_similar(*stored):
-                places.setdefault((record, who), []).append(position)
-        return places
+        return matches, complete
 
     def _gone(self, before_day: int) -> frozenset[int]:
         rows = self.database.rows(
@@ -242,17 +230,15 @@ class PhiStore:
         )
         return frozenset(row[0] for row in rows)
 
-    def _near(self, point: Cylinder, thresholds: Thresholds, before_day: int) -> list[tuple[int, ...]]:
+    def _near(
+        self, point: Cylinder, thresholds: Thresholds, before_day: int
+    ) -> tuple[list[tuple[int, ...]], bool]:
+        """Rows, and whether these are all."""
         box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
         bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
-        if self.database.postgres:
-            near_rows = self.database.rows(_NEAR_POSTGRES + bound, (*_for_postgres(box), before_day))
-        else:
-            upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
-            near_rows = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
-        if self._most_rows is not None and len(near_rows) > self._most_rows:
-            raise TooManyRowsError(f"more than {self._most_rows} rows")
-        return near_rows
+        upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+        near_rows = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+        return near_rows[: self._most_rows], self._most_rows is None or len(near_rows) <= self._most_rows
 
     def identifier(self, name: bytes) -> str | None:
         """A release's identifier, if it is stored."""
@@ -263,6 +249,23 @@ class PhiStore:
     def n_records(self) -> int:
         """Releases."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
+
+
+def _similar_to(
+    point: Cylinder,
+    thresholds: Thresholds,
+    near: Sequence[tuple[int, ...]],
+    candidates: Places | None,
+    gone: frozenset[int],
+    least: int,
+) -> Places:
+    places, is_similar = Places(), similarity_test(point, thresholds)
+    for record, position, who, *stored in near:
+        counts = who >= least and record not in gone
+        counts = counts and (candidates is None or (record, who) in candidates)
+        if counts and is_similar(*stored):
+            places.setdefault((record, who), []).append(position)
+    return places
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:

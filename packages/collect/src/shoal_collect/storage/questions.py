@@ -1,27 +1,23 @@
-"""Questions of groups: each answered once, from one day's state, with a limit per area and day.
+"""Questions of groups: each answered once, from one day's state.
 
 Answers about one place add up. So a session asks exactly the agreed questions, all answered from the state
-of the first. Beyond the limit the answer is zero people, which never makes a crowd look larger than it is.
+of the first. Where people are admitted, a seat in a session costs its owner's token of the period: c people
+ask c times the questions of a member, whatever others ask, and no more. Which questions are hers stays in
+the mix. What they can learn is bounded by ``Thresholds``, and not by this number.
 """
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
-from shoal_collect.matching.records import decode_query
-from shoal_collect.matching.similarity import CAP
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import questions_digest, snapshot_day
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import TooManyRowsError
 
-PERIOD_DAYS: Final = 30
 MOST_ROWS: Final = 20_000  # stored points near a point of a question; more are not counted
-MOST_S: Final = 10.0  # for a batch; what is not counted by then is answered as nobody
-_DAY_MIN: Final = 1440
+MOST_S: Final = 10.0  # for a batch; what is not counted by then is not answered
 _BATCHES: Final = 2  # of one member: her own, and that of a member for whom she stands in
 
 
@@ -40,14 +36,14 @@ class AskedQuestions:
         slices: Sequence[bytes],
         now_s: float,
         people: Callable[[bytes, int], int],
-    ) -> tuple[int, list[int]]:
+    ) -> tuple[int, list[int | None]]:
         """Answer one batch; a repeated batch gets the same answers at no cost.
 
         ``identity``, ``session``: the member and her group. ``records``: the validated questions. ``terms``:
         the terms of the group's round. ``slices``: the digest of each batch that the group vouched for.
         ``now_s``: the time, in seconds since 1970. ``people``: counts a record over the state before a day.
-        Returns the day since 1970 before which everything was counted. Returns the answers. PeerError if
-        their number is wrong, or the session may not ask them any more.
+        Returns the day since 1970 before which everything was counted. Returns the answers, None where one
+        is withheld. PeerError if their number is wrong, or the session may not ask them any more.
         """
         batch = questions_digest(b"".join(records))
         noted = self.find_batch(session, batch)
@@ -64,8 +60,8 @@ class AskedQuestions:
                 counts.append(people(record, day) if self._elapsed_s() < until_s else None)
             except TooManyRowsError:
                 counts.append(None)
-        withheld = self._charge(session, batch, day, records, counts, terms)
-        return day, [0 if n is None or mark else n for n, mark in zip(counts, withheld, strict=True)]
+        withheld = self._note(session, batch, bytes(n is None for n in counts))
+        return day, [None if mark else n for n, mark in zip(counts, withheld, strict=True)]
 
     def find_batch(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
         """A batch's day and its withheld answers, if not new."""
@@ -99,48 +95,19 @@ class AskedQuestions:
             self._db.change("INSERT INTO asked VALUES (?, ?, ?, ?, NULL)", (session, batch, identity, day))
         return day
 
-    def _charge(
-        self,
-        session: bytes,
-        batch: bytes,
-        day: int,
-        records: Sequence[bytes],
-        counts: Sequence[int | None],
-        terms: Terms,
-    ) -> bytes:
-        """Withheld answers are recorded with the charge; an answer of CAP reveals nothing and is free."""
-        areas = [
-            areas_of(decode_query(record).points, terms) if n is not None and n < CAP else set[str]()
-            for record, n in zip(records, counts, strict=True)
-        ]
-        period, marks = day // PERIOD_DAYS, bytearray(len(records))
+    def _note(self, session: bytes, batch: bytes, withheld: bytes) -> bytes:
+        """What is withheld stays so when the batch comes again, here and at a witness."""
         with self._db.transaction():
             entry = self.find_batch(session, batch)
             if entry is not None and entry[1] is not None:
                 return entry[1]
-            spent = dict.fromkeys(sorted(set[str]().union(*areas)), 0)
-            several = ", ".join("?" * len(spent)) or "''"
-            for area, n in self._db.rows(
-                f"SELECT name, n FROM area WHERE period = ? AND name IN ({several})",  # noqa: S608
-                (period, *spent),
-            ):
-                spent[area] = int(n)
-            before = dict(spent)
-            for place, touched in enumerate(areas):
-                if counts[place] is None or any(spent[area] >= terms.area_questions for area in touched):
-                    marks[place] = 1
-                else:
-                    for area in touched:
-                        spent[area] += 1
-            self._db.change_all(
-                "INSERT INTO area VALUES (?, ?, ?) ON CONFLICT (name, period) DO UPDATE SET n = excluded.n",
-                [(area, period, n) for area, n in spent.items() if n != before[area]],
+            self._db.change(
+                "UPDATE asked SET withheld = ? WHERE session = ? AND batch = ?", (withheld, session, batch)
             )
             self._db.change(
-                "UPDATE asked SET withheld = ? WHERE session = ? AND batch = ?",
-                (bytes(marks), session, batch),
+                "UPDATE answers SET n = n + ?, withheld = withheld + ?", (len(withheld), sum(withheld))
             )
-        return bytes(marks)
+        return withheld
 
 
 def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
@@ -157,37 +124,8 @@ def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
     ]
 
 
-def repeat_answers(records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]) -> list[int]:
-    """Count again, with zero where an answer was withheld."""
-    return [0 if mark else people(record) for record, mark in zip(records, withheld, strict=True)]
-
-
-def areas_of(points: Sequence[Cylinder], terms: Terms) -> set[str]:
-    """Areas and days that an answer may reveal: within reach of one of its points.
-
-    An area is twice as wide as the longest reach (radius and theta), and its day at least 24 hours.
-    """
-    wide_m = 2 * (terms.theta_m + terms.most_radius_m)
-    long_min = max(_DAY_MIN, 2 * (terms.theta_min + terms.most_gap_min))
-    areas: set[str] = set()
-    for point in points:
-        reach_m = point.radius_m + terms.theta_m
-        for row, column in _cells(point.lat_udeg / MICRO, point.lon_udeg / MICRO, reach_m, wide_m):
-            for minute in (point.start_min - terms.theta_min, point.end_min + terms.theta_min):
-                areas.add(f"{wide_m:.0f} {row} {column} {long_min:.0f} {math.floor(minute / long_min)}")
-    return areas
-
-
-def _cells(lat_deg: float, lon_deg: float, reach_m: float, wide_m: float) -> set[tuple[int, int]]:
-    """The box may be no wider than one cell."""
-    degree_m = math.radians(1) * EARTH_M
-    height = wide_m / degree_m
-    aside = min(180.0, reach_m / degree_m / max(1e-9, math.cos(math.radians(min(90.0, abs(lat_deg))))))
-    cells: set[tuple[int, int]] = set()
-    for lat in (lat_deg - reach_m / degree_m, lat_deg, lat_deg + reach_m / degree_m):
-        row = math.floor(min(max(lat, -90.0), 90.0) / height)
-        narrowest = min(90.0, max(abs(row), abs(row + 1)) * height)
-        columns = max(1, math.floor(360 * math.cos(math.radians(narrowest)) / height))
-        for lon in (lon_deg - aside, lon_deg, lon_deg + aside):
-            cells.add((row, math.floor(((lon + 180) % 360) / 360 * columns)))
-    return cells
+def repeat_answers(
+    records: Sequence[bytes], withheld: bytes, people: Callable[[bytes], int]
+) -> list[int | None]:
+    """Count again, but for what was withheld."""
+    return [None if mark else people(record) for record, mark in zip(records, withheld, strict=True)]

@@ -51,6 +51,11 @@ class StoredReleases:
         )
         return [dict(json.loads(row[0])) for row in rows]
 
+    def questions(self) -> tuple[int, int]:
+        """How many were asked, and to how many of them the answer was withheld."""
+        n, withheld = self._db.rows("SELECT n, withheld FROM answers")[0]
+        return int(n), int(withheld)
+
     def owned(self, identifier: str, claim_key: bytes) -> ReleaseRow:
         """A release for the holder of its key."""
         row = self._db.row(
