@@ -47,6 +47,7 @@ from shoal_collect.server.mailbox import Mailbox, collector_for
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.stored import StoredReleases
 from test_collect_admission import (
     CODES,
     COLLECTOR,
@@ -184,6 +185,47 @@ def another_registrar(office: Office, store: PhiStore) -> None:
     )
 
 
+def twice_in_one_group(office: Office, store: PhiStore) -> None:
+    """In the place of a member who shares nothing."""
+    both = [sign_release(drafted(n), credential(office), seed("group")) for n in range(2)]
+    assert deliver(store, terms_on(office), seed("group"), *both) == 2
+
+
+def taken_back_and_again(office: Office, store: PhiStore) -> None:
+    first, second = (sign_release(drafted(n), credential(office), seed("group")) for n in range(2))
+    assert deliver(store, terms_on(office), seed("group"), first) == 1
+    identifier = store.identifier(first.name)
+    assert identifier is not None
+    StoredReleases(store.database).withdraw(identifier, first.claim_key, TODAY)
+    assert deliver(store, terms_on(office), seed("group"), second, first, day=TODAY + 1) == 2
+
+
+def terms_with_other_areas(office: Office, store: PhiStore) -> None:
+    """Her operator makes the areas larger, so that she gets a second credential."""
+    many_rounds(office, store)
+    terms = terms_on(office).model_copy(update={"area_km": 60})
+    assert terms.registrar is not None
+    purpose = purpose_in(COLLECTOR, terms, terms.registrar, terms.scoping.area_of(HERE[0]))
+    another = sign_release(drafted(5), office.entry(seed("device", 0), purpose=purpose), seed("group"))
+    assert deliver(store, terms, seed("group"), another) == 1
+    assert store.database.rows("SELECT COUNT(*) FROM contributor") == [(2,)], "a tag by either"
+
+
+def a_token_of_a_round(office: Office, store: PhiStore) -> None:
+    """There is a new one each day."""
+    for number in range(2):
+        token = office.entry(seed("device", 0), now_s=START_S + number * DAY_S)
+        one = sign_release(drafted(number), token, seed("group"))
+        assert deliver(store, terms_on(office, START_S + number * DAY_S), seed("group"), one) == 0
+
+
+def another_collector(office: Office, store: PhiStore) -> None:
+    """Who shares the registrar, and whose releases are brought here."""
+    one = sign_release(drafted(1), credential(office), seed("group"))
+    elsewhere = collector_for(store, seed("another server"), terms_on(office), seed("group"))
+    assert not elsewhere.accept(encode_release(one, 12, Chance(bytes(32))), TODAY)[0]
+
+
 WAYS: dict[str, tuple[Callable[[Office, PhiStore], tuple[Cylinder, ...] | None], int]] = {
     one.__name__: (one, n)
     for one, n in (
@@ -196,6 +238,11 @@ WAYS: dict[str, tuple[Callable[[Office, PhiStore], tuple[Cylinder, ...] | None],
         (another_group, 1),
         (a_round_without_registrar, 1),
         (another_registrar, 0),
+        (twice_in_one_group, 1),
+        (taken_back_and_again, 1),
+        (terms_with_other_areas, 1),
+        (a_token_of_a_round, 0),
+        (another_collector, 0),
     )
 }
 
