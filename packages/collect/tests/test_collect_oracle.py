@@ -39,7 +39,8 @@ def test_three_accomplices_see_nobody_or_no_more_than_a_cell() -> None:
             assert away[1] > 20, "the middle of a cell of 250 m, wherever in it the center lies"
         else:
             assert away[-1] < (0.2 if name == "no limits" else 40)
-    assert set(SETTINGS) >= {"no limits", "defaults, decoys"}
+    terms, n = SETTINGS["least k of 5, decoys"]
+    assert attack(terms, n + 1, Chance(bytes(32)), 3, 1) is not None, "one accomplice more is one too many"
 
 
 def test_one_of_three_gets_no_answer_to_what_her_group_did_not_mix() -> None:
