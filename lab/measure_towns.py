@@ -35,8 +35,8 @@ def town(chance: Chance) -> Prior:
     """Public places, some of them much busier than others."""
     places = [moved(*CENTER, *(TOWN_M * (chance.unit() - 0.5) for _ in range(2))) for _ in range(N_PLACES)]
     weights = [1 + 1000 // (place + 1) for place in range(N_PLACES)]
-    degrees = [[one[axis] / MICRO for one in places] for axis in range(2)]
-    return Prior(*degrees, weights, MORNING_MIN - 365 * 1440, MORNING_MIN + 1440)
+    lat_deg, lon_deg = ([one[axis] / MICRO for one in places] for axis in range(2))
+    return Prior(lat_deg, lon_deg, weights, MORNING_MIN - 365 * 1440, MORNING_MIN + 1440)
 
 
 def trip(prior: Prior, chance: Chance) -> list[Point]:
