@@ -1,5 +1,6 @@
 """The command ``shoal tabulate``."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
 from functools import partial
@@ -37,45 +38,26 @@ _what: Final = partial(click.option, cls=Option, section="Trips and stays")
 _promise: Final = partial(click.option, cls=Option, section="The promise")
 
 
-class Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers with commas between them."""
+class Several(click.ParamType[tuple[Any, ...]]):
+    """As many values with commas between them as an example has."""
 
-    name = "numbers"
-
-    def __init__(self, example: str) -> None:
-        self._example = example
+    def __init__(self, name: str, parse: Callable[[str], Any], example: str) -> None:
+        self.name, self._parse, self._example = name, parse, example
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """As many numbers as the example has; a usage error for other text."""
+    ) -> tuple[Any, ...]:
+        """The values; a usage error for other text."""
         try:
-            numbers = tuple(float(part) for part in str(value).split(","))
+            values = tuple(self._parse(part.strip()) for part in str(value).split(","))
         except ValueError:
-            numbers = ()
-        if len(numbers) != self._example.count(",") + 1:
-            self.fail(f"'{value}' is not understood; write for example {self._example}", param, ctx)
-        return numbers
+            values = ()
+        if len(values) != self._example.count(",") + 1:
+            self.fail(f"'{value}' is not understood; write {self._example}", param, ctx)
+        return values
 
 
-class Period(click.ParamType[tuple[date, date]]):
-    """The first and the last day."""
-
-    name = "period"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[date, date]:
-        """Both days; a usage error for other text."""
-        try:
-            first, last = (date.fromisoformat(part.strip()) for part in str(value).split(","))
-        except ValueError:
-            self.fail(
-                f"'{value}' is not understood; write the first and the last day: 2024-01-01,2024-01-14",
-                param,
-                ctx,
-            )
-        return first, last
+PERIOD: Final = Several("period", date.fromisoformat, "the first and the last day: 2024-01-01,2024-01-14")
 
 
 def _with_equal_part(chosen: Any) -> None:
@@ -216,16 +198,19 @@ def _require_use(chosen: Any) -> None:
 @_zone("--h3", type=click.IntRange(0, 15), metavar="N", help="H3 cells of this resolution, in --area.")
 @_zone("--zones", type=PATH, metavar="FILE", help="Polygons: GeoJSON, GeoPackage, Shapefile, FlatGeobuf.")
 @_zone("--zone-name", metavar="COLUMN", help="Column of --zones with names. [default: recognized]")
-@_zone("--area", type=Numbers("2.2,48.8,2.5,49"), metavar="W,S,E,N", help="Where zones lie, in degrees.")
+@_zone(
+    "--area",
+    type=Several("numbers", float, "for example 2.2,48.8,2.5,49"),
+    metavar="W,S,E,N",
+    help="Where zones lie, in degrees.",
+)
 @_zone(
     "--plane",
     metavar="CRS",
     help="The plane of squares, e.g. EPSG:3035; 'local' for positions and an --area in plain meters. "
     "[default: equal-area, around --area]",
 )
-@_when(
-    "--period", type=Period(), required=True, metavar="FIRST,LAST", help="Days, e.g. 2024-01-01,2024-01-14."
-)
+@_when("--period", type=PERIOD, required=True, metavar="FIRST,LAST", help="Days, e.g. 2024-01-01,2024-01-14.")
 @_when(
     "--days",
     type=click.Choice(("typical", "workday", "kinds", "each")),

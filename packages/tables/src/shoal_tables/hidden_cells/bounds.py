@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, sparse
 from scipy.sparse import csgraph
 
 from shoal.errors import InputError
-from shoal_tables.hidden_cells.reading import Floats
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal_tables.hidden_cells.system import System
 
 _TOLERANCE: Final = 1e-6
 _ROUNDS: Final = 200
 _WITHOUT_GAIN: Final = 3
 _FEW: Final = 4  # what two programs for single cells prove
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Bounds:
 
     low: Floats
     high: Floats
-    is_tight: Bools
+    is_tight: Flags
 
 
 def bound(system: System, seconds: float = 600.0) -> Bounds:
@@ -102,7 +100,7 @@ def narrow(system: System) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _live_sums(system: System, low: Floats, high: Floats) -> npt.NDArray[np.int64]:
+def _live_sums(system: System, low: Floats, high: Floats) -> Integers:
     """The sums that do not hold by the ranges alone."""
     least, largest = system.sums @ low, np.full(len(system.sum_low), np.inf)
     free = system.sums @ np.isinf(high).astype(float)
@@ -110,7 +108,7 @@ def _live_sums(system: System, low: Floats, high: Floats) -> npt.NDArray[np.int6
     return np.flatnonzero((least < system.sum_low) | (largest > system.sum_high))
 
 
-def _blocks(sums: Any, live: npt.NDArray[np.int64]) -> list[tuple[Any, Any]]:
+def _blocks(sums: Any, live: Integers) -> list[tuple[Any, Any]]:
     """Cells and sums that depend on each other, block by block, the smallest first."""
     part = sums[live]
     n = part.shape[1]
@@ -139,7 +137,7 @@ class _Block:
         self.last: Floats | None = None
 
     @property
-    def is_tight(self) -> Bools:
+    def is_tight(self) -> Flags:
         return self.low_reached & self.high_reached
 
     def solve(self, deadline: float) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
+from shoal.runtime.arrays import Flags, Floats
+from shoal_tables.definition.manifest import COLUMNS
 from shoal_tables.hidden_cells.bounds import Bounds, bound
-from shoal_tables.hidden_cells.reading import KEYS, Hiding, Key, read_parents, read_published
+from shoal_tables.hidden_cells.reading import Hiding, Key, read_parents, read_published
 from shoal_tables.hidden_cells.system import finest_cells, stacked_versions, system_of
 
 _FEW: Final = 2
@@ -22,12 +23,12 @@ class HiddenCells:
 
     columns: tuple[str, ...]
     cells: tuple[Key, ...]
-    is_hidden: npt.NDArray[np.bool_]
+    is_hidden: Flags
     bounds: Bounds
     losses: Bounds | None = None
 
     @property
-    def width(self) -> npt.NDArray[np.float64]:
+    def width(self) -> Floats:
         """The width of each hidden cell's range; 0 where its count follows exactly."""
         return (self.bounds.high - self.bounds.low)[self.is_hidden]
 
@@ -137,8 +138,8 @@ def check_table(
     >>> check_table(file, "homes").rows()
     {'zone': ['north'], 'low': [3], 'high': [3], 'tight': [True]}
     """
-    if kind not in KEYS:
-        raise MisuseError(f"--kind {kind} is unknown; give one of {', '.join(KEYS)}")
+    if kind not in COLUMNS:
+        raise MisuseError(f"--kind {kind} is unknown; give one of {', '.join(COLUMNS)}")
     if absent not in (None, "zero", "hidden"):
         raise MisuseError("--absent is zero or hidden")
     parent_of: Mapping[str, str] = {} if nested is None else read_parents(Path(nested))

@@ -7,20 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 from shoal.errors import InputError, MisuseError
+from shoal.runtime.arrays import Flags, Floats
+from shoal_tables.definition.manifest import COLUMNS, Kind
 
-KEYS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "flows": (("origin", "destination"), ("hour", "day")),
-    "presence": (("zone",), ("hour", "day")),
-    "dwell": (("zone", "stay"), ("day",)),
-    "homes": (("zone",), ()),
-}
-"""For each kind of table, the columns that it must have and those that it may have."""
-
+_NOT_NEEDED: Final = ("hour", "day")
+"""Columns that a table may lack."""
 ZONES: Final = ("zone", "origin", "destination")
 TOTALS: Final = frozenset({"total", "all", "sum"})
 _HIDDEN: Final = frozenset({"", "*", "x", "c", ".", "..", "...", "na", "n/a", "nan", "null", "hidden"})
@@ -29,7 +24,6 @@ _COUNTS: Final = ("count", "trips", "people", "flow", "n", "value", "freq")
 _LARGEST: Final = 1e12
 
 Key = tuple[str, ...]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class PublishedTable:
     keys: tuple[Key, ...]
     low: Floats
     high: Floats
-    hidden: npt.NDArray[np.bool_]
+    hidden: Flags
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ class Hiding:
         return self.rounded_to - 1 if self.at_random else self.rounded_to // 2
 
 
-def read_published(path: Path, kind: str, rules: Hiding, count: str | None = None) -> PublishedTable:
+def read_published(path: Path, kind: Kind, rules: Hiding, count: str | None = None) -> PublishedTable:
     """Read a CSV or Parquet file with a row for each published cell or sum.
 
     Parameters
@@ -98,14 +92,13 @@ def read_published(path: Path, kind: str, rules: Hiding, count: str | None = Non
     """
     table = _open(path)
     names = {name.strip().lower(): name for name in table.column_names}
-    required, optional = KEYS[kind]
-    absent = [name for name in required if name not in names]
+    columns = tuple(name for name in COLUMNS[kind] if name in names or name not in _NOT_NEEDED)
+    absent = [name for name in columns if name not in names]
     if absent:
         raise InputError(
             f"{path.name} has no column '{absent[0]}', which a table of {kind} needs; "
             f"its columns: {', '.join(table.column_names)}"
         )
-    columns = (*required, *(name for name in optional if name in names))
     texts = [_texts(table[names[name]]) for name in columns]
     keys = tuple(zip(*texts, strict=True))
     if not keys:
@@ -177,7 +170,7 @@ def _count_column(path: Path, names: Mapping[str, str], count: str | None) -> st
     return recognized[0]
 
 
-def _ranges(path: Path, texts: Sequence[str], rules: Hiding) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+def _ranges(path: Path, texts: Sequence[str], rules: Hiding) -> tuple[Floats, Floats, Flags]:
     low, high = np.zeros(len(texts)), np.full(len(texts), np.inf)
     hidden = np.zeros(len(texts), dtype=bool)
     for row, text in enumerate(texts):

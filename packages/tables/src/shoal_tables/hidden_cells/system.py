@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from shoal.errors import InputError, MisuseError
-from shoal_tables.hidden_cells.reading import TOTALS, ZONES, Floats, Key, PublishedTable
+from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal_tables.hidden_cells.reading import TOTALS, ZONES, Key, PublishedTable
 
 _MOST_CELLS: Final = 2_000_000
 
@@ -28,12 +28,11 @@ class System:
 
 @dataclass(frozen=True)
 class Cells:
-    """The finest cells, which of them each row of the table adds up, and how many have no row."""
+    """The finest cells, which of them each row of the table adds up."""
 
     keys: tuple[Key, ...]
-    of_row: tuple[npt.NDArray[np.int64], ...]
-    is_sum: npt.NDArray[np.bool_]
-    absent: int
+    of_row: tuple[Integers, ...]
+    is_sum: Flags
 
 
 def finest_cells(
@@ -94,7 +93,7 @@ def finest_cells(
         for row, cells in enumerate(of_row, 1):
             if not len(cells):
                 raise InputError(f"row {row} is a sum of no cell in the table; name its zones with --nested")
-        result.append(Cells(keys, of_row, np.array(is_sum, dtype=bool), len(keys) - is_sum.count(False)))
+        result.append(Cells(keys, of_row, np.array(is_sum, dtype=bool)))
     return result
 
 
@@ -117,7 +116,7 @@ def system_of(
     )
 
 
-def matrix(rows: Sequence[npt.NDArray[np.int64]], n: int) -> Any:
+def matrix(rows: Sequence[Integers], n: int) -> Any:
     """Make the sparse matrix with a 1 for each number in each row."""
     indices = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     ends = np.cumsum([0, *(len(row) for row in rows)])
@@ -162,9 +161,7 @@ def _leaves_in(
     return result
 
 
-def _added_up(
-    key: Key, leaves_in: Sequence[dict[str, list[str]]], number: Mapping[Key, int]
-) -> npt.NDArray[np.int64]:
+def _added_up(key: Key, leaves_in: Sequence[dict[str, list[str]]], number: Mapping[Key, int]) -> Integers:
     parts = [
         within.get("" if value.lower() in TOTALS else value, [])
         for value, within in zip(key, leaves_in, strict=True)

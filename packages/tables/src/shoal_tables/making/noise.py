@@ -18,12 +18,6 @@ def sampler_name(rng: Randomness) -> str:
     """The sampler with its version, as a manifest states it; MissingExtraError without OpenDP."""
     if not rng.publishable:
         return STAND_IN
-    require_opendp()
-    return f"opendp {version('opendp')}"
-
-
-def require_opendp() -> None:
-    """Raise MissingExtraError where OpenDP is absent."""
     try:
         import opendp  # noqa: F401
     except ImportError as error:
@@ -31,6 +25,7 @@ def require_opendp() -> None:
             "a table for publication gets its noise from OpenDP; install it with: pip install "
             "'shoal-tables[noise]'"
         ) from error
+    return f"opendp {version('opendp')}"
 
 
 def add_noise(counts: Integers, sigma: int, sensitivity: int, rng: Randomness) -> Integers:

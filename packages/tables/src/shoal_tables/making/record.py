@@ -1,6 +1,5 @@
 """The record of a table: one page with promise, error, map, the ledger's state, and a place to sign."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,22 +28,13 @@ _COUNTS: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RecordFacts:
-    """The figures of a record."""
-
-    rules: Rules
-    promise: Promise
-    table: pa.Table
-    balance: Balance | None
-    publishable: bool
-
-
-def record_page(facts: RecordFacts) -> str:
+def record_page(
+    rules: Rules, promise: Promise, table: pa.Table, balance: Balance | None, *, publishable: bool
+) -> str:
     """The record as one HTML page that loads nothing."""
-    error, rules, totals = expected_error(facts.promise), facts.rules, facts.promise.totals
-    most = facts.promise.sensitivity if totals is None else totals.most
-    drawing = draw_map(facts)
+    error, totals = expected_error(promise), promise.totals
+    most = promise.sensitivity if totals is None else totals.most
+    drawing = draw_map(rules, promise, table)
     return page(
         "table.html.j2",
         {} if drawing is None else {"map": drawing},
@@ -53,18 +43,18 @@ def record_page(facts: RecordFacts) -> str:
         table=rules.table,
         promise_in_words=promise_in_words(error.epsilon, error.delta, rules.unit),
         cells=rules.n_cells,
-        shown=len(facts.table) - facts.table["shown"].null_count,
+        shown=len(table) - table["shown"].null_count,
         zones=rules.zones.statement.n_zones,
         error=error,
         by_size=list(zip(SIZES, error.by_size, strict=True)),
-        publishable=facts.publishable,
+        publishable=publishable,
         meaning=meaning_in_words(rules),
         who="a person over the whole period" if rules.unit == "person" else "one local day of a person",
-        bound=facts.promise.bound,
-        scale=scale_of(facts.promise),
-        most=most / facts.promise.granularity,
-        bound_source=facts.promise.bound_source,
-        ledger=_ledger_in_words(facts.balance),
+        bound=promise.bound,
+        scale=scale_of(promise),
+        most=most / promise.granularity,
+        bound_source=promise.bound_source,
+        ledger=_ledger_in_words(balance),
         caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
         "blank. Lines: the largest flows that are certain enough to show.",
     )
@@ -98,13 +88,12 @@ def meaning_in_words(rules: Rules) -> list[str]:
     return sentences
 
 
-def draw_map(facts: RecordFacts) -> Drawing | None:
+def draw_map(rules: Rules, promise: Promise, table: pa.Table) -> Drawing | None:
     """The published counts by zone, and the largest flows; None where zones have no extent."""
-    rules = facts.rules
     west, south, east, north, x, y = _places(rules)
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
     codes = rules.codes()
-    count = facts.table["estimate"].to_numpy()
+    count = table["estimate"].to_numpy()
     zone = codes["origin" if rules.table == "flows" else "zone"] if rules.table != "homes" else codes["zone"]
     layers: list[Layer] = []
     statement = rules.zones.statement
@@ -113,13 +102,13 @@ def draw_map(facts: RecordFacts) -> Drawing | None:
         sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
         square_km = ((statement.side_m or 1) / 1000) ** 2
         what = "trips" if rules.table == "flows" else "people"
-        noise = expected_error(facts.promise).half_width * np.sqrt(len(count) / statement.n_zones)
+        noise = expected_error(promise).half_width * np.sqrt(len(count) / statement.n_zones)
         certain = np.where(sums >= 2 * noise, sums, 0)
         layers.append(density_cells(certain / square_km, (west, east), (south, north), what))
     elif statement.kind != "cells":
         layers.append(_outlines(rules))
     if rules.table == "flows":
-        shown = facts.table["shown"].fill_null(0).to_numpy()
+        shown = table["shown"].fill_null(0).to_numpy()
         largest = np.argsort(-shown, kind="stable")[:MOST_LINES]
         ends = [
             (float(x[a]), float(y[a]), float(x[b]), float(y[b]))

@@ -41,7 +41,7 @@ from shoal_tables.making.folder import (
     write_zones,
 )
 from shoal_tables.making.noise import add_noise, sampler_name
-from shoal_tables.making.record import RecordFacts, record_page
+from shoal_tables.making.record import record_page
 from shoal_tables.making.rules import Rules
 
 SAMPLES_PER_TASK: Final = 2_000_000
@@ -186,15 +186,14 @@ def tabulate(
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
         table = table_of(rules, noisy, promise)
-        facts = RecordFacts(
-            rules=rules,
-            promise=promise,
-            table=table,
-            balance=None if ledger is None else ledger.balance(),
-            publishable=rng.publishable,
-        )
-        drawn = {"promise": promise, "ledger": entry, "counts_sha256": digest}
-        manifest = _write(folder, facts, manifest.model_copy(update=drawn))
+        balance = None if ledger is None else ledger.balance()
+        page = record_page(rules, promise, table, balance, publishable=rng.publishable)
+        write_parquet(table, folder / TABLE_FILE)
+        (folder / REPORT_FILE).write_text(page, encoding="utf-8")
+        write_zones(rules.zones, folder / ZONES_FILE)
+        drawn = {"promise": promise, "ledger": entry, "counts_sha256": digest, "files": digests_of(folder)}
+        manifest = manifest.model_copy(update=drawn)
+        write_manifest(manifest, folder)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 
@@ -344,12 +343,3 @@ def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise MisuseError(f"a table cannot state its {where}: {first['msg']}") from error
-
-
-def _write(folder: Path, facts: RecordFacts, manifest: TableManifest) -> TableManifest:
-    write_parquet(facts.table, folder / TABLE_FILE)
-    (folder / REPORT_FILE).write_text(record_page(facts), encoding="utf-8")
-    write_zones(facts.rules.zones, folder / ZONES_FILE)
-    manifest = manifest.model_copy(update={"files": digests_of(folder)})
-    write_manifest(manifest, folder)
-    return manifest

@@ -23,7 +23,6 @@ class Recount:
     bounded_by_day: Integers
     units: int
     units_over: int
-    samples: int
     corner: tuple[int, int] | None
     totals: Integers
 
@@ -38,7 +37,6 @@ class UnitVectors:
     bounded: Integers
     bounded_by_day: Integers
     units_over: int
-    samples: int
     corner: tuple[int, int]
 
 
@@ -64,7 +62,6 @@ def unit_vectors(
             bounded=bounded,
             bounded_by_day=by_day,
             units_over=cut,
-            samples=len(part.t),
             corner=(int(part.x.min()), int(part.y.min())),
         )
 
@@ -75,7 +72,7 @@ def recount(
     """Count from the raw data alone."""
     n = n_cells(Frame.of(manifest), manifest.table)
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    units, over, samples = 0, 0, 0
+    units, over = 0, 0
     corners, totals = [], np.zeros(2, dtype=np.int64)
     for part in unit_vectors(people, manifest, names, geometries):
         for total, integers in (
@@ -85,11 +82,10 @@ def recount(
         ):
             np.add.at(total, part.cell, integers)
         units, over = units + len(np.unique(part.unit)), over + part.units_over
-        samples += part.samples
         totals += _totals(part, manifest)
         corners.append(part.corner)
     corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
-    return Recount(counts, unbounded, by_day, units, over, samples, corner, totals)
+    return Recount(counts, unbounded, by_day, units, over, corner, totals)
 
 
 def _totals(part: UnitVectors, manifest: TableManifest) -> Integers:
