@@ -25,8 +25,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
-from shoal_tables.making.bounds import default_bound
-from shoal_tables.making.calibration import Calibration
+from shoal_tables.making.calibration import Calibration, default_bound
 from shoal_tables.making.contributions import clip, contributions
 from shoal_tables.making.estimates import estimate, scale_of
 from shoal_tables.making.noise import add_noise

@@ -13,6 +13,7 @@ import plain_table as plain
 from shoal_tables.attacks.attacking import Victims, play_all
 from shoal_tables.attacks.games import play, shown_epsilon
 from shoal_tables.definition.manifest import TableManifest
+from shoal_tables.making.promise import sigma_for
 from shoal_tables.verification import noise
 from shoal_tables.verification.noise import NoisyCells, noise_findings, normal_scores, outcomes
 from shoal_tables.verification.promise import (
@@ -112,7 +113,12 @@ def test_tails_and_half_widths_are_sums_of_probabilities(sigma: int) -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-8), (4.0, 1e-8)])
 def test_the_best_adversary_stays_below_the_promise(epsilon: float, delta: float) -> None:
     """Twenty thousand tables, each with noise of its own, of a victim with the largest contribution."""
-    sigma = next(one for one in range(1, 10_000) if epsilon_of(60**2 / (2 * one**2), delta) <= epsilon)
+    sigma = sigma_for(epsilon, delta, 60)
+    assert (
+        epsilon_of(60**2 / (2 * sigma**2), delta)
+        <= epsilon
+        < epsilon_of(60**2 / (2 * (sigma - 1) ** 2), delta)
+    )
     gap = 60 / sigma
     made = plain.true_noise(plain.Plan(sigma=sigma), 20_000, 1) / sigma
     bound = guessing_share(epsilon, delta)
@@ -130,7 +136,7 @@ def test_attacks_on_true_tables_do_not_break_the_promise(table: str, zones: int)
     """Also where many victims share their only cell, and where the sums of a table are almost the table."""
     rng, hours = np.random.default_rng(1), 24 if table == "presence" else 1
     n_cells = {"homes": zones, "flows": zones * (zones - 1), "presence": zones * hours}[table]
-    sigma = next(s for s in range(1, 10_000) if epsilon_of(60**2 / (2 * s**2), 1e-8) <= 1.0)
+    sigma = sigma_for(1.0, 1e-8, 60)
     changed = {"sigma": sigma, "sensitivity": 60, "epsilon": 1.0, "delta": 1e-8}
     plan = plain.Plan(table=table, trips="zones", hours=tuple((60 * h, 60 * h + 60) for h in range(hours)))
     entries = plain.manifest_of(

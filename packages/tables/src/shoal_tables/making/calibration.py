@@ -1,16 +1,15 @@
-"""From privacy to noise, before any data is read: limits of a unit, and costs of counts and totals."""
+"""From privacy to noise, before any data is read: the table of bounds, limits of a unit, costs of a table."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
+from math import isqrt, sqrt
 from typing import Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.runtime.randomness import Randomness, require_randomness
-from shoal_tables.definition.manifest import CHOSEN, MEASURED, Promise, Totals
-from shoal_tables.making.bounds import default_bound, most_of
+from shoal_tables.definition.manifest import CHOSEN, MEASURED, Kind, Promise, Totals
 from shoal_tables.making.contributions import Limits
 from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.promise import (
@@ -27,6 +26,27 @@ from shoal_tables.making.rules import Rules
 
 TOTALS_SHARE: Final = 0.02
 """Of rho, for the totals before and after the bound."""
+MEASURED_DAYS: Final = 14
+
+BOUNDS: Final[dict[tuple[Kind, str], float]] = {
+    ("presence", "one"): 1.9,
+    ("presence", "kinds"): 4.1,
+    ("presence", "each"): 11.8,
+    ("presence", "person-day"): 3.3,
+    ("flows", "one"): 2.4,
+    ("flows", "kinds"): 3.2,
+    ("flows", "each"): 9.0,
+    ("flows", "person-day"): 3.5,
+    ("dwell", "one"): 1.0,
+    ("dwell", "kinds"): 2.1,
+    ("dwell", "each"): 5.2,
+    ("dwell", "person-day"): 1.8,
+    ("homes", "one"): 1.0,
+}
+"""By table and days: one typical day, kinds of days, each of 14 days; or for one day of a person."""
+
+MOST: Final[dict[Kind, int]] = {"presence": 24, "flows": 20, "dwell": 5, "homes": 1}
+"""On a day, 99 in 100 synthetic people contribute less than this in all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,3 +187,34 @@ class Calibration:
             granularity=self.granularity,
             persons_rho=counts * (days if disjoint else days**2) + (self.rho - counts) * days**2,
         )
+
+
+def most_of(rules: Rules) -> int:
+    """The most that one unit adds to a total over all cells, in people or trips a day."""
+    return MOST[rules.table] * (1 if rules.unit == "person-day" else max(len(rules.days), 1))
+
+
+def default_bound(rules: Rules) -> float:
+    """The bound for a table when the publisher names none, in people or trips a day.
+
+    Parameters
+    ----------
+    rules : Rules
+        What is counted.
+
+    Returns
+    -------
+    float
+        In L2; for tables of each day it grows with the square root of their number.
+    """
+    dates, days = len(rules.day_of), len(rules.days)
+    if rules.unit == "person-day":
+        most = float(rules.dates_per_day.min())
+        return BOUNDS[rules.table, "person-day"] / most
+    if rules.table == "homes" or (days == 1 and dates > 1):
+        return BOUNDS[rules.table, "one"]
+    if days == dates:
+        return max(
+            BOUNDS[rules.table, "each"] * sqrt(dates / MEASURED_DAYS), BOUNDS[rules.table, "person-day"]
+        )
+    return BOUNDS[rules.table, "kinds"]

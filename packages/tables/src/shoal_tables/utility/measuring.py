@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
+from shoal.errors import InputError
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
@@ -60,8 +61,6 @@ def measure_table(
     InputError
         When a file cannot be read, or the table lacks cells.
     """
-    from shoal.errors import InputError
-
     folder = Path(folder)
     manifest = read_table_manifest(folder)
     names, geometries = read_zones(folder)
