@@ -59,6 +59,8 @@ SPELLINGS = {
     "an escape": ("Zoë", "Zo\\u00eb"),
     "UTF-8 three times": ("Jürgen", "JÃƒÂ¼rgen"), "a telephone's groups": ("(212) 555-0100", "2125550100"),
     "a plate": ("AB-123-CD", "AB123CD"), "an IMEI": ("35-693803-564380-9", "356938035643809"),
+    "a mailbox": ("ann@ex.org", "Ann Lee <ann@ex.org>"), "a hash": ("1001", "#1001"),
+    "groups of Python": ("12345", "12_345"),
     "an end": ("1001", "1001;"), "brackets": ("1001", "[1001]"), "a tuple": ("anna", "('anna',)"),
     "angles": ("ann@ex.org", "<Ann@ex.org>"), "padding": ("YWJj0A", "YWJj0A=="), "an object": (
         "507f1f77bcf86cd799439011", "ObjectId(507f1f77bcf86cd799439011)"),

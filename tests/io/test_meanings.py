@@ -215,6 +215,15 @@ def test_halves_of_the_day_in_a_column(name: str, values: list[Any]) -> None:
     assert "tells the halves of the day apart" in refusal(apart, date="day")
 
 
+@pytest.mark.parametrize("name", ["minute", "min", "minutes", "MM", "minute_of_hour"])
+def test_minutes_in_a_column_beside_hours(name: str) -> None:
+    split = table(day=["2024-05-01"] * 2, t=[6, 7], **HOME, **{name: [15, 45]})
+    assert f"the column '{name}' may hold their minutes" in refusal(split, date="day")
+    assert read(split, date="day", time_format="%Y-%m-%d %H").n_samples == 2
+    whole = table(t=["2024-05-01 06:10", "2024-05-01 07:00"], **HOME, **{name: [15, 45]})
+    assert read(whole).n_samples == 2
+
+
 def test_periods_of_other_things_are_no_halves_of_the_day() -> None:
     other = table(t=["2024-05-01 06:00"] * 2, period=["day", "night"], unit=["A", "B"], **HOME)
     assert read(other).n_samples == 2

@@ -16,6 +16,7 @@ from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
 from shoal.io.columns.owners import Doubts, Owners
 from shoal.io.columns.positions import Positions
+from shoal.io.columns.time_numbers import unit_of_this_time
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names
@@ -335,7 +336,9 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.times.unread:
         text = "times are written like {form}; {advice}, or give their --time-format"
         hint = say("advice.written", text, form=state.times.unread, advice=hint)
-    if most == cleaning.FUTURE and not state.times.unit_of_this_time(state.reading.not_after_s or LAST_S):
+    if most == cleaning.FUTURE and not unit_of_this_time(
+        state.times.size, state.reading.not_after_s or LAST_S
+    ):
         return say("advice.no_unit", "correct the years, or convert the times to dates")
     if most == cleaning.BAD_TIME and state.reading.preset:
         text = "it was read as {preset}: if that is wrong, name its columns; {advice}"

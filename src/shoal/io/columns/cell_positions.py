@@ -33,7 +33,7 @@ _BOUNDS: Final = (
     ("min_lon", "min_lat", "max_lon", "max_lat"),
     ("lon_from", "lat_from", "lon_to", "lat_to"),
 )
-_SIDES: Final = ((("width_m", "width"), ("height_m", "height")),)
+_SIDES: Final = (("width_m", "width"), ("height_m", "height"))
 _RADII: Final = ("radius_m", "radius", "range_m", "range")
 _METERS_PER_DEGREE: Final = 111_195.0  # of the mean sphere: an extent is told to two digits
 _POLYGON: Final = b'Polygon"'
@@ -92,10 +92,9 @@ def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
             return Layout(bounds=tuple(column_of[name] for name in bounds))
     if not centers:
         return None
-    for pair in _SIDES:
-        sides = tuple(column_of[name] for names in pair for name in names if name in column_of)
-        if len(sides) == len(pair):
-            return Layout(center=tuple(centers), sides=sides)
+    sides = tuple(column_of[name] for names in _SIDES for name in names if name in column_of)
+    if len(sides) == len(_SIDES):
+        return Layout(center=tuple(centers), sides=sides)
     radius = next((column_of[name] for name in _RADII if name in column_of), "")
     return Layout(center=tuple(centers), radius=radius)
 
@@ -252,28 +251,19 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
         raise InputError(f"the table of cells {name} holds no rows")
     code = np.concatenate(codes)
     every = Places(**{role: np.concatenate([getattr(cell, role) for cell in places]) for role in _COLUMNS})
-    sound = np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0)
-    if not sound.any():
+    sound = np.flatnonzero(np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0))
+    if not sound.size:
         raise InputError(f"no row of the table of cells {name} tells where its cell is")
-    row_of = {names.texts[cell]: row for row, cell in enumerate(code.tolist()) if sound[row]}
-    moved = [
-        row
-        for row, cell in enumerate(code.tolist())
-        if sound[row] and not _same(every, row, row_of[names.texts[cell]])
-    ]
-    if moved:
+    row_of = {names.texts[code[row]]: row for row in sound.tolist()}
+    values = np.stack([getattr(every, role) for role in _COLUMNS], axis=1)
+    last = values[[row_of[names.texts[cell]] for cell in code[sound]]]
+    same = (values[sound] == last) | (np.isnan(values[sound]) & np.isnan(last))
+    if moved := int(np.count_nonzero(~same.all(axis=1))):
         raise InputError(
-            f"{counted(len(moved), 'cell')} of {name} {'stands' if len(moved) == 1 else 'stand'} at two "
+            f"{counted(moved, 'cell')} of {name} {'stands' if moved == 1 else 'stand'} at two "
             "places; keep one position for each cell"
         )
     return row_of, every
-
-
-def _same(cells: Places, row: int, other: int) -> bool:
-    def values_at(at: int) -> Floats:
-        return np.array([getattr(cells, role)[at] for role in _COLUMNS])
-
-    return row == other or bool(np.array_equal(values_at(row), values_at(other), equal_nan=True))
 
 
 def layout_of(cells: Table) -> Layout:

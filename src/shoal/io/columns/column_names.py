@@ -95,25 +95,18 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
     degrees_named, planar_named = reading.lat or reading.lon, reading.x or reading.y
     if degrees_named and planar_named:
         raise MisuseError("name either lat and lon or x and y, not both")
-    if reading.person is not None:
-        person = find_column(table, reading.person)
-        own_id = person if reading.id is None else find_column(table, reading.id)
-    else:
-        person = own_id = _required(table, "id", reading.id)
-    time = _required(table, "time", reading.time)
-    has_degrees = any(_candidates(table, role) for role in ("lat", "lon"))
-    planar_pair = all(_candidates(table, role) for role in ("x", "y"))
-    degrees_pair = all(_candidates(table, role) for role in ("lat", "lon"))
-    if not planar_named and (
-        degrees_named or degrees_pair or (has_degrees and not planar_pair and table.geometry is None)
-    ):
-        other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
+    person = _required(table, "id", reading.id if reading.person is None else reading.person)
+    own_id = person if reading.person is None or reading.id is None else find_column(table, reading.id)
+    columns = Columns(id=own_id, person=person, time=_required(table, "time", reading.time))
+    has = {role: bool(_candidates(table, role)) for role in ("lat", "lon", "x", "y")}
+    has_degrees, planar_pair = has["lat"] or has["lon"], has["x"] and has["y"]
+    without = not planar_pair and table.geometry is None  # other positions
+    if not planar_named and (degrees_named or (has["lat"] and has["lon"]) or (has_degrees and without)):
         lat, lon = _required(table, "lat", reading.lat), _required(table, "lon", reading.lon)
-        free = [name for name in table.columns if name not in {own_id, person, time, *table.added}]
-        return Columns(
-            id=own_id,
-            person=person,
-            time=time,
+        free = [name for name in table.columns if name not in {own_id, person, columns.time, *table.added}]
+        other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
+        return replace(
+            columns,
             first=lon,
             second=lat,
             angles=True,
@@ -121,55 +114,40 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             parts=part_columns(table.columns, (lat, lon)),
             alternative="" if degrees_named else other,
         )
-    if (
-        planar_named
-        or planar_pair
-        or (any(_candidates(table, role) for role in ("x", "y")) and table.geometry is None)
-    ):
+    if planar_named or planar_pair or table.geometry is None:
         x, y = _required(table, "x", reading.x), _required(table, "y", reading.y)
-        return Columns(
-            id=own_id,
-            person=person,
-            time=time,
-            first=x,
-            second=y,
-            zone=zone_columns(table.columns, x),
-            alternative="columns of degrees" if has_degrees else "geometry column" if table.geometry else "",
-        )
-    if table.geometry is not None:
-        _once(table, table.geometry.column)
-        return Columns(id=own_id, person=person, time=time, geometry=table.geometry)
-    raise InputError(
-        f"no latitude column in {table.name} ({_found(table)}); name it with --lat, or give planar --x and "
-        "--y"
-    )
+        other = "columns of degrees" if has_degrees else "geometry column" if table.geometry else ""
+        zone = zone_columns(table.columns, x)
+        return replace(columns, first=x, second=y, zone=zone, alternative=other)
+    _once(table, table.geometry.column)
+    return replace(columns, geometry=table.geometry)
 
 
 def _require_all(table: Table, reading: Reading) -> None:
-    requested = {
-        "id": reading.person or reading.id,
-        **{role: getattr(reading, role) for role in NAMES if role != "id"},
-    }
-    available = {role: requested[role] is not None or bool(_candidates(table, role)) for role in NAMES}
-    missing = [role for role in ("id", "time") if not available[role]]
-    planar = available["x"] or available["y"] or table.geometry is not None
-    if available["lat"] or available["lon"] or not planar:
-        missing += [
-            role for role in ("lat", "lon") if not available[role] and not (available["x"] and available["y"])
-        ]
+    requested = {role: getattr(reading, role) for role in NAMES} | {"id": reading.person or reading.id}
+    lacks = {role: requested[role] is None and not _candidates(table, role) for role in NAMES}
+    missing = [role for role in ("id", "time") if lacks[role]]
+    planar = not lacks["x"] or not lacks["y"] or table.geometry is not None
+    if not (lacks["lat"] and lacks["lon"]) or not planar:
+        missing += [role for role in ("lat", "lon") if lacks[role] and (lacks["x"] or lacks["y"])]
     elif table.geometry is None:
-        missing += [role for role in ("x", "y") if not available[role]]
-    if len(missing) < 2:
-        return
-    words = [WORDS[role] for role in missing]
-    options = [f"--{role}" for role in missing]
-    other = ", or give planar --x and --y" if {"lat", "lon"} & set(missing) else ""
-    if other and any(name.strip().lower() in CELLS for name in table.columns):
+        missing += [role for role in ("x", "y") if lacks[role]]
+    if len(missing) > 1:
+        raise _missing(table, missing)
+
+
+def _missing(table: Table, roles: Sequence[str]) -> InputError:
+    *words, last = (WORDS[role] for role in roles)
+    *options, last_option = (f"--{role}" for role in roles)
+    what = f"{', '.join(words)} and {last} columns" if words else f"{last} column"
+    names = f"{', '.join(options)} and {last_option}" if options else last_option
+    other = ", or give planar --x and --y" if {"lat", "lon"} & set(roles) else ""
+    if words and other and any(name.strip().lower() in CELLS for name in table.columns):
         other += "; records that name a cell need a table of cells: --cells FILE"
-    raise InputError(
-        f"no {', '.join(words[:-1])} and {words[-1]} columns in {table.name} ({_found(table)}); name them "
-        f"with {', '.join(options[:-1])} and {options[-1]}{other}"
-    )
+    if not words and last == "id" and table.place:
+        other = ", or give --id file if each file is one person"
+    which = "them" if words else "it"
+    return InputError(f"no {what} in {table.name} ({_found(table)}); name {which} with {names}{other}")
 
 
 def _required(table: Table, role: str, requested: str | None) -> str:
@@ -177,12 +155,7 @@ def _required(table: Table, role: str, requested: str | None) -> str:
         return find_column(table, requested)
     candidates = _candidates(table, role)
     if not candidates:
-        other = ", or give planar --x and --y" if role in {"lat", "lon"} else ""
-        if role == "id" and table.place:
-            other = ", or give --id file if each file is one person"
-        raise InputError(
-            f"no {WORDS[role]} column in {table.name} ({_found(table)}); name it with --{role}{other}"
-        )
+        raise _missing(table, [role])
     if len(candidates) > 1:
         raise InputError(
             f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: "

@@ -40,13 +40,13 @@ EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exac
 _AT_ONCE: Final = 1 << 16
 # programs write the exponent with a sign or the number with a point: 12e3 may be hexadecimal
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([+-]?[0-9]{1,3}))?")
-_GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[,'\u2019][0-9]{3})+")
+_GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[,'\u2019_][0-9]{3})+")
 _DECIMALS: Final = 9  # of a number that a program computed
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt0])")
 _LOST_LETTER: Final = re.compile(r"\ufffd|[^\W\d_]\?[^\W\d_]")
 # what programs write around an id: quotes, brackets, a scheme, a formula, a type
 _AROUND: Final = re.compile(
-    r"""^(?:=|[bu](?=['"])|objectid(?=\()|(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):)?[\[({<'"\u201c\u2018\xab`]*"""
+    r"""^(?:[=#]|[bu](?=['"])|objectid(?=\()|(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):)?[\[({<'"\u201c\u2018\xab`]*"""
     r"""|[\])}>'"\u201d\u2019\xbb`,;=]+\.?$"""
 )
 # small Cyrillic and Greek letters that have, small or large, the look of Latin ones; quotes and dashes
@@ -54,6 +54,7 @@ _LATIN: Final = str.maketrans(
     "авекмнорстухіјѕαβεζηικμνορτυχ\u2019\u2018\u2010\u2011\u2013\u2014\u2212",
     "abekmhopctyxijsabezhikmnoptyx''-----",
 )
+_MAILBOX: Final = re.compile(r"^[^<>]*<([^<>@\s]+@[^<>\s]+)>$")  # Ann Lee <ann@ex.org>
 _UUID: Final = 36  # characters with hyphens
 _USUAL: Final = re.compile(r"[g-z][a-z.@/-]*\w{,2}")  # no number; no blanks and no quotes
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
@@ -144,7 +145,7 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
             return text, ()
     text = _decoded(text)
     text = text.lower().translate(_ASCII_UNSEEN) if text.isascii() else _folded(text).translate(_LATIN)
-    text = _AROUND.sub("", text) or text
+    text = _AROUND.sub("", _MAILBOX.sub(r"\1", text)) or text
     if _GROUPS.fullmatch(text):
         text = re.sub("[^0-9+-]", "", text)
     if number := _number(text):

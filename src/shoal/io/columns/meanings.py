@@ -60,6 +60,9 @@ _ZONES_OF_TIME: Final = re.compile(
     r"(fuso|huso)horario"
 )
 _HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
+_MINUTES: Final = re.compile(
+    r"(time|utc|local|gmt|clock)?(min|mins|minutes?|mm|mi|minutos?|minuten?)(utc|gmt|local|ofhour)?"
+)
 _PERHAPS: Final = re.compile(  # names of columns whose values tell whether they are one or the other
     r"(time|local|clock)?zones?|huso|fuso|fuseau|region|area|(day)?period(ofday)?|tt|noon|unit|(time)?suffix|"
     r"(time|clock)?(marker|flag|indicator|half|part)|unnamed|column|standard"
@@ -266,9 +269,9 @@ class TimeNeighbors:
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         free = [(name, _compact(name)) for name in names if name not in used]
-        self.days, self.clocks, self.zones, self.halves = (
+        self.days, self.clocks, self.minutes, self.zones, self.halves = (
             [name for name, compact in free if pattern.fullmatch(compact)]
-            for pattern in (_DAYS, _CLOCKS, _ZONES_OF_TIME, _HALVES)
+            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES)
         )
 
     def look(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:

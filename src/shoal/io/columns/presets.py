@@ -30,57 +30,21 @@ _COLUMNS: Final = ("id", "time", "lat", "lon", "x", "y", "columns")
 _TRIPS: Final = frozenset({"ride_id", "trip_id"})
 
 
-def taxi_ny(table: Table) -> Table:
-    """Yellow and green cabs with places, by medallion if any, else each trip on its own."""
-    times = _first(table, ("tpep_pickup_datetime", "lpep_pickup_datetime", "pickup_datetime"))
-    ends = _first(table, ("tpep_dropoff_datetime", "lpep_dropoff_datetime", "dropoff_datetime"))
-    return _of_ends(
-        table,
-        start=(times, "pickup_latitude", "pickup_longitude"),
-        end=(ends, "dropoff_latitude", "dropoff_longitude"),
-        names=("time", "lat", "lon"),
-        who=next((name for name in table.columns if name.strip().lower() == "medallion"), None),
+def two_ends(table: Table, preset: "Preset") -> Table:
+    """A row for the start and one for the end of each trip.
+
+    Without ``preset.who``, the column ``trip`` numbers the trips in file order.
+    """
+    columns = {name.strip().lower() for name in table.columns}
+    start, end = (
+        [
+            find_column(table, next((name for name in usual if name.lower() in columns), usual[0]))
+            for usual in ends
+        ]
+        for ends in (preset.start, preset.end)
     )
-
-
-def taxi_ny_zones(table: Table) -> Table:
-    """Cabs since July 2016, whose places are zones."""
-    times = _first(table, ("tpep_pickup_datetime", "lpep_pickup_datetime", "pickup_datetime"))
-    ends = _first(
-        table, ("tpep_dropoff_datetime", "lpep_dropoff_datetime", "dropoff_datetime", "dropOff_datetime")
-    )
-    return _of_ends(
-        table, start=(times, "PULocationID"), end=(ends, "DOLocationID"), names=("time", "zone"), who=None
-    )
-
-
-def citi_bike(table: Table) -> Table:
-    """Trips since February 2021, which name no bike."""
-    return _of_ends(
-        table,
-        start=("started_at", "start_lat", "start_lng"),
-        end=("ended_at", "end_lat", "end_lng"),
-        names=("time", "lat", "lon"),
-        who=None,
-    )
-
-
-def citi_bike_2013(table: Table) -> Table:
-    """Trips until January 2021: the bike is the unit."""
-    return _of_ends(
-        table,
-        start=("starttime", "start station latitude", "start station longitude"),
-        end=("stoptime", "end station latitude", "end station longitude"),
-        names=("time", "lat", "lon"),
-        who="bikeid",
-    )
-
-
-def _of_ends(
-    table: Table, *, start: Sequence[str], end: Sequence[str], names: Sequence[str], who: str | None
-) -> Table:
-    """Without ``who``, the column ``trip`` numbers the trips in file order."""
-    start, end = ([find_column(table, name) for name in ends] for ends in (start, end))
+    names = [preset.settings[role] for role in ("time", "lat", "lon", "cell_id") if role in preset.settings]
+    who = next((name for name in table.columns if name.strip().lower() == preset.who), None)
     trips = 0
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -111,11 +75,6 @@ def _of_ends(
         owner = Owner(column="trip", value=table.name, place=table.place, what="trip")
         table = replace(table, owners=(owner,), like_ids=like_ids)
     return reshape(table, [*names, "trip"], needs, change)
-
-
-def _first(table: Table, names: Sequence[str]) -> str:
-    available = {name.strip().lower() for name in table.columns}
-    return next((name for name in names if name.lower() in available), names[0])
 
 
 NO_POINTS: Final = say("row.no_points", "trip without points")
@@ -203,7 +162,8 @@ class Preset:
 
     source: its description. header: lower-case columns that a file must have. fields: the columns of a file
     without a header. looks: matches every first line of such a file, fields joined by commas; None = only
-    by ``--preset``. rows: computes samples when no column holds them.
+    by ``--preset``. rows: computes samples when no column holds them. start, end: of trips, their time and
+    place, each by its possible names; who: the column that names who travels, if the file has it.
     """
 
     title: str
@@ -214,13 +174,12 @@ class Preset:
     settings: Mapping[str, str] = field(default_factory=dict)
     rows: Callable[[Table], Table] | None = None
     encoding: str = "utf-8"
+    start: Sequence[Sequence[str]] = ()
+    end: Sequence[Sequence[str]] = ()
+    who: str = ""
 
 
 _ROWS: Final[Mapping[str, Callable[[Table], Table]]] = {
-    "taxi-ny": taxi_ny,
-    "taxi-ny-zones": taxi_ny_zones,
-    "citi-bike": citi_bike,
-    "citi-bike-2013": citi_bike_2013,
     "porto": porto,
     "yjmob100k": yjmob,
     "mobilitydb": mobility_text.moving_points,
@@ -280,8 +239,8 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
         raise MisuseError(
             f"{table.name} is not of the preset {preset_name}: it has no column {', '.join(missing)}"
         )
-    if preset.rows:
-        whole = preset.rows(table)
+    if preset.rows or preset.start:
+        whole = preset.rows(table) if preset.rows else two_ends(table, preset)
         table = replace(whole, added=table.added | set(whole.columns) - set(table.columns))
     if reading.preset is None:
         zone = preset.settings.get("time_zone")

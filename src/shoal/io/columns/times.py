@@ -1,7 +1,6 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 import re
-from collections.abc import Sequence
 from copy import copy
 from typing import Final
 
@@ -10,68 +9,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns import time_text
+from shoal.io.columns import time_numbers, time_text
 from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import Codes, has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import say, say_number
 from shoal.runtime.arrays import Flags, Numbers
-from shoal.units import DAY_S, counted, duration_s
+from shoal.units import DAY_S, duration_s
 
 DAY: Final = DAY_S * SECOND
-LIMIT: Final = 1 << 62
-PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
-_FROM: Final = {"s": 1e8, "ms": 1e11, "us": 1e14, "ns": 1e17}  # numbers of this size on are of this unit
-UNIT_WORDS: Final = {
-    "s": say("unit.s", "seconds"),
-    "ms": say("unit.ms", "milliseconds"),
-    "us": say("unit.us", "microseconds"),
-    "ns": say("unit.ns", "nanoseconds"),
-}
 _PARTS: Final = {"day": say("date.day", "day"), "month": say("date.month", "month")}
 TAKEN_AS_UTC: Final = say("reading.utc", "times without a zone are taken as UTC; --time-zone gives another")
 GPS: Final = "gps"  # the name of a column says that it counts from 1980
 DATED: Final = r"[0-9]{4}[-/.][0-9]|[0-9][-/.][0-9]{1,2}[-/.]|[0-9]:[0-9]"
-EXPONENT: Final = r"^[+]?[0-9]+\.?[0-9]*[eE]\+?[0-9]{1,3}$"
 _TWO_ORDERS: Final = (
     "{where} holds dates with the day first and dates with the month first; write them alike, or give "
     "--time-format, which leaves the others out"
 )
 _MONTHS_OF_A_DAY, _MONTHS_A_YEAR = 4, 12  # nobody is tracked on the fifth of four months alone
 _ONE_SECOND: Final = say("unit.one_second", "one second")
-_LOOKED_AT: Final = 1 << 14  # times of each batch
-SERIAL_DAYS: Final = "serial-days"
-SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
-_SERIAL_FROM, _SERIAL_TO = 29_221, 49_718  # 1980 to 2036; as modified Julian days, before 1995
+_MANY: Final = 0.5
 _ERA_S: Final = 1024 * 7 * 86_400
-_OTHER_DAYS: Final = (
-    ("Julian days", 2_440_588, 2_488_070),
-    ("days of MATLAB", 719_529, 767_011),  # both 1970 to 2100
-    ("modified Julian days", _SERIAL_TO, 88_069),
-)
-_LONGER_UNITS: Final = (  # whole numbers from 2000 to 2029
-    (36_526, 47_482, "days of a spreadsheet (Excel)", SERIAL_DAYS),
-    (15_778_080, 31_558_000, "minutes since 1970", "1min"),
-)
-_NOT_BY_CHANCE: Final = 4  # different numbers that all read as dates or clock times
-_MOST_STEPS: Final = 10**8  # numbers from here on count from 1970
-_NO_CLOCK: Final = 10_000  # smaller numbers count something
-_FORMS: Final = (  # of dates as numbers, their digits, and how many different numbers are none by chance
-    ("%Y%m%d", 8, 1), ("%Y%m%d%H%M", 12, 1), ("%Y%m%d%H%M%S", 14, 1), ("%Y%m%d%H%M%S%f", 17, 1),
-    ("%d%m%Y", 8, 2), ("%m%d%Y", 8, 2), ("%y%m%d%H%M%S", 12, 2), ("%y%m%d%H%M", 10, 2),
-    ("%y%m%d", 6, _NOT_BY_CHANCE),
-    ("%Y%j", 7, _NOT_BY_CHANCE),
-)  # fmt: skip
-_PARTS_OF_NUMBERS: Final = {
-    "Y": "(?:19[7-9][0-9]|20[0-9]{2})", "y": "2[0-9]", "m": "(?:0[1-9]|1[0-2])",
-    "d": "(?:0[1-9]|[12][0-9]|3[01])", "j": "(?:[0-2][0-9]{2}|3[0-5][0-9]|36[0-6])",
-    "H": "(?:[01][0-9]|2[0-3])", "M": "[0-5][0-9]", "S": "[0-5][0-9]", "f": "[0-9]{3}",
-}  # fmt: skip
-_FEW, _MANY = 0.01, 0.5
-_FIRST_YEAR, _LAST_YEAR = 1900, 2100
-_OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
-_YEAR_2100_S: Final = 4_102_444_800
-_FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
 class Times:
@@ -96,7 +54,7 @@ class Times:
         self._zone = None if zone is None or zone.upper() in {"UTC", "Z", "GMT"} else zone
         self._zone_given = zone is not None
         self._slashed: str | None = None
-        if unit is not None and unit not in (*UNIT_WORDS, SERIAL_DAYS):
+        if unit is not None and unit not in (*time_numbers.UNIT_WORDS, time_numbers.SERIAL_DAYS):
             duration_s(unit)
         if self._zone is not None:
             self._utc(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_))
@@ -105,7 +63,7 @@ class Times:
     def _begin_counts(self) -> None:
         self.naive = self.zoned = self.twice = self.never = 0
         self.unread = ""
-        self._naive_looked_at = self._midnights = 0
+        self._naive_looked_at = self._midnights = self._whole_hours = 0
         self._numbers_looked_at = self._thousands = 0
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
@@ -124,7 +82,7 @@ class Times:
             readable, zoned = has_value(column), column.type.tz is not None
             self._count(readable, zoned=zoned)
             ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-            ticks = _scaled(ticks, column.type.unit)
+            ticks = time_numbers.scaled(ticks, column.type.unit)
             return (ticks if zoned else self._utc(ticks, readable)), readable
         if pa.types.is_null(kind):
             return np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_)
@@ -152,6 +110,7 @@ class Times:
         self.unread = self.unread or later.unread
         self._naive_looked_at += later._naive_looked_at
         self._midnights += later._midnights
+        self._whole_hours += later._whole_hours
         self._numbers_looked_at += later._numbers_looked_at
         self._thousands += later._thousands
 
@@ -189,6 +148,11 @@ class Times:
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
                 f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format"
             )
+        if not own_layout and self.beside.minutes and self._whole_hours == self._naive_looked_at:
+            raise InputError(
+                f"the times of {name} are whole hours, and the column '{self.beside.minutes[0]}' may hold "
+                "their minutes; write both into one column, or give a --time-format if hours are all there is"
+            )
         if self.zone_in_name and not self._zone_given:
             raise InputError(
                 f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
@@ -205,12 +169,6 @@ class Times:
                 f"the column '{self.beside.halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
             )
-
-    def unit_of_this_time(self, latest_s: float) -> str:
-        """The unit in which the numbers give years from 1995 on; empty without one."""
-        tick = {**{unit: ticks / SECOND for unit, ticks in PER_UNIT.items()}, "ns": 1e-9}
-        years = {unit: self.size * seconds for unit, seconds in tick.items()}
-        return next((unit for unit, at in years.items() if _OPEN_GPS_S <= at <= latest_s), "")
 
     def notes(self) -> list[str]:
         """Assumptions, for users."""
@@ -229,7 +187,7 @@ class Times:
                     say(
                         "reading.time_unit",
                         "times are numbers, read as {unit} since 1970 by their size; --time-unit overrides",
-                        unit=UNIT_WORDS[self.unit],
+                        unit=time_numbers.UNIT_WORDS[self.unit],
                     )
                 )
         if self._slashed is not None:
@@ -257,10 +215,11 @@ class Times:
         self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
 
     def _utc(self, ticks: Micros, readable: Flags) -> Micros:
-        step = len(ticks) // _LOOKED_AT + 1
+        step = len(ticks) // time_numbers.LOOKED_AT + 1
         some = ticks[::step][readable[::step]]
         self._naive_looked_at += len(some)
         self._midnights += int(np.count_nonzero(some % DAY == 0))
+        self._whole_hours += int(np.count_nonzero(some % (3600 * SECOND) == 0))
         if self._zone is None:
             return ticks
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
@@ -285,7 +244,7 @@ class Times:
         readable = has_value(column)
         if pa.types.is_integer(column.type):
             if pa.types.is_uint64(column.type):
-                column = pc.min_element_wise(column, pa.scalar(LIMIT, pa.uint64()))
+                column = pc.min_element_wise(column, pa.scalar(time_numbers.LIMIT, pa.uint64()))
             values: Numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
         else:
             values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -297,22 +256,20 @@ class Times:
             self.size = float(np.median(np.abs(values[readable].astype(np.float64))))
         if self.unit is None:
             if self.named_unit in {None, GPS}:
-                _require_no_dates(values[readable], where, beside_days=bool(self.beside.days))
-            self.unit = next((unit for unit in ("ns", "us", "ms") if self.size >= _FROM[unit]), "s")
-            self.steps = self.size < _FROM["s"]
+                time_numbers.require_no_dates(values[readable], where, beside_days=bool(self.beside.days))
+            self.unit = time_numbers.unit_by_size(self.size)
+            self.steps = self.size < time_numbers.FROM["s"]
             self._require_unit_of_name(where)
-            if pa.types.is_float32(column.type) or pa.types.is_float16(column.type):
-                self._require_digits(float(np.spacing(np.float32(self.size))), where)
-        if self.unit == SERIAL_DAYS:
-            days = np.clip(values.astype(np.float64), -1e6, 1e7) - SERIAL_DAY_OF_1970
-            ticks = np.rint(days * DAY_S * 1000).astype(np.int64) * 1000  # spreadsheets keep milliseconds
+            if not self.steps and (pa.types.is_float32(column.type) or pa.types.is_float16(column.type)):
+                time_numbers.require_digits(float(np.spacing(np.float32(self.size))), self.unit, where)
+        ticks = time_numbers.scaled(values, self.unit)
+        if self.unit == time_numbers.SERIAL_DAYS:
             self._count(readable, zoned=False)
             return self._utc(ticks, readable), readable
         if not self.given and not self.steps:
-            self._require_one_unit(values[readable], where)
-        ticks = _scaled(values, self.unit)
+            time_numbers.require_one_unit(values[readable], self.unit, where)
         if not self.steps:
-            some = ticks[:: len(ticks) // _LOOKED_AT + 1]
+            some = ticks[:: len(ticks) // time_numbers.LOOKED_AT + 1]
             self._numbers_looked_at += len(np.unique(some))
             self._thousands += len(np.unique(some[some % (1000 * SECOND) == 0]))
         return ticks, readable
@@ -333,45 +290,15 @@ class Times:
             )
         if self.steps:
             self.unit = named or self.unit
-        elif named in UNIT_WORDS and named != self.unit:
+        elif named in time_numbers.UNIT_WORDS and named != self.unit:
             raise InputError(
-                f"{where} is named as {UNIT_WORDS[str(named)]}, and its numbers look like "
-                f"{UNIT_WORDS[str(self.unit)]} since 1970; give --time-unit"
+                f"{where} is named as {time_numbers.UNIT_WORDS[str(named)]}, and its numbers look like "
+                f"{time_numbers.UNIT_WORDS[str(self.unit)]} since 1970; give --time-unit"
             )
 
-    def _require_digits(self, step: float, where: str) -> None:
-        """Refuse numbers whose written digits leave steps of more than a second."""
-        step_s = step * PER_UNIT.get(str(self.unit), 1e-3) / SECOND
-        if step_s > 1 and not self.steps:
-            raise InputError(
-                f"{where} has lost digits: its numbers since 1970 have steps of {step_s:,.0f} s; "
-                "export it again as whole numbers, or give --time-unit to read it as it is"
-            )
-
-    def _require_no_exponents(self, text: pa.Array, where: str) -> None:
-        some = text.filter(pc.fill_null(pc.match_substring_regex(text, EXPONENT), False)).slice(0, _LOOKED_AT)
-        for written in [] if self.given else some.to_pylist():
-            mantissa, power = re.split("[eE]", written)
-            self._require_digits(10.0 ** (int(power) - len(mantissa.partition(".")[2])), where)
-
-    def _require_one_unit(self, values: Numbers, where: str) -> None:
-        """Refuse numbers that are dates, or times in another unit: they would be of 1970 or the future."""
-        low = _FROM[str(self.unit)]
-        smaller = (values >= _FROM["s"]) & (values < low)
-        for first, last in ((_SERIAL_FROM, _SERIAL_TO), (_FIRST_YEAR, _LAST_YEAR), (_FIRST_DATE, _LAST_DATE)):
-            smaller |= (values >= first) & (values <= last)
-        larger = np.zeros_like(smaller)
-        for start in (start for start in _FROM.values() if start > low):
-            second = start / _FROM["s"]
-            larger |= (values > _OPEN_GPS_S * second) & (values < _YEAR_2100_S * second)
-        for size, other in (("smaller", smaller), ("larger", larger)):
-            if other.any():
-                few = counted(int(other.sum()), f"{size} number")
-                raise InputError(
-                    f"{where} holds numbers of several units, {UNIT_WORDS[str(self.unit)]} since 1970 and "
-                    f"{few} like {shape_of(str(int(values[other][0])))}; write them alike, or give "
-                    "--time-unit, by which all of them are read"
-                )
+    def _check_exponents(self, text: pa.Array, where: str) -> None:
+        if not self.given and not self.steps:
+            time_numbers.require_no_exponents(text, str(self.unit), where)
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
         """Uniform columns first: they are many times faster."""
@@ -383,19 +310,21 @@ class Times:
                 continue
             ticks, readable = self.microseconds(cast, where)
             if pa.types.is_floating(kind):
-                self._require_no_exponents(text, where)
+                self._check_exponents(text, where)
             return ticks, readable
         number = numbers_in_text(text)
         usable = number.is_valid()
         if not self.given and pc.any(pc.match_substring_regex(text, DATED)).as_py():
-            usable = pc.and_kleene(usable, pc.greater_equal(pc.abs(number), _FROM["s"]))  # 2024 is no second
+            usable = pc.and_kleene(
+                usable, pc.greater_equal(pc.abs(number), time_numbers.FROM["s"])
+            )  # 2024 is no second
         written = pc.if_else(usable, text, pa.scalar(None, text.type))
         try:
             number = written.cast(pa.int64())
         except pa.ArrowInvalid:
             number = numbers_in_text(written)
         ticks, readable = self._from_numbers(number, where)
-        self._require_no_exponents(text, where)
+        self._check_exponents(text, where)
         rest = np.flatnonzero(has_value(text) & ~readable)
         if not rest.size:
             return ticks, readable
@@ -464,7 +393,7 @@ def clock_jumps(t_s: Numbers, *, steps: bool = False) -> list[str]:
     """
     if not len(t_s):
         return []
-    if not steps and np.median(t_s) < _OPEN_GPS_S:
+    if not steps and np.median(t_s) < time_numbers.OPEN_GPS_S:
         return [
             say(
                 "reading.early",
@@ -503,79 +432,3 @@ def with_date(date: pa.Array, clock: pa.Array, form: str | None = None) -> pa.Ar
 
 def _first(text: pa.Array, rows: Flags) -> str:
     return str(text[int(np.argmax(rows))].as_py())
-
-
-def _require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
-    size = np.abs(values)
-    whole = values == np.floor(values)
-    if not whole.all() and ((size >= _SERIAL_FROM) & (size < _SERIAL_TO)).mean() > 0.9:
-        raise InputError(
-            f"{where} holds fractions of numbers between {_SERIAL_FROM:,} and {_SERIAL_TO:,}, which are "
-            "the days of a spreadsheet (Excel); give --time-unit serial-days, or another unit if they "
-            "are not"
-        )
-    for days, first, last in _OTHER_DAYS:
-        if not whole.all() and ((size >= first) & (size < last)).mean() > 0.9:
-            raise InputError(
-                f"{where} holds fractions of numbers between {first:,} and {last:,}, which are {days}; "
-                "convert them to dates, or give --time-unit if they are counted steps"
-            )
-    if not whole.all():
-        return
-    if ((values >= _FIRST_YEAR) & (values <= _LAST_YEAR)).all():
-        raise InputError(
-            f"{where} holds numbers between {_FIRST_YEAR} and {_LAST_YEAR}, which are years; give "
-            "whole dates, or --time-unit if they are counted steps"
-        )
-    some = np.unique(values[:: len(values) // _LOOKED_AT + 1]).astype(np.int64).tolist()
-    for form, digits, fewest in _FORMS:
-        if not digits - 1 <= len(str(some[-1])) <= digits:  # a number loses a zero in front
-            continue
-        texts = pa.array([str(number).zfill(digits) for number in some])
-        if len(some) >= fewest and pc.all(pc.match_substring_regex(texts, _layout_of_digits(form))).as_py():
-            like = f"like {shape_of(str(some[0]))}"
-            other = " or %m%d%Y" if form == "%d%m%Y" else ""
-            raise InputError(
-                f"{where} holds numbers that are dates without separators, {like}; give --time-format "
-                f"{form}{other}, or --time-unit if they are not"
-            )
-    if not beside_days and some[-1] < _MOST_STEPS:
-        _require_small_steps(some, where)
-
-
-def _require_small_steps(some: Sequence[int], where: str) -> None:
-    """Ask where whole numbers may count in a longer unit, or be clock times. some: ascending."""
-    for first, last, what, unit in _LONGER_UNITS:
-        if first <= some[0] and some[-1] < last:
-            raise InputError(
-                f"{where} holds whole numbers between {first:,} and {last:,}, which may be {what}; give "
-                f"--time-unit {unit}, or another unit, such as s, if they are counted steps"
-            )
-    texts = pa.array([str(number).zfill(6) for number in some])
-    if (
-        len(some) >= _NOT_BY_CHANCE
-        and some[-1] >= _NO_CLOCK
-        and pc.all(pc.match_substring_regex(texts, _layout_of_digits("%H%M%S"))).as_py()
-    ):
-        raise InputError(
-            f"{where} holds numbers that may be clock times without a date, like {shape_of(str(some[0]))}; "
-            "write times with their dates, or give --time-unit s if they are counted steps"
-        )
-
-
-def _layout_of_digits(form: str) -> str:
-    return "^" + re.sub("%(.)", lambda match: _PARTS_OF_NUMBERS[match[1]], form) + "$"
-
-
-def _scaled(values: Numbers, unit: str) -> Micros:
-    """Integers stay exact, far past and future stay far."""
-    if unit == "ns":
-        scaled = np.clip(np.floor_divide(values, 1000), -LIMIT, LIMIT)
-    else:
-        factor = PER_UNIT.get(unit) or max(round(duration_s(unit) * SECOND), 1)
-        if values.dtype == np.int64:
-            scaled = np.clip(values, -LIMIT // factor, LIMIT // factor) * factor
-        else:
-            scaled = np.rint(np.clip(values, -LIMIT / factor, LIMIT / factor) * factor)
-    whole: Micros = scaled.astype(np.int64, copy=False)
-    return whole

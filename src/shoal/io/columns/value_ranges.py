@@ -176,26 +176,17 @@ def _spread(
     lows: tuple[Floats, Flags],
     highs: tuple[Floats, Flags],
 ) -> Ranges:
-    has_low, has_high, open_low, closed_high, single = (
-        np.array(flags, dtype=np.bool_)
-        for flags in zip(
-            *(
-                (
-                    text_range.low is not None,
-                    text_range.high is not None,
-                    text_range.open_low,
-                    text_range.closed_high,
-                    text_range.low is not None and text_range.low == text_range.high,
-                )
-                for text_range in ranges
-            ),
-            strict=True,
-        )
-    )
-    low = np.where(has_low, lows[0], -np.inf)
-    high = np.where(has_high, highs[0], np.inf)
-    readable = (lows[1] | ~has_low) & (highs[1] | ~has_high) & (low <= high)
+    low, high = np.full(len(ranges), -np.inf), np.full(len(ranges), np.inf)
+    readable = np.ones(len(ranges), dtype=np.bool_)
+    for row, text_range in enumerate(ranges):
+        if text_range.low is not None:
+            low[row], readable[row] = lows[0][row], lows[1][row]
+        if text_range.high is not None:
+            high[row], readable[row] = highs[0][row], readable[row] & highs[1][row]
+    readable &= low <= high
+    open_low = np.array([text_range.open_low for text_range in ranges])
+    beyond = np.array([text_range.closed_high and text_range.low != text_range.high for text_range in ranges])
     low = np.where(open_low, np.nextafter(low, np.inf), low)
-    high = np.where(closed_high & ~single, np.nextafter(high, np.inf), high)
+    high = np.where(beyond, np.nextafter(high, np.inf), high)
     rows = pc.fill_null(coded.indices.cast(pa.int64()), len(ranges) - 1).to_numpy(zero_copy_only=False)
     return Ranges(low=low[rows], high=high[rows], readable=readable[rows])

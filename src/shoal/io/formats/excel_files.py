@@ -12,7 +12,7 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from shoal.errors import InputError, requiring_extra
-from shoal.io.columns.times import SERIAL_DAYS
+from shoal.io.columns.time_numbers import SERIAL_DAYS
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, text_batches
 from shoal.model.intake import Reading

@@ -16,12 +16,10 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-import pyarrow as pa
-
 from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
-from shoal.io.formats.input_table import Owner, Table, bind_folder, folder_for_a_copy, reshape
+from shoal.io.formats.input_table import Owner, Table, add_constants, bind_folder, folder_for_a_copy
 from shoal.io.formats.packed_files import zip_of_tar
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, BROKEN_GZIP
 from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
@@ -188,12 +186,9 @@ def _text_ending(start: bytes) -> str:
 
 def _of_one_person(table: Table, path: Path) -> Table:
     person = stem_of(path.name)
-
-    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return batch.append_column("uid", pa.repeat(pa.scalar(person, pa.string()), batch.num_rows))
-
     owner = Owner(column="uid", value=person, place=str(path.resolve()), what="export")
-    return replace(reshape(table, ("uid",), (), change), owners=(owner,))
+    without = replace(table, columns=tuple(name for name in table.columns if name != "uid"), owners=(owner,))
+    return add_constants(without, {"uid": person})
 
 
 def _is_strava(names: Sequence[str]) -> bool:
