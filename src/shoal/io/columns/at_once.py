@@ -106,7 +106,9 @@ class SharedIds:
 
     def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[int, int]:
         """How many of such ids do stand for many, and how many may. people, rows: of all ids."""
-        numbers = {text: int(text.removesuffix(".0")) for text in self._counts if text[-1].isdecimal()}
+        numbers = {
+            text: int(text.removesuffix(".0")) for text in self._counts if not text.strip("-.0123456789")
+        }
         apart = self._counts.keys() - (self._among_others(ids, numbers) if numbers else set())
         usual = (rows - self._counts.total()) / max(people - len(self._counts), 1)
         many = sum(self._counts[text] > _OFTEN * usual > 0 or self._jumps(text) for text in apart)

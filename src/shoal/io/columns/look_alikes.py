@@ -24,18 +24,19 @@ _NOBODY: Final = re.compile(
     r"|nieznany|неизвестно|нет|不明|未知)[)\]>!}'\"]?",
     re.IGNORECASE,
 )
-_SHARED: Final = re.compile(
+# for all whom a program does not know: words, numbers of one digit, in a row, and the largest of a type
+_SHARED_WORD: Final = re.compile(
     r"guests?|gast|inv[ií]tad[oa]|invité|convidad[oa]|ospite|visit(?:or|eur|ante)s?|(?:test|demo|dummy|default|"
     r"generic|shared|public|temp|tmp|sample)(?:[ ._-]?(?:user|account|device|id|er|ing))?|others?|root|tbd|"
     r"casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|teste|essai|访客|游客|ゲスト|"
     r"(?:user|device|person)[ ._-]?(?:0+|-1)",
     re.IGNORECASE,
 )
-_LARGEST_OF_TYPES: Final = frozenset(
-    {*(2**bits - 1 for bits in (15, 16, 31, 32, 63, 64)), *(-(2**bits) for bits in (15, 31, 63))}
+_SHARED_NUMBER: Final = re.compile(r"(?:-?0+|-0*1|-9+|9{3,}|([1-8])\1{5,})(?:\.0)?")
+_SHARED_NUMBERS: Final = frozenset(
+    [str(number) for bits in (15, 16, 31, 32, 63, 64) for number in (2**bits - 1, -(2**bits))]
+    + ["01234567890123456789"[first:end] for first in (0, 1) for end in range(first + 6, 21)]
 )
-_DIGITS: Final = "01234567890123456789"
-_LONG_DIGITS: Final = 6  # of an id, in a row or alike
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
 # programs write the exponent with a sign or the number with a point: 12e3 may be hexadecimal
@@ -74,17 +75,9 @@ def names_nobody(text: str) -> bool:
 
 def may_be_shared(text: str) -> bool:
     """Whether programs write an id for all whom they do not know: guest, -1, 0, 999999 or 1234567890."""
-    text = text.removesuffix(".0")
-    if not (digits := text.removeprefix("-")).isdecimal():
-        return _SHARED.fullmatch(text) is not None
-    alike, long = len({*digits}) == 1, len(digits) >= _LONG_DIGITS
-    nines = digits[0] == "9" and (len(digits) > 2 or text[0] == "-")
-    return (
-        (alike and (digits[0] == "0" or nines or long))
-        or (text[0] == "-" and int(digits) == 1)
-        or (long and digits in _DIGITS)
-        or int(text) in _LARGEST_OF_TYPES
-    )
+    if text[0] not in "-0123456789":
+        return _SHARED_WORD.fullmatch(text) is not None
+    return text in _SHARED_NUMBERS or _SHARED_NUMBER.fullmatch(text) is not None
 
 
 def has_lost_digits(text: str) -> bool:
