@@ -224,6 +224,8 @@ def test_ids_that_stand_for_many_in_files_read_apart(tmp_path: Path) -> None:
 def test_a_person_with_a_common_id_is_told_and_a_count_of_people_is_not(tmp_path: Path) -> None:
     test = read(calls(["ann", "test", "ben"]))
     assert (test.n_subjects, "1 id such as" in test.intake.notes[0]) == (3, True)
+    lost = read(calls(["ann", "guest", "ben"], t=[NOON_S, None, NOON_S]), lose_people=True)
+    assert (lost.n_subjects, lost.intake.people_lost) == (2, 1)
     counted = read(calls(range(100)))
     assert counted.n_subjects == 100
     assert not any("such as guest" in note for note in counted.intake.notes)

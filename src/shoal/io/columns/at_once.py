@@ -96,7 +96,8 @@ class SharedIds:
             if rows.size and self._counts[text] < _MOST_ROWS:
                 at_m = in_meters(*(axis[rows] for axis in at), degrees=degrees)
                 self._rows.setdefault(text, []).append(np.stack([t[rows] / SECOND, *at_m]))
-            self._counts[text] += rows.size
+            if rows.size:
+                self._counts[text] += rows.size
 
     def join(self, later: "SharedIds") -> None:
         """Add the rows of another piece."""
