@@ -195,7 +195,7 @@ def homes(shared: Any, among: Sequence[Any], *, every: int = 3, apart: float = 0
 @pytest.mark.parametrize(
     ("shared", "among"),
     [
-        *((text, "abcdefgh") for text in ("guest", "Visitor", "test", "test_user", "user_0", "xxx")),
+        *((text, "abcdefgh") for text in ("guest", "Visitor", "test", "test_user", "user_0", "anon-anon-id")),
         *((number, range(2000, 2100, 13)) for number in (-1, 0, -99, 999, 9999999999, 123456, 2147483647)),
         *((text, ["7001", "7044", "7090", "7400"]) for text in ("-1", "0", "000000", "1234567890", "111111")),
         (-1, range(8)), (999999, range(8)),

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError, MisuseError
-from shoal.io.columns.column_names import CELLS, NAMES
+from shoal.io.columns.column_names import CELLS, NAMES, find_column
 from shoal.io.columns.place_text import read_place_text
 from shoal.io.columns.presets import apply_preset
 from shoal.io.columns.values import Names, is_text, numbers, plain
@@ -175,7 +175,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
         raise MisuseError(
             "positions come from the table of cells; leave out --cells, or the columns of positions"
         )
-    place = _cell_column(table.name, table.columns, reading.cell_id, but=(reading.id,))
+    place = _cell_column(table, reading.cell_id, but=reading.id)
     row_by_name, cells = read_cells(reading)
     extended = _known(cells)
 
@@ -242,7 +242,7 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
     codes, places = [], []
     for opener in waiting:
         cells = opener()
-        place = _cell_column(cells.name, cells.columns, None)
+        place = _cell_column(cells, None)
         layout = layout_of(cells)
         for _, batch in cells.batches(list(dict.fromkeys([place, *layout.wanted()]))):
             codes.append(names.codes(batch.column(place), f"column '{place}' of {cells.name}"))
@@ -283,18 +283,13 @@ def layout_of(cells: Table) -> Layout:
     return layout
 
 
-def _cell_column(
-    name: str, columns: Sequence[str], requested: str | None, but: Sequence[str | None] = ()
-) -> str:
+def _cell_column(table: Table, requested: str | None, but: str | None = None) -> str:
     if requested is not None:
-        matches = [column for column in columns if column.strip().lower() == requested.strip().lower()]
-        if not matches:
-            raise InputError(f"no column '{requested}' in {name} (found: {', '.join(columns[:30])})")
-        return matches[0]
-    lower = {column.strip().lower(): column for column in columns if column not in but}
+        return find_column(table, requested)
+    lower = {column.strip().lower(): column for column in table.columns if column != but}
     for usual in (*CELLS, "id"):
         if usual in lower:
             return lower[usual]
     raise InputError(
-        f"no column of cells in {name} (found: {', '.join(columns[:30])}); name it with --cell-id"
+        f"no column of cells in {table.name} (found: {', '.join(table.columns[:30])}); name it with --cell-id"
     )

@@ -28,13 +28,14 @@ _NOBODY: Final = re.compile(
 _SHARED_WORD: Final = re.compile(
     r"guests?|gast|inv[ií]tad[oa]|invité|convidad[oa]|ospite|visit(?:or|eur|ante)s?|(?:test|demo|dummy|default|"
     r"generic|shared|public|temp|tmp|sample)(?:[ ._-]?(?:user|account|device|id|er|ing))?|others?|root|tbd|"
-    r"casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|teste|essai|访客|游客|ゲスト|"
-    r"(?:user|device|person)[ ._-]?(?:0+|-1)",
+    r"anon(?:[ ._-]anon)?(?:[ ._-](?:user|id))?|casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|"
+    r"teste|essai|访客|游客|ゲスト|(?:user|device|person)[ ._-]?(?:0+|-1)",
     re.IGNORECASE,
 )
 _SHARED_NUMBER: Final = re.compile(r"(?:-?0+|-0*1|-9+|9{3,}|([1-8])\1{5,})(?:\.0)?")
-_SHARED_NUMBERS: Final = frozenset(
-    [str(number) for bits in (15, 16, 31, 32, 63, 64) for number in (2**bits - 1, -(2**bits))]
+_SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all, and a default serial number
+    ["9774d56d682e549c", "0123456789abcdef", "0123456789ABCDEF"]
+    + [str(number) for bits in (15, 16, 31, 32, 63, 64) for number in (2**bits - 1, -(2**bits))]
     + ["01234567890123456789"[first:end] for first in (0, 1) for end in range(first + 6, 21)]
 )
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
