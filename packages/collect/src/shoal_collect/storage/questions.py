@@ -1,9 +1,10 @@
 """Questions of groups: each answered once, from one day's state.
 
 Answers about one place add up. So a session asks exactly the agreed questions, all answered from the state
-of the first. Where people are admitted, a seat in a session costs its owner's token of the period: c people
-ask c times the questions of a member, whatever others ask, and no more. Which questions are hers stays in
-the mix. What they can learn is bounded by ``Thresholds``, and not by this number.
+of the first. Where people are admitted, a seat in a session costs its owner's token of the period. So c
+people ask c times the questions of a member, fewer than 2c times where they are more than half of a session
+and vouch for all of it, whatever others ask. The resolution of ``Thresholds`` bounds what they can learn, and
+not this number.
 """
 
 import time
