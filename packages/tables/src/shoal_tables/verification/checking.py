@@ -36,7 +36,7 @@ UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
     "or changed numbers within their noise, a bound or zones chosen after a look at the data, the file that "
     "zones come from, a person with several ids, another longest gap, radius or least time of stays that "
-    "counts the same"
+    "counts the same, the words of the record beside its numbers and its promise"
 )
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
 

@@ -36,7 +36,7 @@ from shoal_tables.definition.manifest import (
     days_in_order,
     hour_label,
 )
-from shoal_tables.verification.estimates import estimated
+from shoal_tables.verification.estimates import estimated, stated_scale
 from shoal_tables.verification.exports import export_findings, read_table, table_file
 from shoal_tables.verification.promise import guessing_share
 from shoal_tables.verification.zones import shapes_of_zones
@@ -51,6 +51,9 @@ _ZONE_TYPES: Final = {"zone": pa.string(), "geometry": pa.binary()}
 _ABOUT_SHAPES: Final = {"encoding", "geometry_types", "crs", "bbox"}
 _FACT: Final = re.compile(r'<data id="fact-([\w-]+)" value="([^"]*)">([^<]*)</data>')
 _CLOSE: Final = 0.01  # what rounding to three digits changes
+_HALF_OF_A_TENTH: Final = 0.000501  # what rounding to a tenth of a percent changes
+_HALF_BELOW: Final = 0.67449  # half of all normal errors are smaller than so many standard deviations
+_SIZES: Final = {1: 50, 2: 100, 3: 300}  # of the cells whose error a record states
 
 
 @dataclass(frozen=True)
@@ -159,22 +162,45 @@ def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> I
     words = f"at most {100 * share:.1f} % of guesses" in page
     if not words or ("Not for publication" in page) == manifest.publishable:
         yield Finding("record-differs", "report.html promises something else than the manifest")
-    numbers = {
+    expected, facts = _record_numbers(manifest, table), _FACT.findall(page)
+    if sorted(name for name, *_ in facts) != sorted(expected):
+        yield Finding("record-differs", "report.html states other facts than a record of a table has")
+    for name, value, text in facts:
+        number = expected.get(name, np.nan)
+        close = _CLOSE * number + (_HALF_OF_A_TENTH if text.endswith("%") else 0)
+        if not all(abs(_number(one) - number) <= close for one in (value, text)):  # nan is far from all
+            yield Finding("record-differs", f"report.html states another number than the table: {name}")
+
+
+def _record_numbers(manifest: TableManifest, table: pa.Table) -> dict[str, float]:
+    """All numbers of a record by the names of its facts."""
+    promise, totals = manifest.promise, manifest.promise.totals
+    one = promise.granularity / stated_scale(promise)
+    errors = {f"error-{place}": _HALF_BELOW * promise.sigma / one / size for place, size in _SIZES.items()}
+    return {
         "cells": table.num_rows,
         "shown": table.num_rows - table["shown"].null_count,
         "zones": manifest.zones.n_zones,
         "epsilon": promise.epsilon,
+        "epsilon-again": promise.epsilon,
         "delta": promise.delta,
+        "half": promise.half_width / one,
+        "least": promise.least_shown / one,
         "bound": promise.bound,
+        "scale": stated_scale(promise),
+        "most": (promise.sensitivity if totals is None else totals.most) / promise.granularity,
+        **{f"size-{place}": size for place, size in _SIZES.items()},
+        **errors,
     }
-    for name, number in numbers.items():
-        facts = [both for one, *both in _FACT.findall(page) if one == name]
-        try:
-            off = [abs(float(text.replace(",", "")) - number) for both in facts for text in both]
-        except ValueError:
-            off = []
-        if len(off) != 2 or max(off) > _CLOSE * number:
-            yield Finding("record-differs", f"report.html states another number than the table: {name}")
+
+
+def _number(text: str) -> float:
+    """The number that a text shows; nan for other text."""
+    try:
+        number = float(text.removesuffix(" %").lstrip("<> ").replace(",", ""))
+        return number / 100 if text.endswith(" %") else number
+    except ValueError:
+        return float("nan")
 
 
 def leak_findings(folder: Path, zones: Sequence[str], people: StoredPeople) -> Iterator[Finding]:
