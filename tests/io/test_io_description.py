@@ -180,3 +180,25 @@ def test_real_data_reads_without_options(shared_data: Path, name: str, subjects:
     assert got.n_subjects == subjects
     assert got.intake.rows_read == rows == got.n_samples + sum(got.intake.dropped.values())
     assert describe(got).lines()
+
+
+def around(lat: float, lons: list[float]) -> pa.Table:
+    return pa.table(
+        {"id": ["ann"] * len(lons), "t": [1_714_564_800 + 600 * n for n in range(len(lons))],
+         "lat": [lat] * len(lons), "lon": lons}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("snap", [True, False])
+def test_areas_over_the_antimeridian_and_a_pole(snap: bool) -> None:
+    area = describe(read(around(-17.0, [179.95, -179.95]), snap=snap)).area
+    assert area is not None
+    assert (area.west, area.east) == (pytest.approx(179.95, abs=2e-3), pytest.approx(-179.95, abs=2e-3))
+    for pole in (90, -90):
+        area = describe(read(around(pole * 0.9999, [0.0, 90.0, 180.0, -90.0]), snap=snap)).area
+        assert area is not None
+        assert (area.west, area.east) == (-180, 180)
+        assert pole in (area.south, area.north)
+    area = describe(read(around(48.85, [2.3, 2.4]), snap=snap)).area
+    assert area is not None
+    assert (area.west, area.east) == (pytest.approx(2.3, abs=2e-3), pytest.approx(2.4, abs=2e-3))

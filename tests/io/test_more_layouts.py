@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_trips_of_kepler_have_their_times_in_the_fourth_number(tmp_path: Path) -
         shape = document("d.geojson", {"type": "FeatureCollection", "features": [trip(drawn, drawn)]})(
             tmp_path
         )
-        assert "no time column" in refusal(shape) or "holds no rows" in refusal(shape)
+        assert "holds no point, and no line with times" in refusal(shape)
 
 
 def test_moving_features_of_the_ogc(tmp_path: Path) -> None:
@@ -428,6 +429,35 @@ def test_places_that_an_account_saved_are_no_movement(tmp_path: Path, address: s
     message = refusal(document("Saved Places.json", places)(tmp_path))
     assert "saved or reviewed" in message
     assert "Records.json" in message
+
+
+def test_training_files_without_a_namespace(tmp_path: Path) -> None:
+    plain = re.sub("<TrainingCenterDatabase[^>]*>", "<TrainingCenterDatabase>", TCX)
+    assert "xmlns" not in plain
+    whole, got = (read(text("run.tcx", content)(tmp_path)) for content in (TCX, plain))
+    assert got.n_samples == whole.n_samples > 0
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "ride.gpx", "Records.json", "calls.parquet", "x.sqlite"])
+def test_what_stands_in_the_place_of_a_file(tmp_path: Path, name: str) -> None:
+    page = text(name, "\ufeff\n<!DOCTYPE html>\n<html><body>Please log in</body></html>")
+    assert f"{name} is a web page" in refusal(page(tmp_path))
+    pointer = text(name, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+    assert "fetch them with git lfs pull" in refusal(pointer(tmp_path))
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "parquet"])
+def test_shapes_that_are_no_points(tmp_path: Path, ending: str) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    import shapely
+
+    shapes = [shapely.MultiPoint([(2.35, 48.85)]), shapely.LineString([(2.35, 48.85), (2.36, 48.86)])]
+    frame = geopandas.GeoDataFrame(
+        {"uid": ["ann"] * 2, "t": ["2024-05-01T12:00:00Z"] * 2}, geometry=shapes, crs=4326
+    )
+    path = tmp_path / f"x.{ending}"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_file(path)
+    assert "write a point for each time" in refusal(path)
 
 
 @pytest.mark.parametrize("layout", ["prisms", "sequences", "alone"])

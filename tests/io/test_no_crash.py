@@ -223,3 +223,10 @@ def test_values_of_other_kinds_in_json(tmp_path: Path, name: str) -> None:
             batch.validate(full=True)
         tables += 1
     assert tables
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.geojson"])
+def test_json_within_json_without_end(tmp_path: Path, name: str) -> None:
+    deep = '{"a":' * 3000 + "1" + "}" * 3000
+    for content in (deep, f"[{deep}]", '{"type":"FeatureCollection","features":[' + deep + "]}"):
+        refusal(text(name, content)(tmp_path))

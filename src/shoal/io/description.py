@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """The smallest upright rectangle around all samples, in degrees."""
+    """The smallest upright rectangle around all samples, in degrees; west > east over the antimeridian."""
 
     south: float
     west: float
@@ -63,7 +63,18 @@ def area_of(data: Trajectories) -> Area | None:
     if not sound.any():
         return None
     lon, lat = lon[sound], lat[sound]
-    return Area(south=float(lat.min()), west=float(lon.min()), north=float(lat.max()), east=float(lon.max()))
+    middle, _ = transform(data.crs, WGS84, x.mean(keepdims=True), y.mean(keepdims=True))
+    lon -= 360 * np.round((lon - middle) / 360)
+    south, west, north, east = lat.min(), lon.min(), lat.max(), lon.max()
+    for pole in (-90.0, 90.0):
+        at_x, at_y = transform(WGS84, data.crs, np.zeros(1), np.array([pole]))
+        if x[0] <= at_x[0] <= x[1] and y[0] <= at_y[0] <= y[1]:
+            south, west, north, east = min(south, pole), -180.0, max(north, pole), 180.0
+    return Area(south=float(south), west=float(_around(west)), north=float(north), east=float(_around(east)))
+
+
+def _around(lon: float) -> float:
+    return lon + 360 if lon < -180 else lon - 360 if lon > 180 else lon
 
 
 def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[Place, ...]:

@@ -62,6 +62,8 @@ def read(content: Any) -> Content | None:
                     samples.append((properties, time, *pair(place)))
         else:
             shapes += 1
+    if shapes and not samples:
+        raise InputError("the GeoJSON holds no point, and no line with times for its positions")
     skipped = {name.lower() for name in (*_TIMES, *(_TIME if timed else ()))}
     names = [
         name

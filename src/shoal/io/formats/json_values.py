@@ -50,7 +50,7 @@ def begins_as_list(path: Path) -> bool:
 
 def begins_with_whole_line(path: Path) -> bool:
     """Whether the first line of a file is an object."""
-    with suppress(ValueError, *BROKEN_GZIP), open_bytes(path) as file:
+    with suppress(ValueError, RecursionError, *BROKEN_GZIP), open_bytes(path) as file:
         return isinstance(json.loads(file.readline()), dict)
     return False
 

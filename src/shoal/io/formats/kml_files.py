@@ -12,7 +12,7 @@ from pathlib import Path
 from shoal.errors import InputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, Account, Row, explain_damage, table_of_rows
-from shoal.io.formats.xml_files import Element, child_text, iterate_elements
+from shoal.io.formats.xml_files import Element, child_text, children, iterate_elements
 from shoal.messages import say
 from shoal.model.intake import Reading
 
@@ -57,8 +57,8 @@ def _of(path: Path, text: Path) -> Table:
 def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
     points: list[tuple[str, str, str]] = []
     for track in _all(placemark, "Track"):
-        times = [(child.text or "").strip() for child in track if _name(child) == "when"]
-        places = [(child.text or "").split() for child in track if _name(child) == "coord"]
+        times = [(child.text or "").strip() for child in children(track, "when")]
+        places = [(child.text or "").split() for child in children(track, "coord")]
         # a coordinate without a time, or a time without one, stays in the account as an unreadable row
         for time, place in zip_longest(times, places):
             lon, lat = place[:2] if place and len(place) >= 2 else ("", "")

@@ -67,13 +67,25 @@ _ABOUT: Final = re.compile(
     r"encrypted backups|checksums?)\.(json|csv|txt)|"
     r"(saved places|labeled places|reviews)\.json"  # of an account at Google
 )
+_LOOKED_AT: Final = 64  # bytes
+_PAGE: Final = "is a web page, perhaps one that asks to log in, and not the data; download it again"
+_INSTEAD: Final = {
+    b"<!doctype html": _PAGE,
+    b"<html": _PAGE,
+    b"version https://git-lfs": "only says where Git LFS keeps the data; fetch them with git lfs pull",
+}
 _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
     """Open a file with the reader of its format."""
-    if path.stat().st_size == 0:
+    with path.open("rb") as file:
+        first = file.read(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if not first and path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
+    for beginning, what in _INSTEAD.items():
+        if first.startswith(beginning):
+            raise InputError(f"{path.name} {what}")
     if path.suffix.lower() in PACKED:
         return open_packed(path, lambda inner: open_file(inner, reading))
     reader = FORMATS[_ending(path)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.row_files import Account, Row, table_of_rows
-from shoal.io.formats.xml_files import child_text, iterate_elements
+from shoal.io.formats.xml_files import child_text, children, iterate_elements
 from shoal.model.intake import Reading
 
 
@@ -19,10 +19,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
         for tag, element in iterate_elements(path, "TrainingCenterDatabase", "TCX"):
             if tag != "Trackpoint":
                 continue
-            position = next((child for child in element if str(child.tag).endswith("}Position")), None)
-            place = ("", "")
-            if position is not None:
-                place = (child_text(position, "LatitudeDegrees"), child_text(position, "LongitudeDegrees"))
+            position = next(children(element, "Position"), element)
+            place = (child_text(position, "LatitudeDegrees"), child_text(position, "LongitudeDegrees"))
             yield child_text(element, "Time"), *place
             element.clear()
 

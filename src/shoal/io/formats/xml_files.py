@@ -63,9 +63,11 @@ def _guard_of(name: str, format_name: str) -> Callable[[bytes], None]:
     return guard
 
 
+def children(element: Element, name: str) -> Iterator[Element]:
+    """Those of a name, in any namespace or none."""
+    return (child for child in element if str(child.tag).rpartition("}")[2] == name)
+
+
 def child_text(element: Element, name: str) -> str:
     """The text of the first such child; empty without one."""
-    for child in element:
-        if str(child.tag).rpartition("}")[2] == name:
-            return (child.text or "").strip()
-    return ""
+    return next((child.text or "" for child in children(element, name)), "").strip()
