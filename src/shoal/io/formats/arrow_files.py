@@ -1,13 +1,13 @@
 """Arrow IPC files (Feather) and streams, read batch by batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.input_table import Table, table_of_batches
 from shoal.io.formats.row_files import explain_damage
 from shoal.model.intake import Reading
 
@@ -17,17 +17,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
     with _opened(path) as (reader, _):
         schema = reader.schema
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
         with _opened(path) as (reader, count):
-            stream = reader if count is None else (reader.get_batch(index) for index in range(count))
-            for batch in stream:
-                selected = batch.select(list(columns))
-                selected.validate(full=True)
-                yield 0.0, selected
+            yield from reader if count is None else (reader.get_batch(index) for index in range(count))
 
-    return Table(
-        name=path.name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(path.name, schema)
-    )
+    return table_of_batches(path.name, schema, read)
 
 
 @contextmanager

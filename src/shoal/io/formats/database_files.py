@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, requiring_extra
 from shoal.io.columns.column_names import NAMES
-from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.input_table import Table, table_of_batches
 from shoal.io.formats.row_files import explain_damage, text_batches
 from shoal.model.intake import Reading
 
@@ -61,22 +61,16 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
         table_name = _choose_table(path.name, reading.table, tables)
         empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(columns: list[str]) -> Iterator[pa.RecordBatch]:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
         with (
             explain_damage(f"{path.name} broke off while its rows were read", duckdb.Error),
             duckdb.connect(str(path), read_only=True, config=_ALONE) as database,
         ):
             database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
-            for batch in pa.RecordBatchReader.from_stream(database.sql(query)):
-                yield 0.0, batch
+            yield from pa.RecordBatchReader.from_stream(database.sql(query))
 
-    return Table(
-        name=path.name,
-        columns=tuple(tables[table_name]),
-        batches=batches,
-        geometry=geometry_of(path.name, empty.schema),
-    )
+    return table_of_batches(path.name, empty.schema, read)
 
 
 @contextmanager

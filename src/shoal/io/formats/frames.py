@@ -1,13 +1,14 @@
 """Frames of other libraries through their Arrow streams; no library is imported to recognize one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import Table, table_of_batches
+from shoal.io.formats.row_files import explain_damage
 
 NAME = "the data frame"
 
@@ -79,18 +80,8 @@ def open_table(frame: ArrowStream) -> Table:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{NAME} cannot be turned into Arrow columns; give every column one type") from error
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        try:
-            for batch in reader:
-                selected = batch.select(list(columns))
-                for begin in range(0, batch.num_rows, BATCH_ROWS):
-                    yield 0.0, selected.slice(begin, BATCH_ROWS)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{NAME} broke off while its rows were read") from error
+    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
+        with explain_damage(f"{NAME} broke off while its rows were read", pa.ArrowException, OSError):
+            yield from reader
 
-    return Table(
-        name=NAME,
-        columns=tuple(reader.schema.names),
-        batches=batches,
-        geometry=geometry_of(NAME, reader.schema),
-    )
+    return table_of_batches(NAME, reader.schema, read)

@@ -4,7 +4,7 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -148,6 +148,24 @@ def add_constants(table: Table, values: Mapping[str, str]) -> Table:
         return batch
 
     return reshape(table, tuple(added), (), change) if added else table
+
+
+def table_of_batches(
+    name: str, schema: pa.Schema, read: Callable[[list[str]], Iterable[pa.RecordBatch]]
+) -> Table:
+    """The table of a source of Arrow batches. read: takes columns, and gives these at least."""
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        for whole in read(list(columns)):
+            batch = whole.select(list(columns))
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(f"{name} holds damaged text or lists; copy or write it again") from error
+            for begin in range(0, batch.num_rows, BATCH_ROWS):
+                yield 0.0, batch.slice(begin, BATCH_ROWS)
+
+    return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
 
 
 @contextmanager

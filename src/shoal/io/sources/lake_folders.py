@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError
-from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import BATCH_ROWS, Table, table_of_batches
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
 _NOT_AS_FILES: Final = frozenset({"deletionVectors"})
@@ -59,20 +59,7 @@ def open_table(folder: Path, kind: str) -> Table:
             "to Parquet"
         )
     reader = _delta if kind == _DELTA else _iceberg
-    schema, batches_of = reader(folder)
-
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        for batch in batches_of(list(columns)):
-            batch.validate(full=True)  # a damaged file may hold text that is none
-            for begin in range(0, batch.num_rows, BATCH_ROWS):
-                yield 0.0, batch.select(list(columns)).slice(begin, BATCH_ROWS)
-
-    return Table(
-        name=folder.name,
-        columns=tuple(schema.names),
-        batches=batches,
-        geometry=geometry_of(folder.name, schema),
-    )
+    return table_of_batches(folder.name, *reader(folder))
 
 
 def _delta(folder: Path) -> tuple[pa.Schema, Any]:

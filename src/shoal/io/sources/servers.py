@@ -4,14 +4,14 @@ No message repeats the address, which may contain a password.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError, OutputError
-from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.input_table import Table, table_of_batches
 
 NAME: Final = "the database"
 _ADDRESS: Final = re.compile(r"^(postgres(?:ql)?://\S+)\s+(.*)$", re.DOTALL | re.IGNORECASE)
@@ -34,15 +34,13 @@ def open_table(source: str) -> Table:
             "SELECT id, t, lat, lon FROM calls'"
         )
     address, query = match[1], match[2].strip().rstrip(";")
-    schema = _schema(address, query)
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
         with connect(address) as connection, explain_errors(address), connection.cursor() as cursor:
             cursor.execute(query)
-            for batch in cursor.fetch_record_batch():
-                yield 0.0, batch.select(list(columns))
+            yield from cursor.fetch_record_batch()
 
-    return Table(name=NAME, columns=tuple(schema.names), batches=batches, geometry=geometry_of(NAME, schema))
+    return table_of_batches(NAME, _schema(address, query), read)
 
 
 def _schema(address: str, query: str) -> pa.Schema:
