@@ -14,6 +14,7 @@ from foreign_files import FILES, installed
 from foreign_writers import GPX, _fit_crc, delta, fit_bytes, packed, text, zipped
 from shoal.errors import InputError
 from shoal.io import read
+from shoal.io.formats import excel_files
 from shoal.io.formats.fit_files import NO_DATE
 from shoal.io.formats.json_files import table_of
 
@@ -107,18 +108,54 @@ def test_a_cell_far_from_the_others_does_not_fill_the_memory(tmp_path: Path, quo
     for ref in ("XFD1048576", "ZZ1048576"):
         far = f"<row r={quote}1048576{quote}><c r={quote}{ref}{quote}><v>1</v></c></row>"
         assert "a cell so far from the others" in refusal(sheet(far, tmp_path))
+    for row in ("4000000000", "99999999", "2000000"):
+        assert "a cell so far from the others" in refusal(
+            sheet(f"<row r='{row}'><c><v>1</v></c></row>", tmp_path)
+        )
     near = '<row r="900"><c r="AB900"><v>1</v></c></row>'  # a stray cell is a row without an id
     assert read(sheet(near, tmp_path)).intake.dropped["empty id"] == 1
 
 
-def test_a_spreadsheet_that_unpacks_to_far_more_than_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part", "cell"),
+    [
+        ("xl/other.xml", 'r="XFD1048576"'),
+        ("xl/worksheets/calls.xml", 'r="XFD1048576"'),
+        ("xl/worksheets/sheet1.xml", 'r = "XFD1048576"'),
+        ("xl/worksheets/sheet1.xml", "\nr" + " " * (1 << 20) + '="XFD1048576"'),
+    ],
+)
+def test_a_far_cell_in_another_part_or_writing(tmp_path: Path, part: str, cell: str) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    rows = f'<row r="1048576"><c {cell}><v>1</v></c></row>'
+    with zipfile.ZipFile(sheet(rows, tmp_path)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members[part] = members.pop("xl/worksheets/sheet1.xml")
+    for name, content in members.items():
+        members[name] = content.replace(b"worksheets/sheet1.xml", part.removeprefix("xl/").encode())
+    assert "a cell so far from the others" in refusal(zipped("far.xlsx", members)(tmp_path))
+
+
+def test_numbers_in_other_attributes_of_a_spreadsheet_are_no_rows(tmp_path: Path) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    near = '<row r="900"><c r="AB900"><v>1</v></c></row>'  # a stray cell is a row without an id
+    near = near.replace("<row ", '<row author="20240501" x:r="AB1" ')
+    assert read(sheet(near, tmp_path)).intake.dropped["empty id"] == 1
+
+
+def test_a_spreadsheet_that_unpacks_to_far_more_than_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not installed("python_calamine"):
         pytest.skip("python-calamine is not installed")
     path = sheet("", tmp_path)
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/b.xml", "w") as file:
-        for _ in range(1100):
-            file.write(b" " * (1 << 20))
-    assert "unpacks to 1,100 MiB, which no spreadsheet needs" in refusal(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/b.xml", b" " * (3 << 20))
+    assert read(path).n_samples
+    monkeypatch.setattr(excel_files, "_MOST_UNPACKED_BYTES", 1 << 20)
+    assert "unpacks to 3 MiB, which no spreadsheet needs" in refusal(path)
 
 
 def test_xml_in_an_encoding_that_does_not_exist(tmp_path: Path) -> None:

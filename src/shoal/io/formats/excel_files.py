@@ -21,10 +21,13 @@ _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
 _CELLS: Final = 1 << 22
 _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
-_WIDE: Final = re.compile(rb"""r=["']([A-Za-z]{2,3})\d""")
-_ROW: Final = re.compile(rb"""r=["'][A-Za-z]{0,3}(\d{1,7})["']""")
+_REFERENCE: Final = re.compile(  # a row that no sheet has, or a column behind Z
+    rb""" r=["'](?:[A-Za-z]{0,3}([2-9]\d{6}|1[1-9]\d{5}|\d{8,})|([A-Za-z]{2,3})\d)"""
+)
+_ROW: Final = re.compile(rb""" r=["'][A-Za-z]{0,3}(\d+)["']""")
+_BLANKS: Final = (b" =", b"= ", b"\t=", b"=\t", b"\n=", b"=\n", b"\r=", b"=\r", b"\tr=", b"\nr=", b"\rr=")
 _BLOCK_BYTES: Final = 1 << 20
-_REFERENCE_BYTES: Final = 16
+_REFERENCE_BYTES: Final = 32
 _FAR: Final = (
     "{name} has a cell so far from the others that the sheet between them fills the memory; delete the empty "
     "rows and columns behind the data, or save the sheet as CSV"
@@ -85,9 +88,11 @@ def _require_near_cells(path: Path) -> None:
             most = max(_CELLS, book.getinfo(part).file_size)
             if part == "content.xml" and _has_more_cells(book, most):
                 raise InputError(_FAR.format(name=path.name))
-            if not part.lower().startswith("xl/worksheets/sheet"):
-                continue
-            width = max(map(_column, _in_blocks(book, part, _WIDE)), default=_NARROW)
+            width = _NARROW
+            for row, column in _in_blocks(book, part, _REFERENCE):  # the workbook tells which part is a sheet
+                if row:
+                    raise InputError(_FAR.format(name=path.name))
+                width = max(width, _column(column))
             height = max(map(int, _in_blocks(book, part, _ROW)), default=0) if width > _NARROW else 0
             if width * height > most:
                 raise InputError(_FAR.format(name=path.name))
@@ -112,13 +117,16 @@ def _has_more_cells(book: zipfile.ZipFile, most: int) -> bool:
     return total > most
 
 
-def _in_blocks(book: zipfile.ZipFile, part: str, pattern: re.Pattern[bytes]) -> Iterator[bytes]:
+def _in_blocks(book: zipfile.ZipFile, part: str, pattern: re.Pattern[bytes]) -> Iterator[Any]:
     """Matches of a short pattern, in little memory."""
     before = b""
     with book.open(part) as file:
         while block := file.read(_BLOCK_BYTES):
-            yield from pattern.findall(before + block)
-            before = block[-_REFERENCE_BYTES:]
+            block = before + block
+            if any(pair in block for pair in _BLANKS):
+                block = b" ".join(block.split()).replace(b" =", b"=").replace(b"= ", b"=")
+            yield from pattern.findall(block)
+            before = block.rstrip()[-_REFERENCE_BYTES:]
 
 
 def _column(letters: bytes) -> int:
