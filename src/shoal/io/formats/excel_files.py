@@ -21,11 +21,11 @@ _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
 _CELLS: Final = 1 << 22
 _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
-_REFERENCE: Final = re.compile(  # a row that no sheet has, or a column behind Z
-    rb""" r=["'](?:[A-Za-z]{0,3}([2-9]\d{6}|1[1-9]\d{5}|\d{8,})|([A-Za-z]{2,3})\d)"""
+_REFERENCE: Final = re.compile(  # a column behind Z, or a row that no sheet has
+    rb""" r=["'](?:([A-Za-z]{2,3})\d|[A-Za-z]?([2-9]\d{6}|1[1-9]\d{5}|\d{8,}))"""
 )
 _ROW: Final = re.compile(rb""" r=["'][A-Za-z]{0,3}(\d+)["']""")
-_BLANKS: Final = (b" =", b"= ", b"\t=", b"=\t", b"\n=", b"=\n", b"\r=", b"=\r", b"\tr=", b"\nr=", b"\rr=")
+_BLANKS: Final = (b" =", b"= ", b"\t", b"\n", b"\r")
 _BLOCK_BYTES: Final = 1 << 20
 _REFERENCE_BYTES: Final = 32
 _FAR: Final = (
@@ -89,7 +89,7 @@ def _require_near_cells(path: Path) -> None:
             if part == "content.xml" and _has_more_cells(book, most):
                 raise InputError(_FAR.format(name=path.name))
             width = _NARROW
-            for row, column in _in_blocks(book, part, _REFERENCE):  # the workbook tells which part is a sheet
+            for column, row in _in_blocks(book, part, _REFERENCE):  # the workbook tells which part is a sheet
                 if row:
                     raise InputError(_FAR.format(name=path.name))
                 width = max(width, _column(column))
