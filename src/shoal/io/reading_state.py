@@ -347,7 +347,7 @@ def _advice(state: ReadingState) -> Message:
         text = "coordinates are written like {form}; write them as decimal numbers, such as 48.85 and -2.35"
         return say("advice.coordinates", text, form=state.positions.unread)
     if most == cleaning.BAD_COORDINATE and state.columns.geometry:
-        text = "lines, areas and multipoints have no single position: write a point for each time"
+        text = "shapes are empty, or no points (lines, areas, multipoints): write a point for each time"
         return say("advice.no_points", text)
     if most in {cleaning.LATITUDE, cleaning.LONGITUDE} and (guess := state.positions.advice()):
         return say("advice.degrees", "{guess}", guess=guess)

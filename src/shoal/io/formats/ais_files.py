@@ -5,6 +5,7 @@ behind it. A message has the time of its first sentence. The person is the ship,
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,14 +43,11 @@ _SAMPLE_BYTES: Final = 1 << 13
 
 @dataclass(kw_only=True)
 class _Log:
-    account: Account
+    unreadable: Counter[str]
     waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
     others: int = 0
     positions: int = 0
     timed: int = 0
-
-    def count(self, reason: str, lines: int = 1) -> None:
-        self.account.unreadable[reason] += lines
 
 
 def holds(path: Path) -> bool:
@@ -66,12 +64,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
         import pyais
 
     def read(account: Account) -> Iterator[Row]:
-        log = _Log(account=account)
+        log = _Log(unreadable=account.unreadable)
         damaged = f"{path.name} broke off while it was read; copy it again"
         with explain_damage(damaged, OSError), open_bytes(path) as file:
             yield from (row for line in file if (row := _row(line.decode("latin-1"), log, pyais)))
         for _, parts in log.waiting.values():
-            log.count(INCOMPLETE, len(parts))
+            log.unreadable[INCOMPLETE] += len(parts)
         if log.positions and not log.timed:
             raise InputError(
                 f"none of the {log.positions:,} positions of {path.name} has a time; keep the receiver's "
@@ -89,7 +87,7 @@ def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
     match = _SENTENCE.search(line)
     if match is None or not is_checksum_right(match["body"], match["sum"]):
         if "VDM," in line or "VDO," in line:
-            log.count(BROKEN)
+            log.unreadable[BROKEN] += 1
         else:
             log.others += bool(line.strip())
         return None
@@ -98,12 +96,13 @@ def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
         key = (match["body"][:5], match["count"], match["group"], match["channel"])
         if match["number"] == "1":
             _, lost = log.waiting.pop(key, ("", []))
-            log.count(INCOMPLETE, len(lost)) if lost else None
+            if lost:
+                log.unreadable[INCOMPLETE] += len(lost)
             log.waiting[key] = (when, parts)
             return None
         first, before = log.waiting.pop(key, ("", []))
         if len(before) + 1 != int(match["number"]):
-            log.count(INCOMPLETE, len(before) + 1)
+            log.unreadable[INCOMPLETE] += len(before) + 1
             return None
         when, parts = first or when, [*before, *parts]
         if match["number"] != match["count"]:
@@ -121,7 +120,7 @@ def _position(parts: Sequence[str], when: str, log: _Log, pyais: Any) -> tuple[s
         message = pyais.decode(*parts)
         mmsi, lat, lon = message.mmsi, message.lat, message.lon
     except (pyais.exceptions.AISBaseException, AttributeError, ValueError, IndexError):
-        log.count(BROKEN, len(parts))
+        log.unreadable[BROKEN] += len(parts)
         return None
     log.positions += 1
     log.timed += bool(when)

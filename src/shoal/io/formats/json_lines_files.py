@@ -1,6 +1,5 @@
 """JSON Lines, plain or gzipped; also GeoJSON, one feature a line."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,7 +11,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.formats import json_files
 from shoal.io.formats.input_table import NO_OBJECT, Table
-from shoal.io.formats.json_values import flat, text_of
+from shoal.io.formats.json_values import flat, object_in, text_of
 from shoal.io.formats.row_files import explain_damage, open_bytes, text_batches
 from shoal.model.intake import Reading
 
@@ -46,15 +45,8 @@ def _objects(path: Path, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
         for line in file:
             text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
             if text:
-                value = _value(text)
-                if isinstance(value, dict):
-                    yield value
-                else:
+                value = object_in(text)
+                if value is None:
                     unreadable[NO_OBJECT] += 1
-
-
-def _value(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+                else:
+                    yield value

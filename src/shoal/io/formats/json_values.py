@@ -43,6 +43,15 @@ def records(value: Any) -> list[dict[str, Any]]:
     return [one if isinstance(one, dict) else {} for one in value] if isinstance(value, list) else []
 
 
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """The object that a text writes, None for another text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def begins_as_list(path: Path) -> bool:
     """Whether a file opens with a list."""
     return beginning_of(path, 4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
@@ -50,8 +59,8 @@ def begins_as_list(path: Path) -> bool:
 
 def begins_with_whole_line(path: Path) -> bool:
     """Whether the first line of a file is an object."""
-    with suppress(ValueError, RecursionError, *BROKEN_GZIP), open_bytes(path) as file:
-        return isinstance(json.loads(file.readline()), dict)
+    with suppress(*BROKEN_GZIP), open_bytes(path) as file:
+        return object_in(file.readline()) is not None
     return False
 
 

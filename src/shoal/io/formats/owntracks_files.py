@@ -3,12 +3,11 @@
 Files are ``rec/USER/DEVICE/YYYY-MM.rec``. The person is USER; ``--person device`` takes DEVICE.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from shoal.io.formats.input_table import WRONG_FIELDS, Owner, Table
+from shoal.io.formats.json_values import object_in, text_of
 from shoal.io.formats.row_files import Account, Row, explain_damage, table_of_rows
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -23,11 +22,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
         others = 0
         with explain_damage(damaged, UnicodeDecodeError), path.open(encoding="utf-8") as file:
             for line in filter(str.strip, file):
-                message = message_of(line.rstrip("\n").split("\t")[-1])
+                message = object_in(line.rstrip("\n").split("\t")[-1])
                 if message is None:
                     account.unreadable[WRONG_FIELDS] += 1
                 elif message.get("_type") == "location":
-                    yield device.parent.name, device.name, *position_of(message)
+                    position = (text_of(message.get(name)) for name in ("tst", "lat", "lon"))
+                    yield device.parent.name, device.name, *position
                 else:
                     others += 1
         if others:
@@ -40,23 +40,4 @@ def open_table(path: Path, _reading: Reading) -> Table:
     )
     return table_of_rows(
         path, ("uid", "device", "t", "lat", "lon"), read, owners=owners, settings={"id": "uid"}
-    )
-
-
-def message_of(text: str) -> dict[str, Any] | None:
-    """A JSON object, None for another text."""
-    try:
-        message = json.loads(text)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
-
-
-def position_of(message: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """Time, latitude and longitude of a message, as text."""
-    time, lat, lon = (message.get(name) for name in ("tst", "lat", "lon"))
-    return (
-        None if time is None else str(time),
-        None if lat is None else str(lat),
-        None if lon is None else str(lon),
     )
