@@ -519,6 +519,9 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     (tmp_path / ".csv.partial-0123").mkdir()  # and those of a stopped export or conversion
     export = shoal("publish", tmp_path / "my release", "--to", tmp_path / "csv", "--format", "csv")
     assert export.err.count(f"rm -r {tmp_path}/.csv.partial-0123\n") == 1
+    (tmp_path / ".r.partial-0123").mkdir()  # as a kill between the names of linkage and release leaves it
+    half = shoal("anonymize", city, "--output", tmp_path / "r", "--linkage", tmp_path / "links.parquet")
+    assert (half.code, f"left {tmp_path}/.r.partial-0123, remove both" in half.err) == (2, True)
     (tmp_path / "r.parts").mkdir()
     (tmp_path / "r.parts" / "job.json").write_text("another job")
     failed = shoal("anonymize", city, "--output", tmp_path / "r", "--resume", "--quiet")

@@ -32,7 +32,7 @@ from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import require_absent, staged_file
+from shoal.runtime.staging import flush_to_disk, require_absent, staged_file
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
@@ -194,6 +194,7 @@ def publish(
             opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
         if series is not None:
             series.stage(manifest.release_sha256)
+        flush_to_disk(candidate.staging)  # so that secrets and release get their names right after each other
         opened.enter_context(staged_secrets(output, candidate.release, candidate.linkage, linkage_file))
     return Publication(
         folder=output,

@@ -25,7 +25,7 @@ from shoal.release_folder.tables import decode_records
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
-from shoal.runtime.staging import staged_file
+from shoal.runtime.staging import find_partials, staged_file
 
 
 def raw_reading(folder: Path, **overrides: Any) -> Reading:
@@ -173,7 +173,9 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
             "published"
         )
     if path.exists():
-        raise OutputError(f"{path} exists; choose another --linkage or remove it first")
+        stopped = "" if release_folder.exists() else ", ".join(map(str, find_partials(release_folder)))
+        hint = f"; if it is of the run that was stopped and left {stopped}, remove both" * bool(stopped)
+        raise OutputError(f"{path} exists; choose another --linkage or remove it first{hint}")
 
 
 @typed

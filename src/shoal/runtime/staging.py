@@ -27,9 +27,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             staging.mkdir(mode=0o700)
             yield staging
-            for path in staging.rglob("*"):
-                if path.is_file():
-                    _flush_to_disk(path)
+            flush_to_disk(staging)
             staging.chmod(0o777 & ~_umask())
             staging.rename(target)
     finally:
@@ -103,9 +101,12 @@ def report_partials(*targets: Path, also: Sequence[Path] = ()) -> None:
             listener(old)
 
 
-def _flush_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+def flush_to_disk(folder: Path) -> None:
+    """Wait until all files of a folder are on the disk."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _umask() -> int:
