@@ -1,7 +1,6 @@
 """The table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
 
 import json
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
@@ -110,7 +109,7 @@ def _write_group(writer: ColumnwiseWriter, release: Release, rows: slice) -> Non
 def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> Bounds:
     if release.crs is None:
         return []
-    column, bounds = _rectangles(release.boxes.take(rows), release.snapped_grid().cell_m, release.crs)
+    column, bounds = draw_outlines(release.boxes.take(rows), release.snapped_grid().cell_m, release.crs)
     writer.write(pa.table({GEOMETRY: column}))
     return [bounds]
 
@@ -171,11 +170,9 @@ def _index_cells(cells: Integers, n: int) -> tuple[Integers, Integers]:
     return different, number[cells]
 
 
-def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
+def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
+    """Well-known binary of each box in WGS 84, and the bounds of all: west, south, east, north."""
     places, at = corner_places(boxes, cell_m, crs)
-    cut = are_cut(places, at)
-    if cut.any():
-        return _with_cut(places, at, cut)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
     for first in range(0, len(boxes), _DRAWN_AT_ONCE):
@@ -185,22 +182,20 @@ def _rectangles(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[f
     column = pa.Array.from_buffers(
         pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]
     )
+    cut = are_cut(places, at)
+    if cut.any():  # across the 180th meridian or around a pole
+        parts = [cut_outline(places[corners]) for corners in at[cut]]
+        column = pc.replace_with_mask(column, pa.array(cut), pa.array(parts, pa.large_binary()))
+        drawn = [
+            polygons["corners"][~cut].reshape(-1, 2),
+            *(part for wkb in parts for part in polygons_of(wkb)),
+        ]
+        places = np.concatenate(drawn)
     bounds = [*places.min(axis=0).tolist(), *places.max(axis=0).tolist()]
-    if not all(bounds):  # bounds of zeros have the sign of the first corner, which places do not keep
+    if not all(bounds) and not cut.any():  # zeros have the sign of the first corner, which places do not keep
         corners = polygons["corners"].reshape(-1, 2)
         bounds = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
     return column, bounds
-
-
-def _with_cut(places: Floats, at: Integers, cut: Flags) -> tuple[pa.Array, list[float]]:
-    """Some boxes cross the 180th meridian or hold a pole."""
-    head = struct.pack("<BIII", 1, 3, 1, 5)
-    drawn = [
-        cut_outline(places[corners]) if in_parts else head + places[corners[_RING]].astype("<f8").tobytes()
-        for corners, in_parts in zip(at, cut, strict=True)
-    ]
-    ends = np.concatenate([part for wkb in drawn for part in polygons_of(wkb)])
-    return pa.array(drawn, pa.large_binary()), [*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist()]
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:

@@ -96,20 +96,6 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Inte
 
 
 @compiled_for_many
-def are_outlines(heads: Bytes, head: Bytes, corners: Integers, places: Integers, at: Integers) -> bool:
-    """Whether polygons [m] have this head and exactly their box's corners: places[at], bits of degrees."""
-    for row in range(len(at)):
-        for byte in range(len(head)):
-            if heads[row, byte] != head[byte]:
-                return False
-        for corner in range(5):
-            place = at[row, corner % 4]
-            if corners[row, corner, 0] != places[place, 0] or corners[row, corner, 1] != places[place, 1]:
-                return False
-    return True
-
-
-@compiled_for_many
 def round_to(values: Floats, step: float, beyond: float, cells: Integers) -> bool:
     """Round to multiples of a step, into cells [n]; False when one reaches the bound."""
     for i in range(len(values)):

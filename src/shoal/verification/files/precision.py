@@ -15,13 +15,13 @@ from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.verdicts import Finding
-from shoal.release_folder.box_table import corner_places
+from shoal.release_folder.box_table import draw_outlines
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.outlines import are_cut, cut_outline, heads_of, polygons_of
+from shoal.release_folder.outlines import heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.point_table import decode_places, lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, read_only
-from shoal.verification.files.loops import are_multiples, are_outlines, round_to
+from shoal.verification.files.loops import are_multiples, round_to
 from shoal.verification.files.stored import BYTES, NUMBERS, TEXTS
 
 _ULPS: Final = 2  # of seconds: half a microsecond
@@ -29,13 +29,8 @@ _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters; float64 is exact below
 _SAME_PLACE_M: Final = 0.001
 SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
 _BOXES_AT_ONCE: Final = 1 << 18
-_OUTLINES_AT_ONCE: Final = 1 << 14
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
-_RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
-_HEAD: Final = np.array(
-    [1, 3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0], dtype=np.uint8
-)  # little-endian polygon, one ring, five corners
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -123,42 +118,26 @@ class PrecisionCheck:
         return self._exact
 
     def _compare_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
-        places, at = corner_places(boxes, self._grid.cell_m, crs)
-        cut = are_cut(places, at)
-        if cut.any():
-            self._compare_cut(geometry.filter(pa.array(cut)), places[at[cut]])
-            geometry, at = geometry.filter(pa.array(~cut)), at[~cut]
-            if not len(at):
-                return
-            used, at = np.unique(at, return_inverse=True)
-            places, at = places[used], at.reshape(-1, 4)
-        bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
-        # bounds of zeros have the sign of the first corner, which places do not keep
-        if np.isfinite(bounds).all() and bounds.all() and _are_outlines(geometry, places, at):
-            self._bounds = _around(self._bounds, bounds)
+        expected, bounds = draw_outlines(boxes, self._grid.cell_m, crs)
+        finite = geometry.type in BYTES and np.isfinite(bounds).all()
+        if finite and geometry.cast(pa.large_binary()).equals(pa.chunked_array([expected])):
+            self._bounds = _around(self._bounds, np.array(bounds))
             return
         self._exact = False
-        expected = places[at][:, _RING]
-        right, drawn = _rectangles_in(geometry, expected)
+        try:
+            drawn = geometry.cast(pa.large_binary()).combine_chunks()
+        except pa.ArrowException:
+            self._wrong += len(boxes)
+            return
+        right = _are_near(drawn, expected)
         self._wrong += int((~right).sum())
-        self._other_digits += int((_bits(drawn) != _bits(expected[right])).any(axis=(1, 2)).sum())
+        drawn, expected = (column.filter(pa.array(right)) for column in (drawn, expected))
+        self._other_digits += int(pc.sum(pc.not_equal(drawn, expected)).as_py() or 0)
         if len(drawn):
-            flat = drawn.reshape(-1, 2)
-            self._bounds = _around(self._bounds, np.concatenate([flat.min(axis=0), flat.max(axis=0)]))
-
-    def _compare_cut(self, geometry: pa.ChunkedArray, corners: Floats) -> None:
-        """Outlines across the 180th meridian or around a pole. corners: of their boxes [m, 4, 2]."""
-        for drawn, ring in zip(geometry.to_pylist(), corners, strict=True):
-            expected = cut_outline(ring)
-            if drawn != expected:
-                self._exact = False
-                if not _are_near(drawn, expected):
-                    self._wrong += 1
-                    continue
-                self._other_digits += 1
-            places = np.concatenate(polygons_of(drawn))
-            bounds = np.concatenate([places.min(axis=0), places.max(axis=0)])
-            self._bounds = _around(self._bounds, bounds)
+            corners = _end_to_end(drawn.filter(_are_simple(drawn)))["corners"].reshape(-1, 2)
+            cut = drawn.filter(pc.invert(_are_simple(drawn))).to_pylist()
+            corners = np.concatenate([corners, *(part for wkb in cut for part in polygons_of(wkb))])
+            self._bounds = _around(self._bounds, np.concatenate([corners.min(axis=0), corners.max(axis=0)]))
 
     def findings(self) -> Iterator[Finding]:
         """Values off the grid, other outlines, and wrong bounds."""
@@ -297,24 +276,23 @@ def _around(one: Floats, other: Floats) -> Floats:
     return np.concatenate([np.minimum(one[:2], other[:2]), np.maximum(one[2:], other[2:])])
 
 
-def _are_outlines(column: pa.ChunkedArray, places: Floats, at: Integers) -> bool:
-    degrees, begin = _bits(places), 0
-    if column.type not in BYTES or column.null_count:
-        return False
-    for texts in _parts_of(column):
-        ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        if (np.diff(ends) != _POLYGON.itemsize).any():
-            return False
-        polygons = _end_to_end(texts)
-        corners = np.ascontiguousarray(polygons["corners"]).view(np.int64)
-        if not are_outlines(polygons["head"], _HEAD, corners, degrees, at[begin : begin + len(texts)]):
-            return False
-        begin += len(texts)
-    return True
+def _are_near(drawn: pa.LargeBinaryArray, expected: pa.LargeBinaryArray) -> Flags:
+    """[m]: the same closed parts, to 1e-9 degrees."""
+    simple = np.asarray(
+        pc.fill_null(pc.and_(_are_simple(drawn), _are_simple(expected)), False), dtype=np.bool_
+    )
+    right = np.zeros(len(drawn), dtype=np.bool_)
+    one, other = (_end_to_end(column.filter(pa.array(simple))) for column in (drawn, expected))
+    closed = (_bits(one["corners"][:, 0]) == _bits(one["corners"][:, 4])).all(axis=1)
+    with np.errstate(invalid="ignore"):  # a box off the plane has infinite corners; they never agree
+        near = (np.abs(one["corners"] - other["corners"]) <= SAME_PLACE_DEG).all(axis=(1, 2))
+    right[simple] = (one["head"] == other["head"]).all(axis=1) & near & closed
+    for row in np.flatnonzero(~simple).tolist():
+        right[row] = _are_near_in_parts(drawn[row].as_py(), expected[row].as_py())
+    return right
 
 
-def _are_near(drawn: bytes | None, expected: bytes) -> bool:
-    """The same closed parts, to 1e-9 degrees."""
+def _are_near_in_parts(drawn: bytes | None, expected: bytes) -> bool:
     if drawn is None or len(drawn) != len(expected) or heads_of(drawn) != heads_of(expected):
         return False
     parts = zip(polygons_of(drawn), polygons_of(expected), strict=True)
@@ -324,30 +302,9 @@ def _are_near(drawn: bytes | None, expected: bytes) -> bool:
     )
 
 
-def _parts_of(column: pa.ChunkedArray) -> Iterator[pa.LargeBinaryArray]:
-    for chunk in column.chunks:
-        for first in range(0, len(chunk), _OUTLINES_AT_ONCE):
-            yield chunk.slice(first, _OUTLINES_AT_ONCE).cast(pa.large_binary())
-
-
-def _rectangles_in(column: pa.ChunkedArray, expected: Floats) -> tuple[Flags, Floats]:
-    """To 1e-9 degrees; their corners [n, 5, 2]."""
-    right = np.zeros(len(expected), dtype=np.bool_)
-    try:
-        texts = column.cast(pa.large_binary()).combine_chunks()
-    except pa.ArrowException:
-        return right, np.empty((0, 5, 2))
-    sized = np.asarray(
-        pc.fill_null(pc.equal(pc.binary_length(texts), _POLYGON.itemsize), False), dtype=np.bool_
-    )
-    polygons = _end_to_end(texts.filter(pa.array(sized)))
-    corners = np.ascontiguousarray(polygons["corners"])
-    closed = (_bits(corners[:, 0]) == _bits(corners[:, 4])).all(axis=1)
-    with np.errstate(invalid="ignore"):  # a box off the plane has infinite corners; they never agree
-        near = (np.abs(corners - expected[sized]) <= SAME_PLACE_DEG).all(axis=(1, 2))
-    good = (polygons["head"] == _HEAD).all(axis=1) & near & closed
-    right[sized] = good
-    return right, corners[good]
+def _are_simple(outlines: pa.LargeBinaryArray) -> pa.BooleanArray:
+    """Whether each has the size of one rectangle; null = no outline."""
+    return pc.equal(pc.binary_length(outlines), _POLYGON.itemsize)
 
 
 def _bits(numbers: Floats) -> Integers:
