@@ -23,7 +23,6 @@ from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
 from shoal.release_folder import box_table, joining
 from shoal.release_folder.exports import EXPORTS
-from shoal.runtime import staging
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY
 
@@ -805,10 +804,11 @@ def test_a_folder_is_told_as_it_is_named(
 def test_an_export_is_on_the_disk_before_it_has_its_name(
     form: str, made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flushed: list[str] = []
-    monkeypatch.setattr(staging, "_flush_to_disk", lambda path: flushed.append(path.name))
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: flushed.append(os.fstat(file).st_ino))
     done = export(made["boxes"], tmp_path / "out", form)
-    assert sorted(flushed) == sorted([PACKAGE_FILE, *(Path(path).name for path in done.files)])
+    written = [tmp_path / "out" / name for name in (PACKAGE_FILE, *done.files)]
+    assert sorted(flushed) == sorted(path.stat().st_ino for path in written)
 
 
 def test_an_address_that_holds_a_key_is_never_shown(

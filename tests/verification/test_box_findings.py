@@ -194,7 +194,6 @@ def test_records_are_told_apart_by_every_column_and_by_their_number_of_boxes() -
     assert classified.class_of.tolist() == [*range(8), 0]
     assert classified.representative.tolist() == list(range(8))
     assert classified.size.tolist() == [2] + [1] * 7
-    assert classified.record_of_box(np.arange(10)).tolist() == [*range(7), 7, 7, 8]
 
 
 def test_a_release_whose_arrays_contradict_each_other_is_misuse() -> None:

@@ -35,7 +35,7 @@ from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify_files
-from shoal.verification.files.decoded import BoxDecoder
+from shoal.verification.files.decoded import Decoder
 from shoal.verification.files.folder import read_folder, verify_reading, with_new_page
 from shoal.verification.files.written import read_written
 from small_points import crowd
@@ -73,7 +73,7 @@ def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callabl
 
 @pytest.mark.parametrize(
     ("make", "home", "decoder"),
-    [(of_boxes, "decoded", "boxes_as_written"), (of_points, "decoded", "decode_points")],
+    [(of_boxes, "precision", "boxes_as_written"), (of_points, "precision", "decode_points")],
 )
 def test_the_table_is_read_once_and_decoded_once(
     make: Callable[[], Case], home: str, decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -198,10 +198,10 @@ def test_boxes_are_those_of_the_file_whatever_was_expected(
     others = [moved(0), moved(4), moved(-1), boxes.take(slice(0, -1)), boxes.take(slice(0, 0))]
     narrower = replace(boxes, x_min=boxes.x_min.astype(np.int32))
     for expected in (None, boxes, *others, narrower):
-        decoding = BoxDecoder(grid, release.crs, expected)
+        decoding = Decoder(grid, release.crs, expected)
         for first in range(0, len(table), 7):
             decoding.add_piece(table.slice(first, 7), len(table))
-        result = decoding.finish().boxes
+        result = decoding.finish().payload
         assert np.shares_memory(result.x_min, boxes.x_min) == (expected is boxes)
         for name in BOX_COLUMNS:
             assert getattr(result, name).dtype == np.int64

@@ -1,6 +1,5 @@
 """The table of boxes, on the release's grid: seconds since 1970 UTC (or step 0) and meters."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Release
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of
-from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
 from shoal.runtime.arrays import Floats, Integers
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
@@ -47,9 +46,8 @@ def write_some_boxes(release: Release, path: Path) -> Bounds:
 
 def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
     """Join files of ``write_some_boxes`` to the bytes of ``write_boxes_in_parts``."""
-    pairs = {key.encode(): text.encode() for key, text in _description(bounds).items()}
     with path.open("wb") as file:
-        join_files(parts, file, pairs)
+        join_files(parts, file, _description(bounds))
 
 
 def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
@@ -61,20 +59,16 @@ def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
             _write_group(writer, release, rows)
             corners += _write_outlines(writer, release, rows)
         if writer is not None:
-            about = _description(corners) if described else {}
-            writer.close({key.encode(): text.encode() for key, text in about.items()})
+            writer.close(_description(corners) if described else {})
     return corners
 
 
-def _description(corners: Bounds) -> dict[str, str]:
+def _description(corners: Bounds) -> dict[bytes, bytes]:
     if not corners:
         return {}
-    low, high = np.min(corners, axis=0)[:2], np.max(corners, axis=0)[2:]
-    bounds = [*low.tolist(), *high.tolist()]
+    bounds = [*np.min(corners, axis=0)[:2].tolist(), *np.max(corners, axis=0)[2:].tolist()]
     kinds = ["Polygon", "MultiPolygon"] if (bounds[0], bounds[2]) == (-180.0, 180.0) else ["Polygon"]
-    rectangles = {"encoding": "WKB", "geometry_types": kinds, "bbox": bounds}
-    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": rectangles}}
-    return {"geo": json.dumps(geo)}
+    return geometry_pairs(kinds, bounds)
 
 
 def _row_groups(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:

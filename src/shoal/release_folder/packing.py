@@ -1,6 +1,7 @@
 """One writer and one reader of a release's table, also for the verifier."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -19,6 +20,13 @@ _MOST_BYTES: Final = 1 << 30  # 32-bit offsets reach so far
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of tables with this schema."""
     return pq.ParquetWriter(where, schema, compression="zstd", store_schema=False)
+
+
+def geometry_pairs(kinds: Sequence[str], bounds: Sequence[float]) -> dict[bytes, bytes]:
+    """A file's metadata as GeoParquet 1.1 asks; kinds: of geometries, bounds: west, south, east, north."""
+    about = {"encoding": "WKB", "geometry_types": kinds, "bbox": bounds}
+    text = {"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: about}}
+    return {b"geo": json.dumps(text).encode()}
 
 
 def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:

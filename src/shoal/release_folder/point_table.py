@@ -1,6 +1,5 @@
 """The table of points, to the last digit: seconds since 1970 UTC (or step 0) and meters."""
 
-import json
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import DEGREE_COLUMNS, POINT_COLUMNS, Points, Release
-from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter
+from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
 from shoal.runtime.arrays import Floats
 
 _POINT: Final = np.dtype(
@@ -40,17 +39,14 @@ def write_points(release: Release, path: Path) -> None:
                 lonlat = lon_lat(points.take(rows), release.crs)
                 bounds.append(np.concatenate([lonlat.min(axis=0), lonlat.max(axis=0)]))
                 writer.write(pa.table({GEOMETRY: _geometry(lonlat)}))
-        writer.close({key.encode(): text.encode() for key, text in _description(bounds).items()})
+        writer.close(_description(bounds))
 
 
-def _description(bounds: list[Floats]) -> dict[str, str]:
+def _description(bounds: list[Floats]) -> dict[bytes, bytes]:
     if not bounds:
         return {}
     low, high = np.min(bounds, axis=0)[:2], np.max(bounds, axis=0)[2:]
-    about = {"encoding": "WKB", "geometry_types": ["Point"], "bbox": [*low.tolist(), *high.tolist()]}
-    return {
-        "geo": json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}})
-    }
+    return geometry_pairs(["Point"], [*low.tolist(), *high.tolist()])
 
 
 def decode_points(table: pa.Table, where: str) -> Points:

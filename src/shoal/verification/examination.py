@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Generic, TypeVar
 
+import numpy as np
+
 from shoal.errors import MisuseError
 from shoal.model.names import Pseudonyms
 from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Finding, Verdict
+from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted, states_counts
 from shoal.verification.linking import Links, link_records
 
@@ -87,6 +90,16 @@ def duplicate_pseudonyms(release: Release) -> Iterator[Finding]:
     for place in Pseudonyms.of(release.trajectory_ids).duplicate_positions():
         name = release.trajectory_ids[place]
         yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
+
+
+def first_of_each_record(bad: Flags, offsets: Integers) -> Iterator[tuple[int, int, str]]:
+    """Each record with a flagged row, its first such row, and how many more there are, in words."""
+    rows = np.flatnonzero(bad)
+    owners, first, count = np.unique(
+        np.searchsorted(offsets, rows, side="right") - 1, return_index=True, return_counts=True
+    )
+    for record, row, flagged in zip(owners.tolist(), rows[first].tolist(), count.tolist(), strict=True):
+        yield record, row, f" (and so for {flagged - 1} more)" if flagged > 1 else ""
 
 
 def miscounted_subjects(lost: int, release: Release) -> Iterator[Finding]:

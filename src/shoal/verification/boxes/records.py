@@ -24,6 +24,7 @@ from shoal.verification.boxes.loops import (
     mark_overlaps,
     match_records,
 )
+from shoal.verification.examination import first_of_each_record
 from shoal.verification.linking import Links
 
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
@@ -38,10 +39,6 @@ class Records:
     class_of: Integers  # [n]
     representative: Integers  # [c], first record of each class
     size: Integers  # [c]
-
-    def record_of_box(self, rows: Integers) -> Integers:
-        """The record of each of these boxes."""
-        return np.searchsorted(self.offsets, rows, side="right") - 1
 
     def boxes_of(self, records: Flags) -> Flags:
         """Which boxes belong to these records, bool [n]."""
@@ -242,11 +239,7 @@ def findings_per_record(
     bad: Flags, kind: str, fault: str, records: Records, release: Release
 ) -> Iterable[Finding]:
     """One finding for each record with a flagged box: the first one, and how many more."""
-    rows = np.flatnonzero(bad)
-    owners, first, count = np.unique(records.record_of_box(rows), return_index=True, return_counts=True)
-    for record, row, flagged in zip(owners.tolist(), rows[first].tolist(), count.tolist(), strict=True):
+    for record, row, more in first_of_each_record(bad, records.offsets):
         start, end = records.offsets[record], records.offsets[record + 1]
-        more = f" (and so for {flagged - 1} more)" if flagged > 1 else ""
-        yield Finding(
-            kind, f"box {row - start + 1} of {end - start} {fault}{more}", release.trajectory_ids[record]
-        )
+        message = f"box {row - start + 1} of {end - start} {fault}{more}"
+        yield Finding(kind, message, release.trajectory_ids[record])

@@ -3,39 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.model.grid import Grid
-from shoal.model.release import BOX_COLUMNS, Boxes, Points
-from shoal.release_folder.manifest import RELEASE_FILE
+from shoal.model.release import BOX_COLUMNS, Boxes, Payload, Points
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.point_table import decode_points
 from shoal.runtime.arrays import Numbers
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written
+from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 
 _ROWS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedBoxes:
-    """Boxes in row order, and the checks of plane and precision."""
+class DecodedTable:
+    """Boxes or points in row order, and the checks of plane and precision."""
 
-    boxes: Boxes
+    payload: Payload
     plane: PlaneCheck
-    precision: PrecisionCheck
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedPoints:
-    """Points in row order, and the check of precision."""
-
-    points: Points
-    precision: PointPrecision
+    precision: PrecisionCheck | PointPrecision
 
 
 class _RowStore:
@@ -77,10 +67,10 @@ class _RowStore:
         return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in columns.items()}
 
 
-class BoxDecoder:
-    """Decodes rows as they come, without storing those equal to ``expected``."""
+class Decoder:
+    """Decodes rows as they come, without storing those equal to ``expected``; grid: None for points."""
 
-    def __init__(self, grid: Grid, crs: str | None, expected: Boxes | None = None) -> None:
+    def __init__(self, grid: Grid | None, crs: str | None, expected: Payload | None = None) -> None:
         self._grid, self._crs = grid, crs
         self._rows = _RowStore(None if expected is None else _columns_by_name(expected))
         self._wrong: InputError | None = None
@@ -90,46 +80,11 @@ class BoxDecoder:
         return PlaneCheck(self._crs)
 
     @cached_property
-    def _precision(self) -> PrecisionCheck:
-        return PrecisionCheck(self._grid, self._crs)
+    def _precision(self) -> PrecisionCheck | PointPrecision:
+        return PointPrecision(self._crs) if self._grid is None else PrecisionCheck(self._grid, self._crs)
 
     def add_piece(self, piece: pa.Table, n_rows: int) -> None:
-        """Decode some rows, or the outlines of the last rows; n_rows: of the whole table."""
-        if self._wrong is not None:
-            return
-        try:
-            if self._rows.begun and piece.column_names == [GEOMETRY]:
-                boxes = Boxes(**self._rows.last(len(piece)))
-                self._precision.add_outlines(piece, boxes)
-                return
-            _ = self._plane  # report a wrong plane before wrong rows
-            for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
-                some = piece.slice(first, _ROWS_AT_ONCE)  # bounds the memory of decoded columns
-                decoded = boxes_as_written(some, self._grid)
-                self._precision.add_rows(some, decoded)
-                self._rows.add(_columns_by_name(decoded.boxes), n_rows)
-        except InputError as error:
-            self._wrong = error
-
-    def finish(self) -> DecodedBoxes:
-        """The decoded boxes; raises delayed errors."""
-        if self._wrong is not None:
-            raise self._wrong
-        boxes = Boxes(**self._rows.columns())
-        self._plane.add_boxes(boxes, self._grid)
-        return DecodedBoxes(boxes=boxes, plane=self._plane, precision=self._precision)
-
-
-class PointDecoder:
-    """The same for points."""
-
-    def __init__(self, crs: str | None, expected: Points | None = None) -> None:
-        self._rows = _RowStore(None if expected is None else expected.columns())
-        self._precision = PointPrecision(crs)
-        self._wrong: InputError | None = None
-
-    def add_piece(self, piece: pa.Table, n_rows: int) -> None:
-        """Decode some rows, or the geometries of the last rows."""
+        """Decode some rows, or the geometries of the last rows; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
@@ -137,26 +92,35 @@ class PointDecoder:
                 latest = self._rows.last(len(piece))
                 for first in range(0, len(piece), _ROWS_AT_ONCE):
                     rows = slice(first, first + _ROWS_AT_ONCE)
-                    some_points = Points(**{name: column[rows] for name, column in latest.items()})
-                    self._precision.add_geometries(piece.slice(first, _ROWS_AT_ONCE), some_points)
+                    payload = self._payload({name: column[rows] for name, column in latest.items()})
+                    self._precision.add_outlines(piece.slice(first, _ROWS_AT_ONCE), payload)
                 return
+            _ = self._plane  # report a wrong plane before wrong rows
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
-                some = piece.slice(first, _ROWS_AT_ONCE)
-                points = decode_points(some, RELEASE_FILE)
-                self._precision.add_rows(some, points)
-                self._rows.add(points.columns(), n_rows)
+                some = piece.slice(first, _ROWS_AT_ONCE)  # bounds the memory of decoded columns
+                self._rows.add(_columns_by_name(self._precision.decode_rows(some)), n_rows)
         except InputError as error:
             self._wrong = error
 
-    def finish(self) -> DecodedPoints:
-        """The decoded points; raises delayed errors."""
+    def finish(self) -> DecodedTable:
+        """The decoded rows; raises delayed errors."""
         if self._wrong is not None:
             raise self._wrong
-        return DecodedPoints(points=Points(**self._rows.columns()), precision=self._precision)
+        payload = self._payload(self._rows.columns())
+        if isinstance(payload, Points):
+            self._plane.add_points(payload)
+        elif self._grid is not None:
+            self._plane.add_boxes(payload, self._grid)
+        return DecodedTable(payload=payload, plane=self._plane, precision=self._precision)
+
+    def _payload(self, columns: Mapping[str, Numbers]) -> Any:
+        return Points(**columns) if self._grid is None else Boxes(**columns)
 
 
-def _columns_by_name(boxes: Boxes) -> dict[str, Numbers]:
-    return dict(zip(BOX_COLUMNS, boxes.columns(), strict=True))
+def _columns_by_name(payload: Payload) -> Mapping[str, Numbers]:
+    if isinstance(payload, Points):
+        return payload.columns()
+    return dict(zip(BOX_COLUMNS, payload.columns(), strict=True))
 
 
 def _have_equal_bits(one: Numbers, other: Numbers) -> bool:

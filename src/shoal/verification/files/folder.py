@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.model.population import Population
-from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Payload, Release
+from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import build_release
@@ -20,7 +20,7 @@ from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.units import states_counts
 from shoal.verification.checks import verdict_on
-from shoal.verification.files.decoded import BoxDecoder, DecodedBoxes, DecodedPoints, PointDecoder
+from shoal.verification.files.decoded import Decoder
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 from shoal.verification.files.stated import PAGE_NOT_CHECKED, false_statements, manifest_mismatches
@@ -68,13 +68,8 @@ class FolderReading:
 def read_in_background(folder: Path, run: Run, expected: Release | None = None) -> Iterator[FolderReading]:
     """Read a folder while the block runs; it may hold the release ``expected``."""
     manifest = read_manifest(folder)
-    decoding: BoxDecoder | PointDecoder
-    if manifest.grid is None:
-        expected_points = None if expected is None or expected.kind != "points" else expected.points
-        decoding = PointDecoder(manifest.crs, expected_points)
-    else:
-        expected_boxes = None if expected is None or expected.kind != "boxes" else expected.boxes
-        decoding = BoxDecoder(manifest.grid, manifest.crs, expected_boxes)
+    payload = expected.payload if expected is not None and expected.kind == manifest.kind else None
+    decoding = Decoder(manifest.grid, manifest.crs, payload)
     passed = expected_columns(manifest, in_degrees=False)
     read = partial(read_written, folder / RELEASE_FILE, run, look=decoding.add_piece, passed=passed)
     with (
@@ -207,61 +202,36 @@ def _describe_table(manifest: Manifest, written: WrittenTable) -> TableDescripti
     )
 
 
-def _decode_rows(
-    folder: Path, manifest: Manifest, written: WrittenTable, decoding: BoxDecoder | PointDecoder
-) -> DecodedRows:
-    precision: PrecisionCheck | PointPrecision
-    if isinstance(decoding, PointDecoder):
-        plane, points = PlaneCheck(manifest.crs), decoding.finish()
-        precision = points.precision
-        payload, about_rows = _sort_points(written, points, plane)
-    else:
-        boxes = decoding.finish()
-        plane, precision = boxes.plane, boxes.precision
-        payload, about_rows = _sort_boxes(written, boxes)
+def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoder) -> DecodedRows:
+    decoded = decoding.finish()
+    payload, precision = decoded.payload, decoded.precision
+    names = POINT_COLUMNS if isinstance(payload, Points) else BOX_COLUMNS
+    columns = [getattr(payload, name) for name in names]
+    out_of_order = list(row_order_faults(written, columns, names))
+    order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
+    stored: Iterable[Finding] = ()
+    if isinstance(precision, PrecisionCheck) and not precision.says_no_more_than_boxes:
+        cells = np.stack(columns, axis=1)
+        stored = records_stored_differently(written.all_columns(), cells, written.offsets, order)
     return DecodedRows(
         release=build_release(
-            folder, manifest, trajectory_ids=written.trajectory_ids, offsets=written.offsets, payload=payload
+            folder,
+            manifest,
+            trajectory_ids=written.trajectory_ids,
+            offsets=written.offsets,
+            payload=payload if order is None else payload.take(order),
         ),
         sha256=written.sha256,
         findings=[
             *written.hidden,
             *unexpected_pseudonyms(written.trajectory_ids),
-            *about_rows,
-            *plane.findings(),
+            *wrong_types(written.schema),
+            *stored,
+            *out_of_order,
+            *precision.findings(),
+            *decoded.plane.findings(),
         ],
         packing=written.packing,
-        plane=plane,
+        plane=decoded.plane,
         precision=precision,
     )
-
-
-def _sort_boxes(written: WrittenTable, decoded: DecodedBoxes) -> tuple[Payload, list[Finding]]:
-    columns, precision = decoded.boxes.columns(), decoded.precision
-    out_of_order = list(row_order_faults(written, columns, BOX_COLUMNS))
-    order = np.lexsort((*reversed(columns), written.record)) if out_of_order else None
-    findings = [
-        *wrong_types(written.schema),
-        *(
-            ()
-            if precision.says_no_more_than_boxes
-            else records_stored_differently(
-                written.all_columns(), np.stack(columns, axis=1), written.offsets, order
-            )
-        ),
-        *out_of_order,
-        *precision.findings(),
-    ]
-    return decoded.boxes if order is None else decoded.boxes.take(order), findings
-
-
-def _sort_points(
-    written: WrittenTable, decoded: DecodedPoints, plane: PlaneCheck
-) -> tuple[Payload, list[Finding]]:
-    points = decoded.points
-    plane.add_points(points)
-    out_of_order = list(row_order_faults(written, (points.t, points.x, points.y), POINT_COLUMNS))
-    findings = [*wrong_types(written.schema), *out_of_order, *decoded.precision.findings()]
-    if out_of_order:
-        points = points.take(np.lexsort((points.y, points.x, points.t, written.record)))
-    return points, findings

@@ -14,7 +14,7 @@ from typing import Any, Final
 from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.runtime.json_values import require_unique_keys
+from shoal.release_folder.packing import geometry_pairs
 from shoal.runtime.run import Run
 from shoal.verification.files.pages import (
     PHYSICAL,
@@ -35,7 +35,6 @@ _FREE_ROWS: Final = 1 << 20
 _ROWS_PER_BYTE: Final = 8  # sound releases need two bytes a row
 _FREE_BYTES: Final = 1 << 28
 _BYTES_PER_BYTE: Final = 256  # more than sound pages are compressed
-_GEO_KEYS: Final = (["version", "primary_column", "columns"], ["encoding", "geometry_types", "bbox"])
 _WRITER: Final = re.compile(rb"[A-Za-z0-9 .()_+-]{0,100}")
 # entries that point elsewhere in the file, which shoal does not write
 _ELSEWHERE: Final = (
@@ -325,17 +324,12 @@ def _kinds_of(bounds: list[float]) -> list[list[str]]:
 def _is_geo(text: bytes) -> bool:
     """Exactly as shoal writes it, bounds in their one spelling."""
     try:
-        about = json.loads(text, object_pairs_hook=require_unique_keys)
-        column = about["columns"]["geometry"]
+        about = json.loads(text)["columns"]["geometry"]
+        kinds, bounds = about["geometry_types"], about["bbox"]
         return (
-            text == json.dumps(about).encode()
-            and list(about) == _GEO_KEYS[0]
-            and list(about["columns"]) == ["geometry"]
-            and list(column) == _GEO_KEYS[1]
-            and (about["version"], about["primary_column"]) == ("1.1.0", "geometry")
-            and column["encoding"] == "WKB"
-            and column["geometry_types"] in _kinds_of(column["bbox"])
-            and [type(bound) for bound in column["bbox"]] == [float] * 4
+            text == geometry_pairs(kinds, bounds)[b"geo"]
+            and kinds in _kinds_of(bounds)
+            and [type(bound) for bound in bounds] == [float] * 4
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False

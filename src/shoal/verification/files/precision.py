@@ -19,7 +19,7 @@ from shoal.release_folder.box_table import draw_outlines
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.outlines import heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.point_table import decode_places, lon_lat
+from shoal.release_folder.point_table import decode_places, decode_points, lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, read_only
 from shoal.verification.files.loops import are_multiples, round_to
 from shoal.verification.files.stored import BYTES, NUMBERS, TEXTS
@@ -28,7 +28,6 @@ _ULPS: Final = 2  # of seconds: half a microsecond
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # seconds or meters; float64 is exact below
 _SAME_PLACE_M: Final = 0.001
 SAME_PLACE_DEG: Final = 1e-9  # a tenth of a millimeter; projections differ less between machines
-_BOXES_AT_ONCE: Final = 1 << 18
 _NO_BOUNDS: Final = np.array([np.inf, np.inf, -np.inf, -np.inf])
 _POLYGON: Final = np.dtype([("head", "u1", 13), ("corners", "<f8", (5, 2))])
 
@@ -66,6 +65,12 @@ class PrecisionCheck:
         self._bounds = _NO_BOUNDS
         self._stated: Floats | None = None
 
+    def decode_rows(self, table: pa.Table) -> Boxes:
+        """Decode rows, and add them."""
+        written = boxes_as_written(table, self._grid)
+        self.add_rows(table, written)
+        return written.boxes
+
     def add_rows(self, table: pa.Table, written: WrittenBoxes) -> None:
         """Add rows with or without outlines, and their boxes."""
         boxes, grid = written.boxes, self._grid
@@ -95,30 +100,10 @@ class PrecisionCheck:
             self._exact = False
             return
         self._stated = stated_bounds(table.schema)
-        for start in range(0, len(boxes), _BOXES_AT_ONCE):
-            some = boxes.take(slice(start, start + _BOXES_AT_ONCE))
-            self._compare_outlines(table[GEOMETRY].slice(start, len(some)), some, self._crs)
-
-    def merge(self, later: "PrecisionCheck") -> None:
-        """Add another check's later rows."""
-        for column, count in later._off.items():
-            if count and not self._off[column]:
-                self._first_off[column] = self._rows + later._first_off[column]
-            self._off[column] += count
-        self._exact &= later._exact
-        self._rows += later._rows
-        self._wrong += later._wrong
-        self._other_digits += later._other_digits
-        self._bounds = _around(self._bounds, later._bounds)
-        self._stated = later._stated if later._rows else self._stated
-
-    @property
-    def says_no_more_than_boxes(self) -> bool:
-        """Whether all but pseudonyms follows from the boxes: then equal records are stored identically."""
-        return self._exact
-
-    def _compare_outlines(self, geometry: pa.ChunkedArray, boxes: Boxes, crs: str) -> None:
-        expected, bounds = draw_outlines(boxes, self._grid.cell_m, crs)
+        if not len(boxes):
+            return
+        geometry = table[GEOMETRY]
+        expected, bounds = draw_outlines(boxes, self._grid.cell_m, self._crs)
         finite = geometry.type in BYTES and np.isfinite(bounds).all()
         if finite and geometry.cast(pa.large_binary()).equals(pa.chunked_array([expected])):
             self._bounds = _around(self._bounds, np.array(bounds))
@@ -138,6 +123,24 @@ class PrecisionCheck:
             cut = drawn.filter(pc.invert(_are_simple(drawn))).to_pylist()
             corners = np.concatenate([corners, *(part for wkb in cut for part in polygons_of(wkb))])
             self._bounds = _around(self._bounds, np.concatenate([corners.min(axis=0), corners.max(axis=0)]))
+
+    def merge(self, later: "PrecisionCheck") -> None:
+        """Add another check's later rows."""
+        for column, count in later._off.items():
+            if count and not self._off[column]:
+                self._first_off[column] = self._rows + later._first_off[column]
+            self._off[column] += count
+        self._exact &= later._exact
+        self._rows += later._rows
+        self._wrong += later._wrong
+        self._other_digits += later._other_digits
+        self._bounds = _around(self._bounds, later._bounds)
+        self._stated = later._stated if later._rows else self._stated
+
+    @property
+    def says_no_more_than_boxes(self) -> bool:
+        """Whether all but pseudonyms follows from the boxes: then equal records are stored identically."""
+        return self._exact
 
     def findings(self) -> Iterator[Finding]:
         """Values off the grid, other outlines, and wrong bounds."""
@@ -175,6 +178,12 @@ class PointPrecision:
         self._bounds = _NO_BOUNDS
         self._stated: Floats | None = None
 
+    def decode_rows(self, table: pa.Table) -> Points:
+        """Decode rows, and add them."""
+        points = decode_points(table, RELEASE_FILE)
+        self.add_rows(table, points)
+        return points
+
     def add_rows(self, table: pa.Table, points: Points) -> None:
         """Add rows with or without geometries, and their points."""
         self._has_degrees = points.lat is not None
@@ -185,9 +194,9 @@ class PointPrecision:
             x, y = transform(WGS84, self._crs, points.lon, points.lat)
             self._apart += int((~(np.hypot(x - points.x, y - points.y) <= _SAME_PLACE_M)).sum())
         if GEOMETRY in table.column_names:
-            self.add_geometries(table, points)
+            self.add_outlines(table, points)
 
-    def add_geometries(self, table: pa.Table, points: Points) -> None:
+    def add_outlines(self, table: pa.Table, points: Points) -> None:
         """Add the geometries of these points."""
         if self._crs is None or not len(points):
             return

@@ -23,7 +23,7 @@ from shoal.runtime.staging import staged_file
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import GroupWalk, Layout, walk_groups
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck, boxes_as_written
+from shoal.verification.files.precision import PrecisionCheck
 from shoal.verification.files.stored import record_digest, stored_bytes
 from shoal.verification.files.written import encode_pseudonyms
 
@@ -98,11 +98,10 @@ def spread_groups(task: SpreadTask) -> SpreadPart:
     last: RecordPiece | None = None
     n_rows, unsorted = 0, False
     for table in _read_tables(path, task.first, task.end):
-        written = boxes_as_written(table, how.grid)
-        plane.add_boxes(written.boxes, how.grid)
-        precision.add_rows(table, written)
+        boxes = precision.decode_rows(table)
+        plane.add_boxes(boxes, how.grid)
         n_rows += len(table)
-        pieces = _split_records(table, written.boxes, how.key)
+        pieces = _split_records(table, boxes, how.key)
         if last is not None and last.name == pieces[0].name:
             pieces[0] = last.joined_with(pieces[0])
         elif last is not None:

@@ -123,7 +123,7 @@ def _functions(own: list[bytes]) -> Iterator[list[bytes]]:
             yield _padded(digests)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def _slow_functions(uid: bytes) -> bytes:
     """Those made to be slow, with a salt that anyone tries: a tenth of a second for one identifier."""
     return b"".join(

@@ -7,6 +7,8 @@ import numpy as np
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
+from shoal.runtime.arrays import Flags
+from shoal.verification.examination import first_of_each_record
 
 
 def plane_mismatch(original: Trajectories, release: Release, *, moved: bool = False) -> list[Finding]:
@@ -37,3 +39,10 @@ def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Fin
     for record in np.unique(np.searchsorted(release.offsets, wrong, side="right") - 1).tolist():
         message = "the points of this record do not ascend by time, x and y, or one stands twice"
         yield Finding("malformed-point", message, release.trajectory_ids[record])
+
+
+def findings_per_point(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+    """One finding for each record with a flagged point."""
+    for record, row, more in first_of_each_record(bad, release.offsets):
+        message = f"point {row - release.offsets[record] + 1} of this record {fault}{more}"
+        yield Finding(kind, message, release.trajectory_ids[record])

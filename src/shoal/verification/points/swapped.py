@@ -18,7 +18,7 @@ from shoal.runtime.run import Run
 from shoal.units import states
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.points.draws import number_clusters
-from shoal.verification.points.records import malformed_points, plane_mismatch
+from shoal.verification.points.records import findings_per_point, malformed_points, plane_mismatch
 from shoal.verification.points.shuffle import judge_fairness
 from shoal.verification.points.street_paths import path_findings
 
@@ -123,13 +123,13 @@ def _invented_or_doubled(
     had, published, n = _row_codes(raw, released)
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
-    yield from _findings_per_record(
+    yield from findings_per_point(
         release,
         count_had[published] == 0,
         "invented-point",
         f"shows a {what} that stands nowhere in the raw data",
     )
-    yield from _findings_per_record(
+    yield from findings_per_point(
         release,
         (count_had[published] > 0) & (count_published[published] > count_had[published]),
         "doubled-point",
@@ -142,7 +142,7 @@ def _invented_or_doubled(
         begin, end = np.searchsorted(codes, published), np.searchsorted(codes, published, side="right")
         for i in np.flatnonzero(end > begin).tolist():
             near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= claim.time_threshold_s).any())
-        yield from _findings_per_record(
+        yield from findings_per_point(
             release,
             ~near & (count_had[published] > 0),
             "beyond-threshold",
@@ -159,7 +159,7 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
     wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
-    yield from _findings_per_record(
+    yield from findings_per_point(
         release, wrong, "time-changed", "has a time that its subject does not have, or has it too often"
     )
 
@@ -189,19 +189,19 @@ def _trace_faults(
         & (points.x == original.x[trace.place_from])
         & (points.y == original.y[trace.place_from])
     )
-    yield from _findings_per_record(
+    yield from findings_per_point(
         release, ~as_told, "trace-mismatch", "is not what the trace says it came from"
     )
     for rows_used, what in ((trace.place_from, "place"), (trace.time_from, "time")):
         twice = np.bincount(rows_used, minlength=original.n_samples)[rows_used] > 1
-        yield from _findings_per_record(
+        yield from findings_per_point(
             release,
             twice,
             "doubled-point",
             f"has its {what} from a raw sample that another point has it from",
         )
     if not times_stay:
-        yield from _findings_per_record(
+        yield from findings_per_point(
             release,
             trace.time_from != trace.place_from,
             "time-changed",
@@ -216,20 +216,20 @@ def _trace_faults(
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
     member &= np.isin(trace.swap_set * original.n_samples + trace.time_from, pairs)
-    yield from _findings_per_record(release, ~member, "unswapped-point", "was in no swap set")
+    yield from findings_per_point(release, ~member, "unswapped-point", "was in no swap set")
     if not member.all():
         return
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     holder = subject_of[record]
     if times_stay:
         home = (holder == owner[trace.time_from]) | (holder < 0)
-        yield from _findings_per_record(release, ~home, "time-changed", "has the time of another subject")
+        yield from findings_per_point(release, ~home, "time-changed", "has the time of another subject")
         partner = np.full(original.n_samples, -1, dtype=np.int64)
         partner[trace.time_from] = trace.place_from
         traded = partner[trace.place_from] == trace.time_from
         leads = leaders[trace.swap_set]
         involved = (trace.time_from == leads) | (trace.place_from == leads)
-        yield from _findings_per_record(
+        yield from findings_per_point(
             release,
             ~(traded & involved),
             "wrong-exchange",
@@ -322,7 +322,7 @@ def _not_exchanged(
     twice = np.zeros(len(ended), dtype=np.bool_)
     order = np.argsort(ended, kind="stable")
     twice[order[1:]] = np.diff(ended[order]) == 0
-    yield from _findings_per_record(
+    yield from findings_per_point(
         release,
         (strange | twice) & linked,
         "wrong-exchange",
@@ -347,18 +347,4 @@ def _set_finding(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
         yield Finding(
             kind,
             f"{count} swap set{'s' * (count > 1)}, number {int(np.argmax(bad)) + 1} the first: each {fault}",
-        )
-
-
-def _findings_per_record(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
-    rows = np.flatnonzero(bad)
-    owners, first, count = np.unique(
-        np.searchsorted(release.offsets, rows, side="right") - 1, return_index=True, return_counts=True
-    )
-    for record, row, flagged in zip(owners.tolist(), rows[first].tolist(), count.tolist(), strict=True):
-        more = f" (and so for {flagged - 1} more)" if flagged > 1 else ""
-        yield Finding(
-            kind,
-            f"point {row - release.offsets[record] + 1} of this record {fault}{more}",
-            release.trajectory_ids[record],
         )
