@@ -202,6 +202,7 @@ def test_boxes_are_those_of_the_file_whatever_was_expected(
         for first in range(0, len(table), 7):
             decoding.add_piece(table.slice(first, 7), len(table))
         result = decoding.finish().payload
+        assert isinstance(result, Boxes)
         assert np.shares_memory(result.x_min, boxes.x_min) == (expected is boxes)
         for name in BOX_COLUMNS:
             assert getattr(result, name).dtype == np.int64
