@@ -241,7 +241,8 @@ _INPUT_OPTIONS: Final = (
     _reading(
         "--ids-as-they-are",
         is_flag=True,
-        help="Ids that look alike (100 and 100.0, Anna and anna) are different people; the release says so.",
+        help="Ids that look alike (100 and 100.0, Anna and anna) are different people, and one such as guest "
+        "or -1 is one person; the release says so.",
     ),
     _reading(
         "--lose-people",

@@ -126,7 +126,8 @@ def read(
     sensitive_sha256 : str or None
         The SHA-256 of that file; another file is refused. None = any.
     ids_as_they_are : bool
-        Whether ids that look alike (100 and 100.0, Anna and anna) are different people.
+        Whether ids that look alike (100 and 100.0, Anna and anna) are different people, and one such as guest
+        or -1 is one person.
     lose_people : bool
         Whether to read on when more than 1 % of the people have no usable row.
     run : Run or None

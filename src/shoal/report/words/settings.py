@@ -113,7 +113,8 @@ def _settings_of_reading(release: Release) -> list[Setting]:
     if release.reading.per_day:
         rows.append(Setting("--per-day", "yes", "every day of a person is a subject of its own"))
     if release.reading.ids_as_they_are:
-        rows.append(Setting("--ids-as-they-are", "yes", "ids that look alike count as different people"))
+        meaning = "ids that look alike count as different people, and one such as guest or -1 as one person"
+        rows.append(Setting("--ids-as-they-are", "yes", meaning))
     if release.reading.lose_people:
         rows.append(Setting("--lose-people", "yes", "people without a usable row may be more than 1 %"))
     return rows
