@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import count
 
 import pytest
 
@@ -109,6 +110,25 @@ def test_a_town_shares_a_day_and_every_question_is_answered() -> None:
             answers = asked.answer(bytes(32), session, records, terms, slices, now_s, lambda *_: 3)
             assert answers[1] == [3] * 61
         assert StoredReleases(database).questions() == (50 * 61, 0)
+
+
+@pytest.mark.parametrize("paces_s", [(6, 0), (0, 6)])
+def test_of_two_who_bring_a_batch_at_once_both_hear_what_was_noted_first(paces_s: tuple[int, int]) -> None:
+    """Else a collector would contradict its witness, which repeats that."""
+    points = question(39.9, 116.3, 0, 0)
+    records = [encode_query(Query(bytes((n,)) * 16, points)) for n in range(61)]
+    about = (bytes(32), bytes(32), records, Terms(), [questions_digest(b"".join(records))], TODAY * 86_400.0)
+    heard: list[list[int | None]] = []
+    with Database() as database:
+        first, second = (AskedQuestions(database, count(0.0, pace_s).__next__) for pace_s in paces_s)
+
+        def people(_record: bytes, _day: int) -> int:
+            if not heard:
+                heard.append(second.answer(*about, lambda *_: 3)[1])
+            return 3
+
+        assert first.answer(*about, people)[1] == heard[0]
+    assert heard == [[3, *[None if paces_s[1] else 3] * 60]]
 
 
 def test_a_session_asks_once_exactly_the_agreed_number_within_bounds() -> None:

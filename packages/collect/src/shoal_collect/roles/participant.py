@@ -21,7 +21,7 @@ from shoal_collect.matching.subtrajectories import (
     choose_subtrajectories,
     fake_trajectory,
 )
-from shoal_collect.matching.trimming import DEFAULT, Reading, Trimming
+from shoal_collect.matching.trimming import DEFAULT, Trimming
 from shoal_collect.roles.collector import Answer
 from shoal_collect.roles.terms import Terms
 
@@ -31,10 +31,9 @@ class Participant:
     """A person's points, wishes, and earlier releases.
 
     ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each; the second
-    draws circles. ``k``: how many others must share each release, 0 (no crowd) to 15. ``reading``: whether
-    k counts others only. ``sent``: earlier releases with days since 1970, subtracted from counts.
-    ``blurs``: one per point, if they vary. ``elsewhere``: releases under other keys; each counts as another
-    person.
+    draws circles. ``k``: how many others must share each release, 0 (no crowd) to 15. ``sent``: earlier
+    releases with days since 1970, subtracted from counts. ``blurs``: one per point, if they vary.
+    ``elsewhere``: releases under other keys; each counts as another person.
     """
 
     user: str
@@ -44,7 +43,6 @@ class Participant:
     blur: Blur
     k: int
     trimming: Trimming = DEFAULT
-    reading: Reading = "others"
     sent: list[tuple[tuple[Cylinder, ...], int]] = field(default_factory=list)
     blurs: Sequence[Blur] = ()
     elsewhere: Sequence[tuple[tuple[Cylinder, ...], int]] = ()

@@ -47,22 +47,22 @@ class AskedQuestions:
         is withheld. PeerError if their number is wrong, or the session may not ask them any more.
         """
         batch = questions_digest(b"".join(records))
-        noted = self.find_batch(session, batch)
-        if noted is None:
-            day = self._begin(identity, session, batch, len(records), terms, slices, now_s)
-        else:
-            day = noted[0]
-        withheld = noted[1] if noted is not None else None
-        if withheld is not None:
-            return day, repeat_answers(records, withheld, lambda record: people(record, day))
-        counts, until_s = list[int | None](), self._elapsed_s() + MOST_S
-        for record in records:
-            try:
-                counts.append(people(record, day) if self._elapsed_s() < until_s else None)
-            except TooManyRowsError:
-                counts.append(None)
-        withheld = self._note(session, batch, bytes(n is None for n in counts))
-        return day, [None if mark else n for n, mark in zip(counts, withheld, strict=True)]
+        day, withheld = self.find_batch(session, batch) or (
+            self._begin(identity, session, batch, len(records), terms, slices, now_s),
+            None,
+        )
+        if withheld is None:
+            counts, until_s = list[int | None](), self._elapsed_s() + MOST_S
+            for record in records:
+                try:
+                    counts.append(people(record, day) if self._elapsed_s() < until_s else None)
+                except TooManyRowsError:
+                    counts.append(None)
+            counted = bytes(n is None for n in counts)
+            withheld = self._note(session, batch, counted)
+            if withheld == counted:
+                return day, counts
+        return day, repeat_answers(records, withheld, lambda record: people(record, day))
 
     def find_batch(self, session: bytes, batch: bytes) -> tuple[int, bytes | None] | None:
         """A batch's day and its withheld answers, if not new."""
