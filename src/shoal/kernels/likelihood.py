@@ -183,6 +183,15 @@ def name_record(
     return -1, 0.0  # not reached: the list has ``classes`` members
 
 
+class Victim(NamedTuple):
+    """A victim and its class, the place among ties that is named, and the samples of a class that fits."""
+
+    number: int
+    own_class: int
+    pick: float
+    needed: int
+
+
 @compiled
 def link_victims(
     victims: KnownSamples, record_classes: RecordClasses, rules: Floats, results: LinkResults
@@ -199,16 +208,13 @@ def link_victims(
         for i in range(n_touched):
             if work.samples_held[work.touched[i]] == most:
                 add_record_cues(samples, record_classes, work.touched[i], work)
-        own_class, pick, sizes = victims.own_class[victim], victims.picks[victim], record_classes.sizes
-        answer_victim(victim, own_class, pick, len(samples), sizes, rules, most, n_touched, work, results)
+        asked = Victim(victim, victims.own_class[victim], victims.picks[victim], len(samples))
+        answer_victim(asked, record_classes.sizes, rules, most, n_touched, work, results)
 
 
 @compiled
 def answer_victim(
-    victim: int,
-    own_class: int,
-    pick: float,
-    needed: int,
+    victim: Victim,
     sizes: Integers,
     rules: Floats,
     least: int,
@@ -217,17 +223,18 @@ def answer_victim(
     results: LinkResults,
 ) -> None:
     """Fill ``results`` for one victim, and empty the workspace."""
-    # needed: samples of a class that fits. least: samples of a class that rules may name.
-    results.own_fits[victim] = 1 if work.samples_held[own_class] == needed else 0
-    results.candidates[victim] = 0
+    # least: samples of a class that rules may name
+    number, needed = victim.number, victim.needed
+    results.own_fits[number] = 1 if work.samples_held[victim.own_class] == needed else 0
+    results.candidates[number] = 0
     for rule in range(len(rules)):
-        results.named[victim, rule], results.chances[victim, rule] = name_record(
-            rules[rule], least, n_touched, own_class, pick, work, sizes
+        results.named[number, rule], results.chances[number, rule] = name_record(
+            rules[rule], least, n_touched, victim.own_class, victim.pick, work, sizes
         )
     for i in range(n_touched):
         candidate = work.touched[i]
         if work.samples_held[candidate] == needed:
-            results.candidates[victim] += sizes[candidate]
+            results.candidates[number] += sizes[candidate]
         work.samples_held[candidate] = 0
         work.cues[candidate] = 0.0
 

@@ -14,6 +14,7 @@ from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
     Workspace,
+    Victim,
     answer_victim,
     empty_workspace,
 )
@@ -248,5 +249,5 @@ def link_noisy_victims(
                 work.even[candidate] = 0.0
                 work.hull[candidate] = 0.0
         _add_noisy_record_cues(seen, noise, record_classes, logs, erf_tables, work, n_touched)
-        own_class, pick, sizes = victims.own_class[victim], victims.picks[victim], record_classes.sizes
-        answer_victim(victim, own_class, pick, len(seen), sizes, rules, 1, n_touched, work, results)
+        asked = Victim(victim, victims.own_class[victim], victims.picks[victim], len(seen))
+        answer_victim(asked, record_classes.sizes, rules, 1, n_touched, work, results)

@@ -13,6 +13,7 @@ from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
     add_record_cues,
+    Victim,
     answer_victim,
     empty_workspace,
     gather_cues,
@@ -137,10 +138,8 @@ def link_followed_victims(
         for i in range(n_touched):
             if work.samples_held[work.touched[i]] == most:
                 add_record_cues(samples, record_classes, work.touched[i], work)
-        own_class, needed = followed.own_class[victim], len(samples) + 1
-        answer_victim(
-            victim, own_class, 0.0, needed, record_classes.sizes, rules, most, n_touched, work, results
-        )
+        about = Victim(victim, followed.own_class[victim], 0.0, len(samples) + 1)
+        answer_victim(about, record_classes.sizes, rules, most, n_touched, work, results)
         answers.by_all[victim] = 1 if fitting > 0 and silent == 0 else 0
         for rule in range(len(rules)):
             named = results.named[victim, rule]

@@ -8,6 +8,7 @@ lower. Where no such line exists, the other axis is tried. A group without a lin
 from bisect import bisect_left
 from collections.abc import Iterator
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,10 +63,7 @@ def hulls_of_leaves(
     bounds = np.array([[*np.min(leaf, axis=0), *(np.max(leaf, axis=0) + 1)] for leaf in leaves])
     _grow_by_leaves(
         # writable copies: read-only columns would compile the loop once more
-        offsets.copy(),
-        t.copy(),
-        leaf_of,
-        bounds,
+        LeafSamples(offsets.copy(), t.copy(), leaf_of, bounds),
         records.boxes,
         records.offsets,
         subject_of,
@@ -131,12 +129,18 @@ def _leaf_of_samples(original: Trajectories, leaves: list[list[Cell]]) -> Intege
     return np.array(numbers, dtype=np.int64)[place.ravel()]
 
 
+class LeafSamples(NamedTuple):
+    """Samples by subject and time with the number of their leaf, and the bounds [l, 4] of all leaves."""
+
+    offsets: Integers
+    t: Integers
+    leaf_of: Integers
+    bounds: Integers
+
+
 @compiled
 def _grow_by_leaves(
-    offsets: Integers,
-    t: Integers,
-    leaf_of: Integers,
-    bounds: Integers,
+    samples: LeafSamples,
     boxes: Integers,
     box_offsets: Integers,
     subject_of: Integers,
@@ -144,6 +148,7 @@ def _grow_by_leaves(
     hulls: Integers,
 ) -> None:
     """Grow hulls [m, 6] by the leaves wholly inside a box in which its subject has a sample at its time."""
+    offsets, t, leaf_of, bounds = samples
     for record in range(len(subject_of)):
         if subject_of[record] < 0:
             continue
