@@ -13,8 +13,8 @@ from shoal.kernels.likelihood import (
     KnownSamples,
     LinkResults,
     RecordClasses,
-    Workspace,
     Victim,
+    Workspace,
     answer_victim,
     empty_workspace,
 )

@@ -12,8 +12,8 @@ from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
-    add_record_cues,
     Victim,
+    add_record_cues,
     answer_victim,
     empty_workspace,
     gather_cues,
