@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.ordering import first_not_below, sort_in_place
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
 
@@ -72,7 +73,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
             continue
         begin, end = owned.sample_offsets[subject], owned.sample_offsets[subject + 1]
         for j in range(owned.box_offsets[record], owned.box_offsets[record + 1]):
-            i = begin + np.searchsorted(points.t[begin:end], boxes.t_start[j])
+            i = first_not_below(points.t, begin, end, boxes.t_start[j])
             while i < end and points.t[i] < boxes.t_end[j]:
                 if _box_contains(boxes, j, points.t[i], points.x[i], points.y[i]):
                     break
@@ -228,7 +229,7 @@ def find_top_subjects(
     for record in range(len(offsets) - 1):
         n_touched = 0
         for b in range(offsets[record], offsets[record + 1]):
-            for i in range(np.searchsorted(t, boxes[b, 0]), len(t)):
+            for i in range(first_not_below(t, 0, len(t), boxes[b, 0]), len(t)):
                 if t[i] >= boxes[b, 1]:
                     break
                 if not (boxes[b, 2] <= x[i] < boxes[b, 4] and boxes[b, 3] <= y[i] < boxes[b, 5]):
@@ -247,7 +248,7 @@ def find_top_subjects(
         hits[record] = most
         named[record] = -1
         seen = touched[:n_touched].copy()
-        seen.sort()
+        sort_in_place(seen)
         place = 0
         for person in seen:
             if count[person] == most and place < named.shape[1]:

@@ -51,18 +51,6 @@ def fill_time_index(
             filed.record[place] = record
 
 
-@compiled
-def first_not_below(values: Numbers, low: int, high: int, value: float) -> int:
-    """The first place in values[low:high] (ascending) with at least ``value``, else ``high``."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @compiled_for_many
 def records_ascend(boxes: Integers, offsets: Integers) -> bool:
     """Whether the boxes [b, 6] of each record ascend; duplicates are allowed."""

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.kernels.ordering import sort_in_place
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -89,7 +90,9 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
                 outer[count] = person
                 count += 1
                 break
-    return np.sort(outer[:count])
+    outer = outer[:count].copy()
+    sort_in_place(outer)
+    return outer
 
 
 @compiled

@@ -12,6 +12,7 @@ from shoal.kernels.nearest_samples import (
     nearest_place,
     raw_sum,
 )
+from shoal.kernels.ordering import sort_in_place
 from shoal.kernels.stretch import CHUNK, Raw, Scale
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
@@ -80,7 +81,7 @@ def _stretches(raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: N
 @compiled
 def tail_weight(values: Numbers) -> float:
     """(Q99 - Q50) / (Q75 - Q50), nan where Q75 equals Q50. Sorts ``values``."""
-    values.sort()
+    sort_in_place(values)
     quantiles = np.empty(3)
     for place, share in enumerate((0.5, 0.75, 0.99)):
         position = share * (len(values) - 1)

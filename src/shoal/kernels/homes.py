@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import hull_density
+from shoal.kernels.ordering import first_not_below, sort_in_place
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
 
@@ -26,7 +26,7 @@ class WeightedAreas(NamedTuple):
 
 @compiled
 def _sort_distinct(values: Integers) -> Integers:
-    values.sort()
+    sort_in_place(values)
     count = 0
     for i in range(len(values)):
         if count == 0 or values[i] != values[count - 1]:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
+from shoal.kernels.ordering import first_not_below, sort_in_place
 from shoal.kernels.weighed_runs import Tracks
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
@@ -74,7 +74,7 @@ def _possible_corners(first: Integers, second: Integers, bound: Flags, least: in
             codes[n + 3] = second[b, 1] * width + second[b, 2] - least
             n += 4
     codes = codes[:n]
-    codes.sort()
+    sort_in_place(codes)
     return codes
 
 
@@ -110,7 +110,10 @@ def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -
     """
     second, bound = np.empty_like(guesses), np.empty(guesses.shape, dtype=np.bool_)
     _possible_sides(boxes, known_samples, guesses, second, bound)
-    least, width = boxes[:, 3].min(), boxes[:, 5].max() - boxes[:, 3].min()
+    least, most = boxes[0, 3], boxes[0, 5]
+    for b in range(len(boxes)):
+        least, most = min(least, boxes[b, 3]), max(most, boxes[b, 5])
+    width = most - least
     codes = _possible_corners(guesses, second, bound, least, width)
     x, y = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
     votes, n = np.zeros(len(codes), dtype=np.int64), 0
@@ -128,11 +131,16 @@ def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -
 @compiled
 def number_cells(samples: Integers) -> Integers:
     """int64 [s]: samples of equal number share a cell."""
-    least = samples[:, 2].min()
-    codes = samples[:, 1] * (samples[:, 2].max() - least + 1) + samples[:, 2] - least
-    ordered, cell = np.sort(codes), np.empty(len(samples), dtype=np.int64)
+    # loops, since numba compiles an operation on whole arrays for half a second
+    least = most = samples[0, 2]
     for s in range(len(samples)):
-        cell[s] = first_not_below(ordered, 0, len(ordered), codes[s])
+        least, most = min(least, samples[s, 2]), max(most, samples[s, 2])
+    cell, ordered = np.empty(len(samples), dtype=np.int64), np.empty(len(samples), dtype=np.int64)
+    for s in range(len(samples)):
+        cell[s] = ordered[s] = samples[s, 1] * (most - least + 1) + samples[s, 2] - least
+    sort_in_place(ordered)
+    for s in range(len(samples)):
+        cell[s] = first_not_below(ordered, 0, len(ordered), cell[s])
     return cell
 
 
@@ -181,8 +189,8 @@ def score_guesses(
     for s in range(len(samples)):
         shares[4] += exact[s]
         shares[5] += min(lucky[s], 1.0)
-    shares[:4] /= n
-    shares[4:] /= len(samples)
+    for share in range(N_SHARES):
+        shares[share] /= n if share < 4 else len(samples)
 
 
 @compiled_for_many

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.insider import guess_samples, holds, number_cells
+from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -109,12 +109,15 @@ def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count
     shares [c]: of the places in their boxes; draws.mass: of those at each set of sides.
     """
     # only the usual place of each set of sides can be it
-    usual, surest, least = np.full(_SETS, -1), -1, np.inf
+    usual, surest, least = np.empty(_SETS, dtype=np.int64), -1, np.inf
+    usual[:] = -1
     for c in range(contents.offsets[b], contents.offsets[b + 1]):
         group = contents.sides[c]
         if usual[group] < 0 or shares[c] > shares[usual[group]]:
             usual[group] = c
-    for at in usual[usual >= 0]:
+    for at in usual:
+        if at < 0:
+            continue
         group = contents.sides[at]
         mass = draws.mass[group]
         draws.mass[group] = max(mass - shares[at], 0.0)
@@ -123,6 +126,41 @@ def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count
         if draws.chances[count, touched] < least:
             surest, least = at, draws.chances[count, touched]
     return surest
+
+
+@compiled
+def _sum(values: Floats) -> float:
+    total = 0.0  # in a loop: numba compiles an operation on whole arrays for half a second
+    for value in values:
+        total += value
+    return total
+
+
+@compiled
+def _divide(values: Floats, by: float) -> None:
+    for i in range(len(values)):
+        values[i] /= by
+
+
+@compiled
+def _largest(values: Floats, first: int, end: int) -> int:
+    largest = first
+    for i in range(first, end):
+        if values[i] > values[largest]:
+            largest = i
+    return largest
+
+
+@compiled
+def _prior(places: Integers, busyness: Floats) -> Floats:
+    prior = np.zeros(len(busyness))
+    for place in places:
+        prior[place] = busyness[place]
+    if len(places):
+        scale = _TRUST / _sum(prior)
+        for place in range(len(prior)):
+            prior[place] *= scale
+    return prior
 
 
 @compiled
@@ -141,11 +179,7 @@ def read_record(
     draws of each place in a box. named [2, 0]: only these are filled.
     """
     offsets, places, sides = contents
-    prior, least = np.zeros(len(busyness)), _DRAWS_EACH * people
-    for place in places:
-        prior[place] = busyness[place]
-    if len(places):
-        prior *= _TRUST / prior.sum()
+    prior, least = _prior(places, busyness), _DRAWS_EACH * people
     habit, shares, each = prior.copy(), np.empty(len(places)), np.empty(_SETS)
     draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
     named[:], expected[:] = -1, 0.0
@@ -159,21 +193,21 @@ def read_record(
             for c in range(first, end):
                 shares[c] = habit[places[c]]
                 draws.mass[sides[c]] += shares[c]
-            total = draws.mass.sum()
-            draws.mass[:] /= total
+            total = _sum(draws.mass)
+            _divide(draws.mass, total)
             count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
             for c in range(_SETS):
                 each[c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
-            each *= count / total
+                each[c] *= count / total
             for c in range(first, end):
                 expected[c] = shares[c] * each[sides[c]]
                 counts[places[c]] += expected[c]
             if turn == rounds and named.shape[1]:
-                shares[first:end] /= total
+                _divide(shares[first:end], total)
                 named[0, b] = places[surest_place(contents, b, shares, touched[b], count, draws)]
-                named[1, b] = places[first + np.argmax(expected[first:end])]
+                named[1, b] = places[_largest(expected, first, end)]
         habit = counts
 
 
@@ -222,7 +256,9 @@ def _find_known(
 @compiled
 def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guesses: Integers) -> None:
     # the busiest public place; without one, the middle of the smallest box of the record inside this one
-    areas = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
+    areas = np.empty(len(boxes), dtype=np.int64)
+    for b in range(len(boxes)):
+        areas[b] = (boxes[b, 4] - boxes[b, 2]) * (boxes[b, 5] - boxes[b, 3])
     for b in range(len(boxes)):
         guesses[b, 0] = (boxes[b, 0] + boxes[b, 1] - 1) // 2
         least, busiest = areas[b] + 1, 0.0

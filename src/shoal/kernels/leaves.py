@@ -1,7 +1,6 @@
 """Boxes around whole leaves."""
 
-import numpy as np
-
+from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 
@@ -14,7 +13,8 @@ def grow_to_leaves(boxes: Integers, t: Integers, leaf: Integers, middles: Intege
     """
     for b in range(len(boxes)):
         west, south, east, north = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
-        for i in range(np.searchsorted(t, boxes[b, 0]), np.searchsorted(t, boxes[b, 1])):
+        first = first_not_below(t, 0, len(t), boxes[b, 0])
+        for i in range(first, first_not_below(t, first, len(t), boxes[b, 1])):
             x, y = middles[leaf[i], 0], middles[leaf[i], 1]
             if west <= x < east and south <= y < north:
                 for side in range(2):

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
+from shoal.kernels.ordering import first_not_below
 from shoal.kernels.passing import KnownPoints, Lines, count_ties, distance_at_time, set_chances
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE, make_stamps
+from shoal.kernels.ordering import first_above, first_not_below
 from shoal.kernels.weighed_runs import (
     COST,
     FEW,
@@ -207,8 +208,8 @@ def _fill(columns: Integers, owner: Integers, prices: Integers, weights: Weights
             if box_of[stop] == number:
                 _extend_hull(hull, columns, stop)
             stop += 1
-        begin = np.searchsorted(columns[2], hull[4])
-        stop = np.searchsorted(columns[2], hull[5], side="right")
+        begin = first_not_below(columns[2], 0, m, hull[4])
+        stop = first_above(columns[2], 0, m, hull[5])
         n_inside = 0
         for j in range(begin, stop):
             if hull[0] <= columns[0, j] <= hull[1] and hull[2] <= columns[1, j] <= hull[3]:

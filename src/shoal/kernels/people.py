@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.ordering import sort_in_place
 from shoal.kernels.stretch import Raw
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
@@ -104,8 +105,9 @@ def median_samples(offsets: Integers, t: Integers, x: Integers, y: Integers) -> 
         first, end = offsets[i], offsets[i + 1]
         middle = (end - first - 1) // 2
         medians[i, 0] = t[first + middle]
-        medians[i, 1] = np.sort(x[first:end])[middle]
-        medians[i, 2] = np.sort(y[first:end])[middle]
+        for axis, values in enumerate((x[first:end].copy(), y[first:end].copy())):
+            sort_in_place(values)
+            medians[i, 1 + axis] = values[middle]
     return medians
 
 

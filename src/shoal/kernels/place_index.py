@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
+from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
 

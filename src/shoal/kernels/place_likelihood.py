@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.likelihood import ALIKE, hull_density
+from shoal.kernels.ordering import sort_in_place
 from shoal.kernels.place_index import PlaceTiles
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -140,11 +141,14 @@ def top_places(
         counts[person] = 0
         if first == end:
             continue
-        # in 64 bits even for 32-bit places
-        west, south = np.int64(x[first:end].min()), np.int64(y[first:end].min())
-        width = y[first:end].max() - south + 1
-        codes = (x[first:end] - west) * width + (y[first:end] - south)
-        codes.sort()
+        # in 64 bits even for 32-bit places; loops, since whole arrays take a second to compile
+        west, south, north = np.int64(x[first]), np.int64(y[first]), np.int64(y[first])
+        for row in range(first, end):
+            west, south, north = min(west, x[row]), min(south, y[row]), max(north, y[row])
+        width, codes = north - south + 1, np.empty(end - first, dtype=np.int64)
+        for row in range(first, end):
+            codes[row - first] = (x[row] - west) * width + y[row] - south
+        sort_in_place(codes)
         visits = np.zeros(most, dtype=np.int64)
         count, row = 0, 0
         while row < end - first:
@@ -162,7 +166,8 @@ def top_places(
                 if visits[place] >= row - begin:
                     continue
                 for later in range(place, most - 1):
-                    cells[person, later] = cells[person, later + 1]
+                    cells[person, later, 0] = cells[person, later + 1, 0]
+                    cells[person, later, 1] = cells[person, later + 1, 1]
                     visits[later] = visits[later + 1]
                 place = most - 1
             cells[person, place, 0] = codes[begin] // width + west

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from shoal.kernels.box_measures import BoxColumns
+from shoal.kernels.ordering import first_above, first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
 from shoal.units import DAY_S, HOUR_S
@@ -105,8 +106,8 @@ def chances_in(
                 continue
             near, beyond = begin, end
             if in_order:
-                near = begin + np.searchsorted(boxes.t_end[begin:end], t1)
-                beyond = begin + np.searchsorted(boxes.t_start[begin:end], t0, side="right")
+                near = first_not_below(boxes.t_end, begin, end, t1)
+                beyond = first_above(boxes.t_start, begin, end, t0)
             edges = windows.edges[w]
             touches, surely, perhaps, absent = False, False, False, 1.0
             for i in range(near, beyond):
@@ -133,7 +134,7 @@ def chances_in(
 
 @compiled
 def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tuple[int, int]:
-    first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
+    first = max(first_above(edges, 0, len(edges), low) - 1, 0)
     while first < len(edges) - 1 and _share_in(low, high, edges[first], edges[first + 1]) == 0:
         first += 1
     end = first
@@ -231,9 +232,9 @@ def count_people_by_hour(
             # of the box alone, so that the order of records does not matter
             number = (t_start * 73_856_093 ^ x_min * 19_349_663 ^ y_min * 83_492_791) & 0xFFFF
             number = 0 if points == 1 else number * points
-            west = int(np.searchsorted(raster.x_m, x_min * cell_m, side="right")) - 1
-            south = int(np.searchsorted(raster.y_m, y_min * cell_m, side="right")) - 1
-            before = int(np.searchsorted(clock.moments_s, t_start * slot_s, side="right")) - 1
+            west = first_above(raster.x_m, 0, columns + 1, x_min * cell_m) - 1
+            south = first_above(raster.y_m, 0, rows + 1, y_min * cell_m) - 1
+            before = first_above(clock.moments_s, 0, len(clock.moments_s), t_start * slot_s) - 1
             for point in range(number, number + points):
                 x = _point_in(x_min, x_max, 0.5 + _SPREAD_X * point)
                 y = _point_in(y_min, y_max, 0.5 + _SPREAD_Y * point)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.ordering import first_above
 from shoal.kernels.passing import Lines
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -40,8 +41,8 @@ def stays_near(
         return False, False
     sometime, always = False, now == begin_s and end == end_s
     limit = radius_m * radius_m
-    at_a = first_a + np.searchsorted(a.t[first_a : last_a + 1], now, side="right") - 1
-    at_b = first_b + np.searchsorted(b.t[first_b : last_b + 1], now, side="right") - 1
+    at_a = first_above(a.t, first_a, last_a + 1, now) - 1
+    at_b = first_above(b.t, first_b, last_b + 1, now) - 1
     while True:
         until = end
         if at_a < last_a:
@@ -108,6 +109,6 @@ def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distanc
         for row in range(raw.offsets[i], raw.offsets[i + 1]):
             t = raw.t[row]
             if published.t[first] <= t <= published.t[last]:
-                at = first + np.searchsorted(published.t[first : last + 1], t, side="right") - 1
+                at = first_above(published.t, first, last + 1, t) - 1
                 x, y = _place_at(published, at, last, t)
                 distances[row] = np.sqrt((x - raw.x[row]) ** 2 + (y - raw.y[row]) ** 2)

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.kernels.ordering import first_not_below
 from shoal.kernels.passing import Lines
 from shoal.kernels.shortest_paths import (
     Distances,
@@ -140,7 +141,7 @@ def form_swap_sets(
         for place in range(1, len(members)):
             best, best_row = np.inf, -1
             row, end = offsets[members[place]], offsets[members[place] + 1]
-            row += np.searchsorted(t[row:end], t[leading] - time_threshold_s)
+            row = first_not_below(t, row, end, t[leading] - time_threshold_s)
             while row < end and t[row] - t[leading] <= time_threshold_s:
                 near = math.hypot(x[row] - x[leading], y[row] - y[leading]) <= space_threshold_m
                 if near and not used[row] and t[leading] - t[row] <= time_threshold_s:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import first_not_below
 from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
@@ -18,6 +17,7 @@ from shoal.kernels.likelihood import (
     empty_workspace,
     gather_cues,
 )
+from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.ordering import first_above
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
@@ -36,8 +37,8 @@ class Stamps(NamedTuple):
 def _sum_of_squares(courses: Courses, stamps: Stamps, i: int, j: int, first: int, last: int) -> float:
     # Def. 12 without p and |ot|
     offsets, rank = courses.offsets, courses.rank
-    a = offsets[i] + np.searchsorted(rank[offsets[i] : offsets[i + 1]], first, side="right") - 1
-    b = offsets[j] + np.searchsorted(rank[offsets[j] : offsets[j + 1]], first, side="right") - 1
+    a = first_above(rank, offsets[i], offsets[i + 1], first) - 1
+    b = first_above(rank, offsets[j], offsets[j + 1], first) - 1
     at, total = first, 0.0
     while at <= last:
         t = stamps.t[at]
