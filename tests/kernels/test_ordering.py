@@ -1,11 +1,15 @@
 """Sorting and searching in compiled loops, against NumPy."""
 
+from typing import Final, Literal
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.ordering import first_above, first_not_below, sort_in_place
+
+SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 
 pytestmark = pytest.mark.kernels
 
@@ -22,11 +26,10 @@ def test_as_numpy_sorts_and_searches(listed: list[int], value: int, data: st.Dat
     assert np.array_equal(values, expected)
     low = data.draw(st.integers(0, len(listed)))
     high = data.draw(st.integers(low, len(listed)))
-    for search, side in ((first_not_below, "left"), (first_above, "right")):
-        assert search(values, low, high, value) == low + np.searchsorted(values[low:high], value, side=side)
-        assert search(values * 0.5, low, high, value + 0.5) == low + np.searchsorted(
-            values[low:high] * 0.5, value + 0.5, side=side
-        )
+    for numbers, asked in ((values, value), (values * 0.5, value + 0.5)):
+        below, above = (np.searchsorted(numbers[low:high], [asked], side=side)[0] for side in SIDES)
+        assert first_not_below(numbers, low, high, asked) == low + below
+        assert first_above(numbers, low, high, asked) == low + above
 
 
 def test_long_and_ordered_numbers_are_sorted() -> None:

@@ -115,10 +115,10 @@ def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count
         group = contents.sides[c]
         if usual[group] < 0 or shares[c] > shares[usual[group]]:
             usual[group] = c
-    for at in usual:
+    for group in range(_SETS):
+        at = int(usual[group])
         if at < 0:
             continue
-        group = contents.sides[at]
         mass = draws.mass[group]
         draws.mass[group] = max(mass - shares[at], 0.0)
         _fill_chances(draws, touched, count)

@@ -146,7 +146,7 @@ def _shares_along(low: float, high: float, edges: Floats, shares: Floats) -> tup
     return first, end
 
 
-@compiled_for_many
+@compiled
 def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts: Floats) -> None:
     """Fill counts [3, zones] with certain, expected and possible visitors."""
     columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
