@@ -13,7 +13,7 @@ from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import EXPORTED, Kind, read_table_manifest
 from shoal_tables.making.exports import export_table
 from shoal_tables.verification.checking import verify_table
-from shoal_tables.verification.exports import read_table
+from shoal_tables.verification.exports import export_findings, read_table
 from table_cases import city, make, rules_of
 
 pytest.importorskip("h5py")
@@ -55,6 +55,12 @@ def test_a_changed_export_is_refused(tmp_path: Path, folder: Path, form: str) ->
     assert [finding.message for finding in verdict.findings] == [
         "counts or totals are not those whose digest the manifest states"
     ]
+    (tmp_path / "out" / "a folder").mkdir()
+    assert "further-file" in verify_table(city(), tmp_path / "out").verdict.kinds
+    listed["description"] = "exact counts"
+    (tmp_path / "out" / "datapackage.json").write_text(json.dumps(listed))
+    manifest = read_table_manifest(folder)
+    assert [finding.kind for finding in export_findings(tmp_path / "out", manifest)] == ["changed-file"]
     (tmp_path / "out" / EXPORTED[form]).write_bytes(b"zone,hour\n1")
     with pytest.raises(InputError):
         verify_table(city(), tmp_path / "out")

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from shoal.errors import InputError, MissingExtraError, MisuseError
-from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import write_layers
 from shoal.runtime.staging import staged_folder
 from shoal_tables.definition.manifest import (
@@ -25,16 +24,8 @@ from shoal_tables.definition.manifest import (
     TableManifest,
     read_table_manifest,
 )
+from shoal_tables.definition.package import package_of
 from shoal_tables.making.folder import digests_of, require_apart
-
-_MEANING: Final = {
-    "count": "the bounded count with its noise",
-    "estimate": "the number to work with",
-    "low": "lower end of the interval that holds the bounded count, scaled, in 95 % of the cells",
-    "high": "its upper end",
-    "shown": "the estimate to whole ones; empty where it is too uncertain to show",
-}
-_TYPES: Final = {pa.string(): "string", pa.float64(): "number", pa.int64(): "integer"}
 
 
 def export_table(folder: Path, target: Path, form: str) -> int:
@@ -76,7 +67,7 @@ def export_table(folder: Path, target: Path, form: str) -> int:
         for name in {MANIFEST_FILE, *manifest.files} - {TABLE_FILE}:
             shutil.copyfile(folder / name, staging / name)
         _WRITERS[form](table, staging, manifest)
-        package = json.dumps(_package(table, staging, manifest, form), indent=2, ensure_ascii=False)
+        package = json.dumps(package_of(staging, manifest, form), indent=2, ensure_ascii=False)
         (staging / PACKAGE_FILE).write_text(package + "\n", encoding="utf-8")
     return len(table)
 
@@ -124,32 +115,3 @@ _WRITERS: Final[dict[str, Callable[[pa.Table, Path, TableManifest], None]]] = {
     "omx": _write_omx,
     "geopackage": _write_geopackage,
 }
-
-
-def _package(table: pa.Table, folder: Path, manifest: TableManifest, form: str) -> dict[str, Any]:
-    """The list of files (https://specs.frictionlessdata.io/data-package/), with the columns of a CSV file."""
-    unit = (
-        "trips a day"
-        if manifest.table == "flows"
-        else "people"
-        if manifest.table == "homes"
-        else "people a day"
-    )
-    fields = [
-        {"name": field.name, "type": _TYPES[field.type]}
-        | ({"description": _MEANING[field.name], "unit": unit} if field.name in NUMBERS else {})
-        for field in table.schema
-    ]
-    described = {"profile": "tabular-data-resource", "encoding": "utf-8", "schema": {"fields": fields}}
-    resources = [
-        {"name": path.stem.lower(), "path": path.name, "hash": f"sha256:{sha256_of(path)}"}
-        | (described if path.name == EXPORTED["csv"] else {})
-        for path in sorted(folder.iterdir())
-    ]
-    return {
-        "profile": "data-package",
-        "name": f"table-of-{manifest.table}",
-        "description": "manifest.json says what is promised; shoal verify checks it.",
-        "format": form,
-        "resources": resources,
-    }

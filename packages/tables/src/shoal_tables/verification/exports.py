@@ -12,8 +12,8 @@ from pyarrow import csv, parquet
 from shoal.errors import InputError, MissingExtraError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
-from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import one_driver
+from shoal.runtime.json_values import require_unique_keys
 from shoal_tables.definition.manifest import (
     COLUMNS,
     EXPORTED,
@@ -24,6 +24,7 @@ from shoal_tables.definition.manifest import (
     days_in_order,
     hour_label,
 )
+from shoal_tables.definition.package import package_of
 
 _SHOWN: Final = {"shown": pa.int64()}
 
@@ -54,20 +55,21 @@ def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
         raise InputError(f"{path} cannot be read as a table; it may be cut short") from error
 
 
-def export_findings(folder: Path) -> Iterator[Finding]:
-    """Find files of an export that are not those that its list names."""
-    if table_file(folder) == TABLE_FILE:
+def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
+    """Find an export whose list of files is not that of the files that the folder holds."""
+    name = table_file(folder)
+    if name == TABLE_FILE:
         return
+    require_plain_file(folder / PACKAGE_FILE)
     try:
-        resources = json.loads((folder / PACKAGE_FILE).read_bytes())["resources"]
-        listed = {str(one["path"]): one["hash"] for one in resources}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        listed = json.loads((folder / PACKAGE_FILE).read_bytes(), object_pairs_hook=require_unique_keys)
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"{folder / PACKAGE_FILE} does not list the files; export the table again"
         ) from error
-    here = {path.name: f"sha256:{sha256_of(path)}" for path in folder.iterdir() if path.name != PACKAGE_FILE}
-    if listed != here:
-        yield Finding("changed-file", f"{PACKAGE_FILE} lists other files than the folder holds")
+    form = next(form for form, file in EXPORTED.items() if file == name)
+    if listed != package_of(folder, manifest, form):
+        yield Finding("changed-file", f"{PACKAGE_FILE} says something else than the folder holds")
 
 
 def _from_csv(path: Path, manifest: TableManifest) -> pa.Table:

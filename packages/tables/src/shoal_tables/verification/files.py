@@ -100,7 +100,7 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
     form = table_file(folder)
     allowed = _FILES if form == TABLE_FILE else _FILES - {TABLE_FILE} | {form, PACKAGE_FILE}
-    yield from export_findings(folder)
+    yield from export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
         if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
