@@ -167,14 +167,7 @@ class PhiStore:
                     return count
             matches, complete = self._similar_to_all(points, thresholds, before_day, gone, least)
         else:
-            matches, complete = [], True
-            for point in points:
-                near, all_read = self._near(point, thresholds, before_day)
-                complete = complete and all_read
-                before = matches[-1] if matches else None
-                matches.append(_similar_to(point, thresholds, near, before, gone, least))
-                if not matches[-1]:
-                    break
+            matches, complete = self._similar_in_turn(points, thresholds, before_day, gone, least)
         count = combine_places(matches)
         if not complete and (enough is None or count.people < enough):
             raise TooManyRowsError(f"more than {self._most_rows} rows")
@@ -224,21 +217,38 @@ class PhiStore:
                 matches[at].setdefault((record, who), []).append(position)
         return matches, complete
 
+    def _similar_in_turn(
+        self,
+        points: Sequence[Cylinder],
+        thresholds: Thresholds,
+        before_day: int,
+        gone: frozenset[int],
+        least: int,
+    ) -> tuple[list[Places], bool]:
+        """The same, a point after the other, until nothing is near one."""
+        bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
+        matches, complete = list[Places](), True
+        for point in points:
+            box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
+            upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
+            near = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+            complete = complete and (self._most_rows is None or len(near) <= self._most_rows)
+            places, is_similar = Places(), similarity_test(point, thresholds)
+            for record, position, who, *stored in near[: self._most_rows]:
+                counts = who >= least and record not in gone
+                counts = counts and (not matches or (record, who) in matches[-1])
+                if counts and is_similar(*stored):
+                    places.setdefault((record, who), []).append(position)
+            matches.append(places)
+            if not places:
+                break
+        return matches, complete
+
     def _gone(self, before_day: int) -> frozenset[int]:
         rows = self.database.rows(
             "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (before_day,)
         )
         return frozenset(row[0] for row in rows)
-
-    def _near(
-        self, point: Cylinder, thresholds: Thresholds, before_day: int
-    ) -> tuple[list[tuple[int, ...]], bool]:
-        """Rows, and whether these are all."""
-        box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
-        bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
-        upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
-        near_rows = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
-        return near_rows[: self._most_rows], self._most_rows is None or len(near_rows) <= self._most_rows
 
     def identifier(self, name: bytes) -> str | None:
         """A release's identifier, if it is stored."""
@@ -249,23 +259,6 @@ class PhiStore:
     def n_records(self) -> int:
         """Releases."""
         return int(self.database.rows("SELECT COUNT(*) FROM record")[0][0])
-
-
-def _similar_to(
-    point: Cylinder,
-    thresholds: Thresholds,
-    near: Sequence[tuple[int, ...]],
-    candidates: Places | None,
-    gone: frozenset[int],
-    least: int,
-) -> Places:
-    places, is_similar = Places(), similarity_test(point, thresholds)
-    for record, position, who, *stored in near:
-        counts = who >= least and record not in gone
-        counts = counts and (candidates is None or (record, who) in candidates)
-        if counts and is_similar(*stored):
-            places.setdefault((record, who), []).append(position)
-    return places
 
 
 def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
