@@ -1,11 +1,13 @@
 """A member who falls silent before records can open costs the round to herself alone."""
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from session_groups import MIX, SENT, SessionGroup
+from service_town import Town, through_disk
+from session_groups import MIX, SENT, TERMS, SessionGroup
 from shoal_collect.crypto import envelope
 from shoal_collect.device.json_state import decode, encode
 from shoal_collect.faults import PeerError
@@ -13,6 +15,8 @@ from shoal_collect.mix.member import IgnoredMessage, Member
 from shoal_collect.mix.messages import Confession, Opening
 from shoal_collect.mix.session import Kind
 from shoal_collect.roles.group_session import GroupSession
+from shoal_collect.roles.wire import DAY_S
+from shoal_collect.storage.database import Database
 
 OPENING, FIRST, HOP = MIX.index("opening"), MIX.index("key commitment"), MIX.index("hop")
 VOTE, LAST_OPENING = MIX.index("vote"), SENT.index("second opening")
@@ -161,3 +165,38 @@ def test_an_abandoned_run_stays_closed_to_whoever_sees_the_next_one(runs: list[M
     bodies = [{signed.body for signed in run._slots.values()} for run in (first[1], second[1])]
     assert not bodies[0] & bodies[1]
     assert not set(sealed) & set(second[0]._sealed)
+
+
+def test_laptops_that_wake_up_once_a_day_finish_within_three_days() -> None:
+    """Twenty minutes each around one hour, half a minute for each request; killed when they fall asleep.
+
+    One of them never wakes up after the first day: her group goes on without her, after two days of waiting
+    for her message and two for her confession.
+    """
+    terms = TERMS.model_copy(update={"phase_limit_s": float(DAY_S)})
+    dice, ended_on = random.Random(1), dict[int, int]()
+    with Database() as database:
+        town = Town(database, 8, terms=terms)
+        town.rounds._join_s = float(DAY_S)
+        for day in range(1, 6):
+            wake_s = {number: town.now_s + dice.uniform(0, 600) for number in range(town.n)}
+            evening_s = town.now_s
+            while town.now_s < evening_s + 1_800:
+                for number, from_s in wake_s.items():
+                    own_round = town.own_rounds[number]
+                    is_awake = from_s <= town.now_s < from_s + 1_200 and (number, day > 1) != (3, True)
+                    if own_round.ending is None and is_awake:
+                        town.step(number)
+                        if own_round.ending is not None:
+                            ended_on[number] = day
+                town.now_s += 30
+            town.wait(evening_s + DAY_S - town.now_s)
+            town.own_rounds = {number: through_disk(one) for number, one in town.own_rounds.items()}
+        endings = {number: one.ending.kind for number, one in town.own_rounds.items() if one.ending}
+        assert endings == dict.fromkeys(set(range(8)) - {3}, "shared")
+        assert town.n_records == 7
+        group = town.own_rounds[3].group
+        assert group is not None
+        hers = {number for number, one in town.own_rounds.items() if one.identity in group.identities}
+        assert all(day <= 3 for number, day in ended_on.items() if number not in hers)
+        assert {ended_on[number] for number in hers - {3}} == {5}

@@ -28,10 +28,11 @@ DAY: Final = 20_000
 # what a member sends in a sound round, in order
 MIX: Final = ("key commitment", "key", "input commitment", "input", "hop", "vote", "opening")
 SENT: Final = (*MIX, "voucher", "question", "answers", *(f"second {kind}" for kind in MIX))
+MIX_BEGINS: Final = {State.QUESTIONS: 0, State.RELEASES: 10}
 
 
 class SessionGroup:
-    """``silent``: how many messages a member sends before she stops for good, by place.
+    """``silent``: how many messages of ``SENT`` a member sends before she stops for good, by place.
 
     ``relays``: whether the collector passes a letter on, by sender, receiver and its number. ``keep``: what
     becomes of a session after each of its steps, as when a device is killed and goes on from its disk.
@@ -80,21 +81,21 @@ class SessionGroup:
                 break
             if not sum(self.step(place) for place in active):
                 self.now_s += 10
-        return [place for place in range(self.n) if self.is_active(place, State.MIXED)]
+        return [place for place in range(self.n) if self.sessions[place].stage is State.MIXED]
 
-    def is_active(self, place: int, *stages: State) -> bool:
-        session = self.sessions[place]
-        is_silent = self.sent[place] >= self.silent.get(place, len(SENT) * 10)
-        in_stage = session.stage in stages if stages else session.stage is not State.MIXED
-        return in_stage and not is_silent and place not in self.failures
+    def is_active(self, place: int) -> bool:
+        is_silent = self.sent[place] >= self.silent.get(place, 2 * len(SENT))
+        has_ended = place in self.failures or self.sessions[place].stage is State.MIXED
+        return not is_silent and not has_ended
 
     def step(self, place: int) -> bool:
         """One request of a member; whether anything happened."""
         session = self.sessions[place]
+        run = session.stage, session._restarts
         try:
             if session.outbox:
-                self.answer(place, session.outbox.pop(0))
                 self.sent[place] += 1
+                self.answer(place, session.outbox.pop(0))
             else:
                 new = self.letters[place][session.after :]
                 before = session.after, len(session.outbox), session.stage
@@ -107,6 +108,8 @@ class SessionGroup:
                     return False
         except PeerError as error:
             self.failures[place] = str(error)
+        if run != (session.stage, session._restarts) and session.stage in MIX_BEGINS:
+            self.sent[place] = MIX_BEGINS[session.stage] + 1 - len(session.outbox)
         self.sessions[place] = self.keep(session)
         return True
 

@@ -33,12 +33,9 @@ from shoal_collect.roles.participant_round_states import TABLE, Event, State
 from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
 from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.terms import OtherCollector, Terms
-from shoal_collect.roles.wire import DAY_S, LIFETIME_S, snapshot_day
+from shoal_collect.roles.wire import DAY_S, snapshot_day
 
 _STORE_LIMITS: Final = 2  # phases that the others have to bring the same releases
-# nobody can be late while the collector is away, this device sleeps, or its clock is set: of a pause between
-# two replies, only so much counts
-_MOST_PAUSE_S: Final = 60.0
 # refusals in the lottery: the roster was frozen, or the phase was over, and the next view says what became of
 # us
 _PASSED: Final = ("too-late", "bad-frame", "unknown-member")
@@ -192,8 +189,11 @@ class ParticipantRound:
         return before != self._progress()
 
     def _advance_time(self, now_s: float) -> None:
-        """While the servers answer."""
-        self._waited_s += min(max(now_s - self._now_s, 0.0), _MOST_PAUSE_S)
+        """Of a pause between two replies half a phase counts at most.
+
+        So one pause makes nobody late: the collector was away, this device slept, or its clock was set.
+        """
+        self._waited_s += min(max(now_s - self._now_s, 0.0), self.terms.phase_limit_s / 2)
         self._now_s = now_s
 
     def _progress(self) -> tuple[Any, ...]:
@@ -347,7 +347,9 @@ class ParticipantRound:
 
     def _require_one_day(self, days: set[int]) -> int:
         """PeerError when too old, or in the future."""
-        oldest, newest = snapshot_day(self._now_s - LIFETIME_S - SKEW_S), snapshot_day(self._now_s + SKEW_S)
+        oldest, newest = (
+            snapshot_day(self._now_s + since_s) for since_s in (-self.terms.lifetime_s - SKEW_S, SKEW_S)
+        )
         if not oldest <= min(days) <= max(days) <= newest:
             raise PeerError(
                 "bad-answer", "the collector answers from the state of another day; send it nothing"

@@ -16,6 +16,7 @@ from shoal_collect.matching.records import PROOF_RECORDS, RECORD_BYTES, pieces_n
 from shoal_collect.matching.similarity import CAP, Thresholds
 from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.session import MAX_RECORDS, Session
+from shoal_collect.roles.wire import DAY_S, LIFETIME_S
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
 # to check a mixer's proof and make the next, per record: over four times the measurement
@@ -75,7 +76,7 @@ class Terms(BaseModel):
     theta_min: float = Field(default=60.0, ge=0, lt=1e7, allow_inf_nan=False)
     period_days: int = Field(default=365, ge=365, le=36_500)  # fresh circles more often would average out
     area_km: int = Field(default=50, ge=20, le=5_000)
-    phase_limit_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
+    phase_limit_s: float = Field(default=120.0, gt=0, le=DAY_S, allow_inf_nan=False)
     proven_shuffle: bool = False
     witnesses: tuple[OtherCollector, ...] = Field(default=(), max_length=4)
     least_roster: int = Field(default=0, ge=0, le=10_000)
@@ -122,6 +123,11 @@ class Terms(BaseModel):
     def enough(self) -> int:
         """People that a roster needs."""
         return max(self.group_size, self.least_roster)
+
+    @property
+    def lifetime_s(self) -> float:
+        """How long a group and its letters are kept, and a state answers it: a day or 24 phases."""
+        return max(LIFETIME_S, 24 * self.phase_limit_s)
 
     @property
     def _largest(self) -> Session:

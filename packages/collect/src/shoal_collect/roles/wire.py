@@ -12,7 +12,7 @@ DAY_S: Final = 86_400
 SETTLE_S: Final = (
     300.0  # so long after midnight all of the day before is stored, and its end can be asked about
 )
-LIFETIME_S: Final = 24 * 3600.0  # of letters, and of a round once its groups are drawn
+LIFETIME_S: Final = 24 * 3600.0  # of a group and its letters, at least
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request
 BATCH_BYTES: Final = 2 * LETTER_BYTES  # the longest batch of letters from a mailbox

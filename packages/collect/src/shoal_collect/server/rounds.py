@@ -20,7 +20,7 @@ from shoal_collect.roles.admission import (
     split_entry,
 )
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import LIFETIME_S, channel_name
+from shoal_collect.roles.wire import channel_name
 from shoal_collect.server.round_states import TABLE, Event, Phase
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
@@ -198,7 +198,8 @@ class Rounds:
             getattr(self, step.action)(name)
         if step.state in _ENDED:
             self._tokens.give_back(self._number(name))
-        lives_s = LIFETIME_S if step.state in _ENDED else self._terms_of_round(name).phase_limit_s
+        terms = self._terms_of_round(name)
+        lives_s = terms.lifetime_s if step.state in _ENDED else terms.phase_limit_s
         self._db.change(
             "UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?",
             (str(step.state), now_s + lives_s, name),
@@ -274,12 +275,11 @@ class Rounds:
 
     def _forget(self, name: bytes) -> None:
         number = self._number(name)
-        self._db.change(
-            "DELETE FROM voucher WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,)
-        )
-        self._db.change(
-            "DELETE FROM asked WHERE session IN (SELECT session FROM ticket WHERE round = ?)", (number,)
-        )
+        for table in ("letter", "voucher", "asked"):
+            self._db.change(
+                f"DELETE FROM {table} WHERE session IN (SELECT session FROM ticket WHERE round = ?)",  # noqa: S608
+                (number,),
+            )
         self._db.change("DELETE FROM ticket WHERE round = ?", (number,))
 
     def _sweep(self, now_s: float) -> None:
@@ -289,7 +289,6 @@ class Rounds:
             "SELECT name FROM round WHERE phase IN ('grouped', 'failed') AND deadline_s < ?", (now_s,)
         ):
             self._advance(bytes(name), now_s)
-        self._db.change("DELETE FROM letter WHERE at_s < ?", (now_s - LIFETIME_S,))
         if self._terms.registrar is not None:
             self._tokens.forget(period_at(now_s, self._terms.registrar.days) - 1)
 

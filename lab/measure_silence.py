@@ -1,0 +1,83 @@
+"""How many groups finish when devices fail: real sessions in one process, over a small group.
+
+Usage: python lab/measure_silence.py [--groups 100] [--size 6] [--share 0.1] [--seed 1]
+
+Each device fails with a chance, in one moment of the round, and is silent from then on. Moments are drawn evenly
+over the messages that a device sends, and then over the phases that have a time limit, where each hop of a mix
+is one. A group finishes when more than half of it holds the same releases, which the collector then stores.
+"before": the same devices, when any silence before the releases are open ends the round for all.
+"""
+
+import argparse
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
+
+from mix_runs import ROOMY
+from session_groups import MIX, SENT, SessionGroup
+from shoal_collect.roles import group_session
+
+AFTER = ("storing", "claiming")
+MESSAGES = (*SENT, *AFTER)
+
+
+def moment_of(slot: int, place: int, size: int, *, by_phase: bool) -> int:
+    """How many messages a device sends that fails in a slot."""
+    if not by_phase:
+        return slot
+    hop = MIX.index("hop")
+    phases: list[int] = []
+    for start in (0, SENT.index(f"second {MIX[0]}")):
+        phases += range(start, start + hop)
+        phases += [start + hop + (number > place) for number in range(size)]
+        phases += range(start + hop + 1, start + len(MIX))
+        phases += range(len(MIX), len(MIX) + 3) if not start else range(len(SENT), len(MESSAGES))
+    return phases[slot]
+
+
+def n_slots(size: int, *, by_phase: bool) -> int:
+    return len(MESSAGES) + by_phase * 2 * (size - 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", type=int, default=100)
+    parser.add_argument("--size", type=int, default=6)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    group_session.FFDHE3072 = ROOMY  # type: ignore[misc]  # quick, and its size changes nothing here
+    for by_phase in (False, True):
+        dice, finished, before, ended_open, n_devices, n_left_out = random.Random(options.seed), 0, 0, 0, 0, 0
+        for number in range(options.groups):
+            silent = {
+                place: moment_of(
+                    dice.randrange(n_slots(options.size, by_phase=by_phase)),
+                    place,
+                    options.size,
+                    by_phase=by_phase,
+                )
+                for place in range(options.size)
+                if dice.random() < options.share
+            }
+            early = [moment for moment in silent.values() if moment < len(SENT)]
+            group = SessionGroup(options.size, silent, name=(options.seed, by_phase, number))
+            holders = group.run()
+            done = 2 * len(holders) > options.size
+            finished += done
+            before += not early
+            ended_open += not done and any("opening" in SENT[moment] for moment in early)
+            n_devices += options.size - len(silent)
+            n_left_out += done and len(early)
+        print(
+            f"evenly over {'phases' if by_phase else 'messages'}: {finished} of {options.groups} groups of "
+            f"{options.size} finished, {n_left_out} silent devices left out; before: {before}; "
+            f"{ended_open} ended by silence between the vote and the inner key",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
