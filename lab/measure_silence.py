@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpe
 
 from mix_runs import ROOMY
 from session_groups import MIX, SENT, SessionGroup
+from shoal_collect.mix.session import least_left
 from shoal_collect.roles import group_session
 
 AFTER = ("storing", "claiming")
@@ -41,6 +42,22 @@ def n_slots(size: int, *, by_phase: bool) -> int:
     return len(MESSAGES) + by_phase * 2 * (size - 1)
 
 
+def draw(dice: random.Random, size: int, share: float, *, by_phase: bool) -> dict[int, int]:
+    """The devices of a group that fail, and when."""
+    slots = n_slots(size, by_phase=by_phase)
+    return {
+        place: moment_of(dice.randrange(slots), place, size, by_phase=by_phase)
+        for place in range(size)
+        if dice.random() < share
+    }
+
+
+def should_finish(silent: dict[int, int], size: int) -> bool:
+    """Nobody is silent between the vote and the inner key, and more than half are left."""
+    early = [SENT[moment] for moment in silent.values() if moment < len(SENT)]
+    return size - len(early) >= least_left(size) and not any("opening" in kind for kind in early)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groups", type=int, default=100)
@@ -48,33 +65,25 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    size, share = options.size, options.share
     group_session.FFDHE3072 = ROOMY  # type: ignore[misc]  # quick, and its size changes nothing here
     for by_phase in (False, True):
-        dice, finished, before, ended_open, n_devices, n_left_out = random.Random(options.seed), 0, 0, 0, 0, 0
-        for number in range(options.groups):
-            silent = {
-                place: moment_of(
-                    dice.randrange(n_slots(options.size, by_phase=by_phase)),
-                    place,
-                    options.size,
-                    by_phase=by_phase,
-                )
-                for place in range(options.size)
-                if dice.random() < options.share
-            }
-            early = [moment for moment in silent.values() if moment < len(SENT)]
-            group = SessionGroup(options.size, silent, name=(options.seed, by_phase, number))
-            holders = group.run()
-            done = 2 * len(holders) > options.size
-            finished += done
-            before += not early
-            ended_open += not done and any("opening" in SENT[moment] for moment in early)
-            n_devices += options.size - len(silent)
-            n_left_out += done and len(early)
+        dice = random.Random(options.seed)
+        groups = [draw(dice, size, share, by_phase=by_phase) for _ in range(options.groups)]
+        finished = before = as_expected = 0
+        for number, silent in enumerate(groups):
+            holders = SessionGroup(size, silent, name=(options.seed, by_phase, number)).run()
+            is_done = 2 * len(holders) > size
+            finished += is_done
+            as_expected += is_done == should_finish(silent, size)
+            before += all(moment >= len(SENT) for moment in silent.values())
+        expected = sum(
+            should_finish(draw(dice, size, share, by_phase=by_phase), size) for _ in range(100_000)
+        )
         print(
-            f"evenly over {'phases' if by_phase else 'messages'}: {finished} of {options.groups} groups of "
-            f"{options.size} finished, {n_left_out} silent devices left out; before: {before}; "
-            f"{ended_open} ended by silence between the vote and the inner key",
+            f"evenly over {'phases' if by_phase else 'messages'}: {finished} of {len(groups)} groups of {size} "
+            f"finished, {as_expected} as the rule says; before: {before}; of 100,000 by the rule: "
+            f"{expected / 1000:.1f} %",
             flush=True,
         )
 
