@@ -2,10 +2,10 @@
 
 Usage: python lab/measure_silence.py [--groups 100] [--size 6] [--share 0.1] [--seed 1]
 
-Each device fails with a chance, in one moment of the round, and is silent from then on. Moments are drawn evenly
-over the messages that a device sends, and then over the phases that have a time limit, where each hop of a mix
-is one. A group finishes when more than half of it holds the same releases, which the collector then stores.
-"before": the same devices, when any silence before the releases are open ends the round for all.
+Each device fails with a chance, in one moment of the round, and is silent from then on. Moments are drawn
+evenly over the messages that a device sends, and then over the phases that have a time limit, where each hop
+of a mix is one. A group finishes when more than half of it holds the same releases, which the collector then
+stores. "before": the same devices, when any silence before the releases are open ends the round for all.
 """
 
 import argparse
@@ -81,8 +81,8 @@ def main() -> None:
             should_finish(draw(dice, size, share, by_phase=by_phase), size) for _ in range(100_000)
         )
         print(
-            f"evenly over {'phases' if by_phase else 'messages'}: {finished} of {len(groups)} groups of {size} "
-            f"finished, {as_expected} as the rule says; before: {before}; of 100,000 by the rule: "
+            f"evenly over {'phases' if by_phase else 'messages'}: {finished} of {len(groups)} groups of "
+            f"{size} finished, {as_expected} as the rule says; before: {before}; of 100,000 by the rule: "
             f"{expected / 1000:.1f} %",
             flush=True,
         )
