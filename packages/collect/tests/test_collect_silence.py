@@ -187,10 +187,11 @@ def test_laptops_that_wake_up_once_a_day_finish_within_three_days() -> None:
                     is_awake = from_s <= town.now_s < from_s + 1_200 and (number, day > 1) != (3, True)
                     if own_round.ending is None and is_awake:
                         town.step(number)
-                        if own_round.ending is not None:
-                            ended_on[number] = day
                 town.now_s += 30
             town.wait(evening_s + DAY_S - town.now_s)
+            for number, own_round in town.own_rounds.items():
+                if own_round.ending is not None:
+                    ended_on.setdefault(number, day)
             town.own_rounds = {number: through_disk(one) for number, one in town.own_rounds.items()}
         endings = {number: one.ending.kind for number, one in town.own_rounds.items() if one.ending}
         assert endings == dict.fromkeys(set(range(8)) - {3}, "shared")

@@ -52,21 +52,9 @@ class Correspondence:
     """One member's letters with the others of a group.
 
     ``name``: 32 bytes of the session. ``me``: place among ``identities``, with the secret ``signing_seed``.
-    ``sent``, ``received``: letters so far; on resuming they must have been on disk before a letter went
-    out.
     """
 
-    def __init__(
-        self,
-        name: bytes,
-        identities: Sequence[bytes],
-        me: int,
-        signing_seed: bytes,
-        *,
-        sent: Sequence[int] = (),
-        received: Sequence[int] = (),
-        max_text_bytes: int = MAX_TEXT_BYTES,
-    ) -> None:
+    def __init__(self, name: bytes, identities: Sequence[bytes], me: int, signing_seed: bytes) -> None:
         identity, secret = crypto_sign_seed_keypair(signing_seed)
         n = len(identities)
         if len(name) != NAME_BYTES or not 2 <= n == len(set(identities)) <= MOST_MEMBERS:
@@ -75,27 +63,11 @@ class Correspondence:
             )
         if not 0 <= me < n or identities[me] != identity:
             raise MisuseError("the signing seed is not that of the member who writes")
-        if not {len(sent), len(received)} <= {0, n} or min((0, *sent, *received)) < 0:
-            raise MisuseError(
-                f"counters for {len(sent)} and {len(received)} members; give one for each of {n}, none "
-                "below 0"
-            )
         self.name, self.identities, self.me = name, tuple(identities), me
-        self.max_text_bytes = max_text_bytes
         self._signing_seed = signing_seed
         self._secret = bytes(crypto_sign_ed25519_sk_to_curve25519(secret))
         self._boxes = tuple(map(mailbox_key, identities))
-        self._sent, self._received = list(sent) or [0] * n, list(received) or [0] * n
-
-    @property
-    def sent(self) -> tuple[int, ...]:
-        """To each member."""
-        return tuple(self._sent)
-
-    @property
-    def received(self) -> tuple[int, ...]:
-        """From each member."""
-        return tuple(self._received)
+        self._sent, self._received = [0] * n, [0] * n
 
     def seal(self, receiver: int, text: bytes, chance: Chance) -> bytes:
         """Seal the next letter, OVERHEAD_BYTES longer.
@@ -108,8 +80,8 @@ class Correspondence:
                 f"no letter from member {self.me} to member {receiver}; write to another of the "
                 f"{len(self.identities)} members"
             )
-        if len(text) > self.max_text_bytes:
-            raise MisuseError(f"a text of {len(text)} bytes; at most {self.max_text_bytes}")
+        if len(text) > MAX_TEXT_BYTES:
+            raise MisuseError(f"a text of {len(text)} bytes; at most {MAX_TEXT_BYTES}")
         if self._sent[receiver] >> (8 * _COUNTER_BYTES):
             raise MisuseError("no further letter has a number in this session; start another one")
         head = _MAGIC + self.name + bytes((self.me, receiver)) + self._sent[receiver].to_bytes(_COUNTER_BYTES)
@@ -150,7 +122,7 @@ class Correspondence:
         return Letter(sender, number, text)
 
     def _read_head(self, letter: bytes) -> tuple[bytes, int, int]:
-        if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + self.max_text_bytes:
+        if not OVERHEAD_BYTES <= len(letter) <= OVERHEAD_BYTES + MAX_TEXT_BYTES:
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes")
         if letter[: len(_MAGIC)] != _MAGIC:
             raise PeerError("bad-frame", "bytes that are not a letter")
