@@ -26,10 +26,7 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
     seeds = [chance.seed() for _ in range(n)]
     identities = tuple(bytes(crypto_sign_seed_keypair(one)[0]) for one in seeds)
     session = Session(chance.seed(), identities, n_records, RECORD_BYTES, FFDHE3072, proven)
-    letters = [
-        Correspondence(session.name, identities, i, seeds[i], max_text_bytes=session.frame_limit())
-        for i in range(n)
-    ]
+    letters = [Correspondence(session.name, identities, i, seeds[i]) for i in range(n)]
     members = [
         Member(
             session,

@@ -79,7 +79,7 @@ def storage() -> dict[str, int]:
                 (name, bytes(64), channel, place),
             )
         mailbox = Mailbox(database, seed("server"))
-        letters = Correspondence(channel, names, 0, seed("member", 0), max_text_bytes=longest)
+        letters = Correspondence(channel, names, 0, seed("member", 0))
         head = len(letters.seal(1, b"", Chance(bytes(32))))
         for number in range(LETTERS):
             letter = letters.seal(1, bytes(longest - head), Chance(seed(number)))
