@@ -11,7 +11,7 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import read
-from shoal.io.columns.cell_positions import CENTERED, find_layout
+from shoal.io.columns.cell_positions import CENTERED, layout_of
 from shoal.io.formats.input_table import Table
 
 CALLS: Final = pa.table(
@@ -139,6 +139,4 @@ def test_polygons_name_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_degrees_beside_a_geometry_are_the_place() -> None:
     table = Table(name="a", columns=("cell_id", "lat", "lon"), batches=lambda _: iter(()))
-    layout = find_layout(table, ("lon", "lat"))
-    assert layout is not None
-    assert layout.wanted() == ["lon", "lat"]
+    assert layout_of(table).wanted() == ["lon", "lat"]

@@ -4,7 +4,6 @@ A table of cells with positions or footprints completes them. A record stands at
 footprint; the account tells how large the footprints are.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
-from shoal.units import counted
+from shoal.units import counted, show_m
 
 _AREAS: Final = ("geometry", "geom", "wkt", "footprint", "polygon")
 _BOUNDS: Final = (
@@ -75,9 +74,15 @@ def holds_areas(path: Path) -> bool:
     return path.suffix.lower() in {".geojson", ".json"} and _POLYGON in path.read_bytes()
 
 
-def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
-    """The layout of the table, None without positions. centers: columns of longitude and latitude."""
+def layout_of(table: Table) -> Layout:
+    """The columns of positions of a table; raises InputError without any."""
     column_of = {name.strip().lower(): name for name in table.columns}
+    named = [
+        [name for name in table.columns if name.strip().lower() in NAMES[role]] for role in ("lon", "lat")
+    ]
+    centers = tuple(names[0] for names in named if len(names) == 1)
+    if len(centers) < len(named):
+        centers = ()
     if table.geometry is not None:
         if table.geometry.crs is None:
             raise InputError(f"{table.name} does not say of which reference system its geometry is")
@@ -91,12 +96,16 @@ def find_layout(table: Table, centers: Sequence[str]) -> Layout | None:
         if all(name in column_of for name in bounds):
             return Layout(bounds=tuple(column_of[name] for name in bounds))
     if not centers:
-        return None
+        raise InputError(
+            f"{table.name} needs one column of latitudes and one of longitudes, called lat and lon, or "
+            "footprints: polygons, or lon_min, lat_min, lon_max and lat_max "
+            f"(found: {', '.join(table.columns[:30])})"
+        )
     sides = tuple(column_of[name] for names in _SIDES for name in names if name in column_of)
     if len(sides) == len(_SIDES):
-        return Layout(center=tuple(centers), sides=sides)
+        return Layout(center=centers, sides=sides)
     radius = next((column_of[name] for name in _RADII if name in column_of), "")
-    return Layout(center=tuple(centers), radius=radius)
+    return Layout(center=centers, radius=radius)
 
 
 def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
@@ -207,6 +216,7 @@ def _extents(cells: Places) -> list[str]:
     if not len(extents):
         return []
     middle, most = extents[len(extents) // 2], extents[-1]
+    median, widest, beyond = (show_m(float(f"{extent:.2g}")) for extent in (middle, most, most / 2))
     return [
         say(
             "reading.footprints",
@@ -214,20 +224,15 @@ def _extents(cells: Places) -> list[str]:
             "the table are {median} wide or high (median; {most} at most). A box of a release holds that "
             "center; somebody may have been up to {beyond} beyond it on each axis. Choose a --cell of about "
             "the footprints' width, so that boxes do not look finer than the records are",
-            median=_length(middle),
-            most=_length(most),
-            beyond=_length(most / 2),
+            median=median,
+            most=widest,
+            beyond=beyond,
         )
     ]
 
 
 def _known(cells: Places) -> Flags:
     return np.isfinite(cells.width_m) & np.isfinite(cells.height_m)
-
-
-def _length(meters: float) -> str:
-    rounded = float(f"{meters:.2g}")
-    return f"{rounded / 1000:g} km" if rounded >= 1000 else f"{rounded:g} m"
 
 
 def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
@@ -264,23 +269,6 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
             "places; keep one position for each cell"
         )
     return row_of, every
-
-
-def layout_of(cells: Table) -> Layout:
-    """The columns of positions of a table; raises InputError without any."""
-    centers = [
-        matches[0]
-        for role in ("lon", "lat")
-        if len(matches := [name for name in cells.columns if name.strip().lower() in NAMES[role]]) == 1
-    ]
-    layout = find_layout(cells, centers if len(centers) == 2 else ())
-    if layout is None:
-        raise InputError(
-            f"{cells.name} needs one column of latitudes and one of longitudes, called lat and lon, or "
-            "footprints: polygons, or lon_min, lat_min, lon_max and lat_max "
-            f"(found: {', '.join(cells.columns[:30])})"
-        )
-    return layout
 
 
 def _cell_column(table: Table, requested: str | None, but: str | None = None) -> str:
