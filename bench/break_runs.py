@@ -173,7 +173,7 @@ class Place:
             again = self.start()
             if again.wait() != 2 or "remove both" not in again.messages():
                 yield f"a secret without its release: exit {again.wait()}: {again.messages()[-300:]}"
-            for path in partial:
+            for path in (*partial, *self.folder.glob("release.parts")):
                 shutil.rmtree(path)
             self.secret.unlink()
 
@@ -339,7 +339,9 @@ def main() -> int:
             if not ended_well:
                 faults += place.faults(place.start(), may_fail=False)
             leftovers = [path.name for path in folder.iterdir() if path.name.startswith((".", "release."))]
-            leftovers = [name for name in leftovers if name not in place.messages]  # a later run names them
+            if leftovers:  # a later run names them
+                place.messages += place.start().messages()
+            leftovers = [name for name in leftovers if name not in place.messages]
             faults += [f"left over: {leftovers}"] * bool(leftovers)
             counts[f"{name}: {'ended well' if ended_well else 'broken, then well'}"] += not faults
             for fault in faults:

@@ -702,6 +702,17 @@ def test_flatgeobuf_with_a_byte_that_is_no_text_is_refused(made: dict[str, Path]
             verdict_of(tmp_path / "out", made, "boxes")
 
 
+def test_a_part_with_a_column_of_no_type_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
+    export(made["boxes"], tmp_path / "out", "delta")
+    part = tmp_path / "out" / "data" / "part-00000.parquet"
+    content = bytearray(part.read_bytes())
+    content[content.index(b"\x25\x02\x18\x05x_min") - 1] = 0x2A  # in the footer, after its type's number
+    part.write_bytes(content)
+    relisted(tmp_path / "out")
+    with pytest.raises(InputError, match="is not a readable Parquet file"):
+        verdict_of(tmp_path / "out", made, "boxes")
+
+
 @pytest.mark.parametrize("name", MALFORMED)
 def test_an_export_that_cannot_be_read_is_told_in_words(
     name: str, made: dict[str, Path], tmp_path: Path

@@ -38,6 +38,7 @@ from shoal.runtime.json_values import require_unique_keys
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
 from shoal.verification.files.stated import respelled_manifest
+from shoal.verification.files.thrift import not_readable
 from shoal.verification.files.written import PACKED_DIFFERENTLY
 from shoal.verification.leaks.lint import unexpected_attributes
 
@@ -170,9 +171,12 @@ def _rebuild_release(
 def _layout_findings(part: Path, name: str) -> list[Finding]:
     try:
         findings = layout_findings(part.read_bytes())
+        writer = pq.read_metadata(part).created_by
     except InputError as error:
         raise InputError(error.cli_message.replace(RELEASE_FILE, name)) from error
-    if not _WRITER.fullmatch(pq.read_metadata(part).created_by or ""):
+    except (pa.ArrowException, OSError) as error:  # such as columns of a type that there is not
+        raise not_readable(name) from error
+    if not _WRITER.fullmatch(writer or ""):
         findings.append(Finding("hidden-bytes", f"{RELEASE_FILE} names another writer than pyarrow"))
     return [replace(one, message=one.message.replace(RELEASE_FILE, name)) for one in findings]
 

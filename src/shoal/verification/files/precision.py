@@ -244,7 +244,8 @@ def _are_places(drawn: Floats, places: Floats, *, to_the_last_digit: bool) -> bo
     """Exactly for given degrees, to 1e-9 degrees from a plane."""
     if to_the_last_digit:
         return bool((_bits(drawn) == _bits(places)).all())
-    return bool((np.abs(drawn - places) <= SAME_PLACE_DEG).all())
+    with np.errstate(invalid="ignore"):  # of infinite places
+        return bool((np.abs(drawn - places) <= SAME_PLACE_DEG).all())
 
 
 def _is_finer(kind: pa.DataType, values: Floats, on_grid: Floats) -> Flags:
