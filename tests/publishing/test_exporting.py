@@ -16,6 +16,7 @@ import pytest
 
 import shoal
 from command_line import Shoal
+from folder_damages import edit_manifest
 from shoal.cli.publish import publish
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.publishing.exported import OTHER_DIGEST
@@ -683,6 +684,10 @@ MALFORMED: dict[str, tuple[Callable[[Path], None], str]] = {
         in_package(lambda package: package["shoal_columns"].update(t_start=["int64"])), "names other columns",
     ),
     "a format that is not there": (in_package(lambda p: p.update(shoal_format="csv")), "csv is not"),
+    "a setting of reading that there is not": (
+        lambda folder: edit_manifest(folder, lambda manifest: manifest["reading"].update(strange=1)),
+        "manifest.json cannot be read: reading:",
+    ),
     "a part that is no table": (
         no_table,
         r"data/day=.*/part-0.parquet is not a readable Parquet file",

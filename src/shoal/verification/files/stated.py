@@ -11,7 +11,14 @@ from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
 from shoal.model.population import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, manifest_text
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    manifest_reading,
+    manifest_text,
+)
 from shoal.release_folder.statement import Statement
 from shoal.runtime.files import sha256_of
 from shoal.units import least_of, rounded_up, states_counts
@@ -58,7 +65,7 @@ def respelled_manifest(path: Path, manifest: Manifest) -> Iterator[Finding]:
     }
     ordered = {name: _in_order(getattr(manifest, name), order) for name, order in orders.items()}
     ordered["claim"] = claim_to_json(claim_from_json(manifest.claim))
-    ordered["reading"] = asdict(Reading(**manifest.reading))
+    ordered["reading"] = asdict(manifest_reading(path.parent, manifest))
     text = manifest_text(manifest.model_copy(update=ordered))
     if path.read_bytes() != text.encode("utf-8", "surrogatepass"):
         yield Finding(
