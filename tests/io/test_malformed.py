@@ -186,7 +186,7 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "Excel that is text": (text("a.xls", HEAD + ROW), "is no whole spreadsheet"),
     "Excel, empty sheet": (
         spreadsheet(lambda sheet: re.sub(b"<row.*</row>", b"", sheet)),
-        "has 0 sheets with rows and columns; there is nothing to read",
+        "has no sheet with rows and columns; there is nothing to read",
     ),
     "Excel, days as numbers": (
         spreadsheet(lambda sheet: sheet.replace(b' s="1"', b"")), "the days of a spreadsheet (Excel)"

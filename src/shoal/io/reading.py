@@ -186,7 +186,7 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
         raise no_rows(state)
     release_idle_memory()  # what the tables took: Arrow would keep it for all that follows
     run.progress("sorting", 0, 1)
-    arranged = arrange(parts, state.units.texts)
+    arranged, duplicates = arrange(parts, state.units.texts)
     account_people(state, arranged.ids, len(state.people.texts))
     run.progress("sorting", 1, 1)
     if state.listed is not None:
@@ -196,17 +196,10 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     )
     return screen_trajectories(
         Trajectories(
-            ids=arranged.ids,
-            offsets=arranged.offsets,
-            t=arranged.t,
-            x=arranged.x,
-            y=arranged.y,
+            **vars(arranged),
             grid=grid,
-            lat=arranged.lat,
-            lon=arranged.lon,
             crs=plane,
-            input_rank=arranged.input_rank,
-            intake=state.intake(arranged.duplicates),
+            intake=state.intake(duplicates),
             places=None if state.listed is None else state.listed.places,
             sensitive=state.sensitive,
         )

@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Arranged:
-    """The arrays, and the number of exact duplicates."""
+    """The arrays of Trajectories."""
 
     ids: tuple[str, ...]
     offsets: Integers
@@ -49,7 +49,6 @@ class Arranged:
     x: Numbers
     y: Numbers
     input_rank: Integers
-    duplicates: int
     lat: Floats | None = None
     lon: Floats | None = None
 
@@ -145,8 +144,8 @@ def cells(meters: Floats, cell_m: float) -> Integers:
     return np.floor(scaled, out=scaled).astype(np.int64)
 
 
-def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
-    """Subjects by id, their samples by (t, x, y) without repeats. Empties ``parts``."""
+def arrange(parts: list[Rows], texts: Sequence[str]) -> tuple[Arranged, int]:
+    """Subjects by id, their samples by (t, x, y), and the number of exact duplicates. Empties ``parts``."""
     first_row = np.full(len(texts), -1, dtype=np.int64)
     row = sum(len(part.code) for part in parts)
     for part in reversed(parts):
@@ -160,17 +159,17 @@ def arrange(parts: list[Rows], texts: Sequence[str]) -> Arranged:
     rank[np.argsort(first_row[by_text])] = np.arange(len(by_text))
     n_rows = sum(len(part.code) for part in parts)
     subject, t, x, y, *degrees = sorted_rows(parts, subject_of_code, len(by_text))
-    return Arranged(
+    arranged = Arranged(
         ids=tuple(texts[code] for code in by_text),
         offsets=np.searchsorted(subject, np.arange(len(by_text) + 1)).astype(np.int64),
         t=t,
         x=x,
         y=y,
         input_rank=rank,
-        duplicates=n_rows - len(t),
         lat=degrees[0] if degrees else None,
         lon=degrees[1] if degrees else None,
     )
+    return arranged, n_rows - len(t)
 
 
 def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -> Sequence[Any]:

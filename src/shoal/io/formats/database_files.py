@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, requiring_extra
 from shoal.io.columns.column_names import NAMES
-from shoal.io.formats.input_table import Table, table_of_batches
+from shoal.io.formats.input_table import Table, choose_part, table_of_batches
 from shoal.io.formats.row_files import explain_damage, text_batches
 from shoal.model.intake import Reading
 
@@ -98,20 +98,8 @@ def read_only(path: Path, kind: str = "SQLite database") -> Iterator[sqlite3.Con
 
 
 def _choose_table(name: str, requested: str | None, tables: Mapping[str, Sequence[str]]) -> str:
-    if requested is not None:
-        if requested not in tables:
-            raise InputError(f"{name} has no table '{requested}'; it has {', '.join(tables) or 'none'}")
-        return requested
-    fit = [table for table, columns in tables.items() if _has_positions(columns)]
-    if len(fit) == 1:
-        return fit[0]
-    if len(tables) == 1:
-        return next(iter(tables))
-    raise InputError(
-        f"{name} has {len(tables)} tables: {', '.join(tables)}; name one with --table"
-        if tables
-        else f"{name} has no tables"
-    )
+    located = [table for table, columns in tables.items() if _has_positions(columns)]
+    return choose_part(name, "table", requested, tables, located if len(located) == 1 else list(tables))
 
 
 def _has_positions(columns: Sequence[str]) -> bool:

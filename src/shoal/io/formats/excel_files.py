@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, requiring_extra
 from shoal.io.columns.time_numbers import SERIAL_DAYS
-from shoal.io.formats.input_table import Table
+from shoal.io.formats.input_table import Table, choose_part
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, text_batches
 from shoal.model.intake import Reading
 
@@ -54,7 +54,14 @@ def open_table(path: Path, reading: Reading) -> Table:
         )
     try:
         _require_near_cells(path)
-        sheet = _choose_sheet(path.name, reading.table, CalamineWorkbook.from_path(str(path)))
+        book = CalamineWorkbook.from_path(str(path))
+        sheets = {
+            name: sheet
+            for name in (book.sheet_names if reading.table is None else ())
+            if (sheet := book.get_sheet_by_name(name)).height > 1 and sheet.width > 1
+        }
+        chosen = choose_part(path.name, "sheet", reading.table, book.sheet_names, sheets)
+        sheet = sheets.get(chosen) or book.get_sheet_by_name(chosen)
     except (CalamineError, expat.ExpatError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
         if "Cell limit" in str(error):
             raise InputError(_FAR.format(name=path.name)) from error
@@ -135,26 +142,6 @@ def _column(letters: bytes) -> int:
     for letter in letters.upper():
         number = number * 26 + letter - ord("A") + 1
     return number
-
-
-def _choose_sheet(name: str, requested: str | None, book: Any) -> Any:
-    names: list[str] = book.sheet_names
-    if requested is not None:
-        if requested not in names:
-            raise InputError(f"{name} has no sheet '{requested}'; it has {', '.join(names)}")
-        return book.get_sheet_by_name(requested)
-    filled, chosen = [], None
-    for sheet_name in names:
-        sheet = book.get_sheet_by_name(sheet_name)
-        if sheet.height > 1 and sheet.width > 1:
-            filled.append(sheet_name)
-            chosen = chosen or sheet
-    if len(filled) != 1:
-        raise InputError(
-            f"{name} has {len(filled)} sheets with rows and columns"
-            + (f": {', '.join(filled)}; name one with --table" if filled else "; there is nothing to read")
-        )
-    return chosen
 
 
 def _counts_from_1904(path: Path) -> bool:

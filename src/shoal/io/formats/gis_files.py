@@ -4,13 +4,13 @@ import codecs
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.formats.database_files import read_only
-from shoal.io.formats.input_table import Geometry, Table
+from shoal.io.formats.input_table import Geometry, Table, choose_part
 from shoal.io.formats.row_files import explain_damage
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -26,8 +26,8 @@ def open_table(path: Path, reading: Reading) -> Table:
     damaged = f"{path.name} is not a whole {kind} file; a Shapefile needs its .shx and .dbf beside it"
     # pyogrio's errors are RuntimeErrors
     with explain_damage(damaged, RuntimeError, ValueError), one_driver(path) as (pyogrio, place):
-        layers = {str(name): kind for name, kind in pyogrio.list_layers(place)}
-        layer = _choose_layer(path.name, reading.table, layers)
+        layers = [str(name) for name, _ in pyogrio.list_layers(place)]
+        layer = choose_part(path.name, "layer", reading.table, layers, layers)
         if path.suffix.lower() == ".gpkg":
             _require_no_view(path, layer)
         about = pyogrio.read_info(place, layer=layer)
@@ -81,16 +81,6 @@ def _is_utf8(path: Path) -> bool:
     except (UnicodeDecodeError, OSError):
         return False
     return True
-
-
-def _choose_layer(name: str, requested: str | None, layers: dict[str, Any]) -> str:
-    if requested is not None:
-        if requested not in layers:
-            raise InputError(f"{name} has no layer '{requested}'; it has {', '.join(layers)}")
-        return requested
-    if len(layers) != 1:
-        raise InputError(f"{name} has {len(layers)} layers: {', '.join(layers)}; name one with --table")
-    return next(iter(layers))
 
 
 def _require_no_view(path: Path, layer: str) -> None:

@@ -4,7 +4,7 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -166,6 +166,21 @@ def table_of_batches(
                 yield 0.0, batch.slice(begin, BATCH_ROWS)
 
     return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+
+
+def choose_part(
+    name: str, kind: str, requested: str | None, parts: Collection[str], likely: Collection[str]
+) -> str:
+    """The table, sheet or layer of a file to read: the requested one, else the only one that is likely."""
+    if requested is not None and requested not in parts:
+        raise InputError(f"{name} has no {kind} '{requested}'; it has {', '.join(parts) or 'none'}")
+    if requested is None and not likely:
+        raise InputError(f"{name} has no {kind} with rows and columns; there is nothing to read")
+    if requested is None and len(likely) > 1:
+        raise InputError(
+            f"{name} has {len(likely)} {kind}s that may be meant: {', '.join(likely)}; name one with --table"
+        )
+    return next(iter(likely)) if requested is None else requested
 
 
 @contextmanager
