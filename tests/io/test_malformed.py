@@ -131,6 +131,10 @@ NO_TIME: Final = "empty or unreadable time"
 BROKEN: Final = "line with the wrong number of fields"
 
 REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
+    "CSV, a delimiter at the end of lines": (
+        text("a.csv", HEAD + ROW.replace("\n", ",\n") * 2),
+        "every line of a.csv but the first ends with a delimiter (,)",
+    ),
     "GPX, cut": (of("GPX"), "is not a whole GPX file; it may be cut off"),
     "GPX, empty": (packed("a.gpx", b""), "a.gpx is empty"),
     "GPX that is KML": (text("a.gpx", KML), "is XML, but no GPX: it begins with <kml>"),
@@ -447,3 +451,9 @@ def test_a_parquet_file_that_unpacks_to_far_more_than_it_holds_is_refused(
     monkeypatch.setattr(parquet_files, "_MOST_ROWS_A_BYTE", 0.1)
     with pytest.raises(ShoalError, match=r"says it holds 20,000 rows in \d+ KiB"):
         read(file, **reading)
+
+
+def test_a_quoted_delimiter_before_an_empty_last_value_is_no_additional_field(tmp_path: Path) -> None:
+    path = text("a.csv", 'id,t,lat,lon,place,note\nann,1714557600,48.85,2.35,"Paris, France",\n')(tmp_path)
+    assert isinstance(path, Path)
+    assert read(path).n_samples == 1

@@ -165,6 +165,13 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
             f"the first line of {name} holds values, not column names; add a header line, for example "
             "id,t,lat,lon, or name the columns with --columns id,t,lat,lon"
         )
+    rows = [line for line in lines[1:] if line.strip()]
+    longer = [line for line in rows if line.endswith(delimiter) and line.count(delimiter) == len(header)]
+    if rows and len(longer) == len(rows) and '"' not in "".join(rows):
+        raise InputError(
+            f"every line of {name} but the first ends with a delimiter ({delimiter}), so that it has a field "
+            "without a name; add one to the end of the first line, or take it off the others"
+        )
     return _Layout(names=header, delimiter=delimiter, has_rows=has_rows)
 
 
