@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
+from shoal_tables.making.noise import add_noise
 from table_cases import AREA, city
 
 AREA_WORDS = ",".join(map(str, AREA))
@@ -38,6 +40,21 @@ def test_a_table_is_made_with_a_ledger_and_the_next_is_refused(
     rows = json.loads(shoal("ledger", tmp_path / "l.sqlite", "--json").out)["deployments"]
     assert [row["name"][:14] for row in rows] == ["table of homes"]
     assert shoal("ledger", tmp_path / "absent.sqlite").code == 2
+
+
+def test_a_command_that_another_overtook_leaves_no_secret(
+    shoal: Shoal, tmp_path: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtaken(*arguments: Any) -> Any:
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "a" / "manifest.json").touch()
+        return add_noise(*arguments)
+
+    monkeypatch.setattr("shoal_tables.making.tabulate.add_noise", overtaken)
+    words = ("--epsilon", "1", "--research-seed", "3", "--output", tmp_path / "a")
+    late = shoal("tabulate", calls, *FIRST, *words, "--secret", tmp_path / "a.parquet")
+    assert (late.code, "cannot write" in late.err) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "calls.parquet"]
 
 
 def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, calls: Path) -> None:

@@ -176,8 +176,8 @@ def tabulate(
         notes = (*notes, words)
     manifest = manifest_of(rules, promise, exact.reading, publishable=rng.publishable)
     with (
-        staged_folder(output) as folder,  # gets its name last: no table without the counts to check it
         staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
+        staged_folder(output) as folder,  # first to get its name: of two commands, one leaves no secret
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
