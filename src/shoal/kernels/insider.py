@@ -131,7 +131,6 @@ def guess_samples(boxes: Integers, known_samples: Integers, guesses: Integers) -
 @compiled
 def number_cells(samples: Integers) -> Integers:
     """int64 [s]: samples of equal number share a cell."""
-    # loops, since numba compiles an operation on whole arrays for half a second
     least = most = samples[0, 2]
     for s in range(len(samples)):
         least, most = min(least, samples[s, 2]), max(most, samples[s, 2])

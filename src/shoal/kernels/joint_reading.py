@@ -130,7 +130,7 @@ def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count
 
 @compiled
 def _sum(values: Floats) -> float:
-    total = 0.0  # in a loop: numba compiles an operation on whole arrays for half a second
+    total = 0.0
     for value in values:
         total += value
     return total

@@ -141,7 +141,7 @@ def top_places(
         counts[person] = 0
         if first == end:
             continue
-        # in 64 bits even for 32-bit places; loops, since whole arrays take a second to compile
+        # in 64 bits even for 32-bit places
         west, south, north = np.int64(x[first]), np.int64(y[first]), np.int64(y[first])
         for row in range(first, end):
             west, south, north = min(west, x[row]), min(south, y[row]), max(north, y[row])
