@@ -3,7 +3,7 @@
 Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing one imports no
 compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. So do those of ``compiled_for_many`` that are
 not stored, as long as all their calls together get few numbers: with small data, compiling would take nearly
-all the time. Loops compile many times faster than operations on whole arrays.
+all the time. Loops compile several times faster than numba's operations on whole arrays and its sort.
 """
 
 import math
