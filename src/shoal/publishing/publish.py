@@ -192,9 +192,9 @@ def publish(
         if private_report is not None:
             page = candidate.private_page().encode()
             opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
+        flush_to_disk(candidate.staging)  # so that state, secrets and release change right after each other
         if series is not None:
             series.stage(manifest.release_sha256)
-        flush_to_disk(candidate.staging)  # so that secrets and release get their names right after each other
         opened.enter_context(staged_secrets(output, candidate.release, candidate.linkage, linkage_file))
     return Publication(
         folder=output,
