@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 from math import ceil, floor, isqrt
@@ -255,15 +256,18 @@ def bounded_by_day(plan: Plan, vector: dict[Cell, Fraction]) -> dict[Cell, int]:
     return {cell: number for part in parts for cell, number in part.items()}
 
 
-def vectors(plan: Plan, rows: list[Row]) -> Iterator[dict[Cell, Fraction]]:
+@cache
+def vectors(plan: Plan, rows: tuple[Row, ...]) -> list[dict[Cell, Fraction]]:
     n_dates = Counter(plan.day_of().values())
-    for entries in contributions(plan, rows).values():
-        yield {cell: Fraction(c, n_dates.get(cell[-1], 1)) for cell, c in entries.items()}
+    return [
+        {cell: Fraction(c, n_dates.get(cell[-1], 1)) for cell, c in entries.items()}
+        for entries in contributions(plan, list(rows)).values()
+    ]
 
 
 def counts_before_noise(plan: Plan, rows: list[Row], bounding: Bounding = bounded) -> np.ndarray:
     sums: Counter[Cell] = Counter()
-    for vector in vectors(plan, rows):
+    for vector in vectors(plan, tuple(rows)):
         sums.update(bounding(plan, vector))
     return np.array([sums[cell] for cell in cells(plan)], dtype=np.int64)
 
@@ -273,7 +277,7 @@ def totals_of(plan: Plan, rows: list[Row]) -> dict[str, int] | None:
     if plan.table == "homes":
         return None
     before = after = 0
-    for vector in vectors(plan, rows):
+    for vector in vectors(plan, tuple(rows)):
         before += min(sum(unbounded(plan, vector).values()), plan.most)
         after += min(sum(bounded(plan, vector).values()), plan.most)
     noise = np.rint(np.random.default_rng(3).normal(0, plan.totals_sigma, 2)).astype(int).tolist()
