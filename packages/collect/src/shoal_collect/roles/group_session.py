@@ -321,16 +321,12 @@ class GroupSession:
             raise PeerError("bad-answer", _LIE)
         self.answers.update(zip(self.slice_of(number), _parts(chain[0]), strict=True))
 
-    def _stand_in(self, number: int) -> None:
-        """If this member comes next after its member; each has one backup."""
-        follows = self._left[(self._left.index(number) + 1) % len(self._left)] == self.group.me
-        if follows and not set(self.slice_of(number)) <= set(self.answers):
-            self._ask(number)
-
     def _cover_missing(self) -> None:
+        """Each member stands in for the one before her."""
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
-        for number in self._left:
-            self._stand_in(number)
+        number = self._left[self._left.index(self.group.me) - 1]
+        if not set(self.slice_of(number)) <= set(self.answers):
+            self._ask(number)
 
     def _give_up(self) -> None:
         raise PeerError(
