@@ -27,7 +27,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
 from shoal_collect.matching.records import Query, Release, encode_query
-from shoal_collect.roles.collector import ANSWER_BYTES, read_answer
+from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import Batch, vouch
 from shoal_collect.roles.wire import DAY_S, questions_digest
@@ -96,7 +96,7 @@ class Strangers:
             said = self.mailbox.ask(identity_of(one), session, batch, self.now_s)
             for at, record in enumerate(records[place :: len(seeds)]):
                 part = said[ANSWER_BYTES * at : ANSWER_BYTES * (at + 1)]
-                answers[record] = read_answer(identity_of(bytes(32)), record, part).people
+                answers[record] = None if count_withheld(part) else int.from_bytes(part[32:34])
         return answers
 
     def group(self) -> tuple[bytes, list[bytes]]:

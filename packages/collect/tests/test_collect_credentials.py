@@ -145,7 +145,7 @@ def periods(office: Office, store: PhiStore) -> None:
 def areas(office: Office, store: PhiStore) -> tuple[Cylinder, ...]:
     """From both sides of a border of areas, on ways that one question meets."""
     side = 50 * 8993
-    border = (HERE[0].lat_udeg + 90_000_000) // side * side - 90_000_000
+    border = ((HERE[0].lat_udeg + 90_000_000) // side + 1) * side - 90_000_000
     points: tuple[Cylinder, ...] = HERE
     group = seed("group")
     for number, lat in enumerate((border - 100, border + 100)):
