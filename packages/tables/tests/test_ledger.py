@@ -73,6 +73,18 @@ def test_a_new_ledger_needs_a_budget_and_keeps_it(tmp_path: Path) -> None:
         Ledger(path, PEOPLE, 9.0).require(cost_of(1.0))
 
 
+def test_a_file_that_a_killed_command_left_empty_is_a_new_ledger(tmp_path: Path) -> None:
+    (tmp_path / "l.sqlite").touch()
+    ledger = Ledger(tmp_path / "l.sqlite", PEOPLE, 2.0)
+    with pytest.raises(InputError, match="there is no ledger"):
+        ledger.balance()
+    with pytest.raises(MisuseError, match="say with budget"):
+        Ledger(tmp_path / "l.sqlite", PEOPLE).require(cost_of(1.0))
+    ledger.require(cost_of(1.0))
+    ledger.spend(cost_of(1.0))
+    assert ledger.balance().tables == 1
+
+
 def test_a_ledger_of_other_people_is_refused_and_does_not_name_them(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     Ledger(path, PEOPLE, 2.0).spend(cost_of(1.0))

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,7 +94,7 @@ class Ledger:
 
     def require(self, cost: Cost) -> None:
         """Raise MisuseError when a table would exceed the budget; spends nothing."""
-        if not self.path.exists():
+        if self._is_new():
             self._require_budget()
             if (total := epsilon_of(cost.rho_for(cost.unit), DELTA)) > (self.budget or 0):
                 raise self._refusal(total, 0.0, self.budget or 0)
@@ -172,11 +172,20 @@ class Ledger:
             )
         require_promise(self.budget, DELTA)
 
+    def _is_new(self) -> bool:
+        """Whether there is no file, or one that a command left empty when it was killed."""
+        if not self.path.exists():
+            return True
+        try:
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as connection:
+                return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+        except sqlite3.DatabaseError:
+            return False  # to be named where it is used
+
     @contextmanager
     def _open(self, unit: Unit | None = None) -> Iterator[sqlite3.Connection]:
         """A connection; with a unit, a new file gets its people."""
-        fresh = not self.path.exists()
-        if fresh:
+        if self._is_new():
             if unit is None:
                 raise InputError(f"there is no ledger {self.path}; check the path")
             self._require_budget()
