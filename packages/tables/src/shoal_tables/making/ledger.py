@@ -178,7 +178,7 @@ class Ledger:
             return True
         try:
             with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as connection:
-                return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+                return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
         except sqlite3.DatabaseError:
             return False  # to be named where it is used
 
