@@ -64,8 +64,11 @@ _FORMS: Final[tuple[Callable[[bytes], bytes], ...]] = (
 def derived_names(ids: Sequence[str], subject_of: Integers, names: Pseudonyms) -> Iterator[Finding]:
     """Findings on pseudonyms and the order of records; subject_of: -1 = unknown."""
     linked = np.flatnonzero(subject_of >= 0)
+    if not len(linked):
+        return
+    first = linked[[np.argmin(subject_of[linked])]]  # of all releases of the same people the same person
     linked = linked[np.unique(np.linspace(0, len(linked) - 1, min(_MOST, len(linked))).astype(int))]
-    if names.irregular or not len(linked):
+    if names.irregular:
         return
     own = [ids[subject].encode("utf-8", "surrogatepass") for subject in subject_of[linked].tolist()]
     columns = list(_functions(own))
@@ -74,9 +77,11 @@ def derived_names(ids: Sequence[str], subject_of: Integers, names: Pseudonyms) -
     every_second: Codes = (whole[:, ::2] & np.uint8(0xF0)) | (whole[:, 1::2] >> np.uint8(4))
     halves = whole[:, :-_BYTES] ^ whole[:, _BYTES:]
     words = _words_of(names.numbers[linked])
+    uid = ids[int(subject_of[first[0]])].encode("utf-8", "surrogatepass")
+    slow = np.frombuffer(_slow_functions(uid), dtype=np.uint8)[None, :]
     agreeing = max(
         *(_count_agreeing(words, values) for values in (whole, every_second, halves)),
-        _count_agreeing(words[:1], np.frombuffer(_slow_functions(own[0]), dtype=np.uint8)[None, :]),
+        _count_agreeing(_words_of(names.numbers[first]), slow),
     )
     if agreeing:
         message = (
