@@ -1,5 +1,6 @@
 """Ids that may stand for several people: in two places at one time, or such as guest, -1 or 999999."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -75,6 +76,7 @@ def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, 
     )
 
 
+_COUNTED: Final = re.compile(r"(|.*[^0-9-]-?)(-?[0-9]+)(?:\.0)?")
 _NEAR: Final = 10  # another number so near shows that these count people
 _OFTEN: Final = 3  # times the rows of others
 _JUMP_M, _JUMP_M_PER_S, _JUMPS = 5000.0, 70.0, 0.1
@@ -107,21 +109,21 @@ class SharedIds:
 
     def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[int, int]:
         """How many of such ids do stand for many, and how many may. people, rows: of all ids."""
-        numbers = {
-            text: int(text.removesuffix(".0")) for text in self._counts if not text.strip("-.0123456789")
-        }
+        numbers = {text: match for text in self._counts if (match := _COUNTED.fullmatch(text))}
         apart = self._counts.keys() - (self._among_others(ids, numbers) if numbers else set())
         usual = (rows - self._counts.total()) / max(people - len(self._counts), 1)
         many = sum(self._counts[text] > _OFTEN * usual > 0 or self._jumps(text) for text in apart)
         return many, len(apart) - many
 
-    def _among_others(self, ids: Iterable[str], numbers: Mapping[str, int]) -> set[str]:
-        """The numbers that have other ids around them, as where people are counted, of the same sign."""
+    def _among_others(self, ids: Iterable[str], numbers: Mapping[str, re.Match[str]]) -> set[str]:
+        """Those that count people as other ids near them do: 0 among 0 to 99, and person0 beside person1."""
         near: defaultdict[str, set[str]] = defaultdict(set)
-        for text, number in numbers.items():
+        for text, match in numbers.items():
+            number, width = int(match[2]), len(match[2])
             for other in range(number - _NEAR, number + _NEAR + 1):
-                if other not in numbers.values() and (other < 0) == (number < 0):
-                    near[str(other)].add(text)
+                for name in (f"{match[1]}{other}", f"{match[1]}{other:0{width}}"):
+                    if name not in numbers and (other < 0) == (number < 0):
+                        near[name].add(text)
         return set().union(*(near[text] for text in ids if text in near))
 
     def _jumps(self, text: str) -> bool:
