@@ -56,7 +56,7 @@ def test_the_command_line_takes_the_grid_that_the_trials_end_with(
     if outcome.code == 0:
         assert read_manifest(tmp_path / "out").parameters["hull"] == f"grid:{shown[-1]}m"
     else:
-        assert "--leaves 10" in outcome.err
+        assert "--hull leaves:10" in outcome.err
     assert shoal(*words, "--blocks", 20).code == 2
 
 

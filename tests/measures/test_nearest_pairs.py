@@ -471,12 +471,14 @@ def test_lists_of_some_among_some_without_compiling(original: Trajectories, coun
     asked = np.arange(original.n_subjects) % 2 == 0
     plain = nearest_by_efforts(all_efforts(original), some, count, limits, asked)
     compiled = near.nearest(some, count, limits, asked)
+    assert len(plain) == len(compiled)
     for column, same in zip(plain[:3], compiled[:3], strict=True):
         assert np.array_equal(column[some[asked[some]]], same[some[asked[some]]])
 
 
 def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
     efforts, everybody = all_efforts(original), np.arange(original.n_subjects)
+    assert efforts.shape == (len(everybody), len(everybody))
     if original.n_samples <= 10_000:  # more are never compared in NumPy
         scale = Caps().scale_on(original.snapped_grid())
         assert np.array_equal(few_people.all_efforts(original, scale), efforts)

@@ -129,5 +129,5 @@ def choose_grid(people: Trajectories, method: Method, run: Run, show: Callable[[
             return replace(method, hull=f"grid:{trial.width_m:g}m")
     raise MisuseError(
         f"no grid of up to {show_m(WIDTHS_M[-1])} hides the sides of boxes here: places are few, as base "
-        f"stations are. Give their public list with --places FILE, and --leaves 10 in place of --hull"
+        f"stations are. Give their public list with --places FILE, and take --hull leaves:10"
     )
