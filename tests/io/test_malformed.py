@@ -56,6 +56,13 @@ def of(name: str, share: float = 0.6) -> Writer:
     return write
 
 
+def nameless(place: Path) -> Path:
+    """An archive of one file whose name begins with a zero byte, and so ends there."""
+    path = zipped("a.zip", {"q.csv": b"-"})(place)
+    path.write_bytes(path.read_bytes().replace(b"q.csv", b"\0.csv"))
+    return path
+
+
 def of_later_version(name: str) -> Writer:
     """A writer of a sound archive that asks for version 23.1 of zip."""
 
@@ -198,6 +205,7 @@ REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "GeoPackage, cut": (of("GeoPackage", 0.1), "is not a whole gpkg file"),
     "Shapefile without its other files": (of("Shapefile", 0.05), "is not a whole shp file"),
     "zip, cut": (of("Zip archive"), "is not a whole zip archive"),
+    "zip, a file without a name": (nameless, "is not a whole zip archive"),
     "zip of a later version": (of_later_version("Zip archive"), "is not a whole zip archive"),
     "Excel of a later version": (of_later_version("Excel"), "is no whole spreadsheet, or needs a password"),
     "KMZ of a later version": (of_later_version("KMZ"), "is not a whole KMZ archive"),

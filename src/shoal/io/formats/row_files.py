@@ -21,8 +21,15 @@ Row = Sequence[str | None]
 TEXT_ROWS: Final = 1 << 16  # of a batch
 # what reading a packed file raises where it is damaged or cut
 BROKEN_GZIP: Final = (gzip.BadGzipFile, EOFError, zlib.error)
-# what zipfile raises for damage, an unknown compression, a missing password and an early end
-BROKEN_ARCHIVE: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error)
+# what zipfile raises for damage, an unknown compression, a missing password, an early end and an empty name
+BROKEN_ARCHIVE: Final = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    IndexError,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
