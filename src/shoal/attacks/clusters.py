@@ -5,6 +5,7 @@ equal shares of them are near.
 """
 
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from shoal.runtime.run import Run
 def attack_cluster(
     evaluation: Evaluation[PointTarget], places: int = 0, *, rng: np.random.Generator
 ) -> list[Rate]:
-    """Name a record that another was mixed with, or points of a person by her most visited places.
+    """Name a record that another was mixed with, or points of a person by the most visited places.
 
     Two records were mixed if both hold points of one person.
     """
@@ -57,7 +58,7 @@ def _points_by_places(evaluation: Evaluation[PointTarget], most: int) -> list[Ra
     triple_of, raw_triples = target.by_triple.codes, target.by_triple.codes_of(people.t, people.x, people.y)
     cluster = np.arange(target.n_records)
     if claim is not None:
-        cluster = RecordSimilarity(target, 4 * claim.k).clusters(claim.k)
+        cluster = similarity_in(target, claim.k).clusters(claim.k)
     of_point = cluster[target.record_of_point]
     by_cluster = np.argsort(of_point, kind="stable")
     bounds = np.searchsorted(of_point[by_cluster], np.arange(int(cluster.max()) + 2))
@@ -176,6 +177,17 @@ class RecordSimilarity:
         return names, values
 
 
+_SIMILARITY: Final[WeakKeyDictionary[PointTarget, dict[int, RecordSimilarity]]] = WeakKeyDictionary()
+
+
+def similarity_in(target: PointTarget, k: int) -> RecordSimilarity:
+    """The records most similar to each, enough for clusters of k; computed once for a target."""
+    by_k = _SIMILARITY.setdefault(target, {})
+    if k not in by_k:
+        by_k[k] = RecordSimilarity(target, 4 * k)
+    return by_k[k]
+
+
 def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integers:
     """int64 [p]: the track that each point seems to belong to.
 
@@ -184,7 +196,7 @@ def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integ
     """
     if k in target.tracks:
         return target.tracks[k]
-    similarity = RecordSimilarity(target, 4 * k)
+    similarity = similarity_in(target, k)
     sizes = dict.fromkeys((k, 2 * k, max(min(8 * k, _MOST_TOGETHER), k)))
     gathered = [similarity.clusters(size) for size in sizes]
     by_steps = [restored_tracks(target, cluster, None, run, label) for cluster in gathered]

@@ -193,6 +193,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     chosen = AnonymizeOptions.take(options)
     timings = Timings() if chosen.timed else None
     from shoal.attacks.questions import TRIES
+    from shoal.model.claims.hull import GRID_AUTO, TIGHT
     from shoal.publishing.ahead import FEWEST_SAMPLES, compile_ahead
     from shoal.publishing.in_blocks import InBlocks
     from shoal.publishing.publish import publish
@@ -204,8 +205,8 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
 
     place, ground = Place.of(output), take_ground(options)
     settings = take_settings(method, options, ground.streets, as_published=chosen.as_published)
-    chooses_grid = settings.get("hull") == "grid:auto"
-    anonymizer = make_method(method, {**settings, "hull": "tight"} if chooses_grid else settings)
+    chooses_grid = settings.get("hull") == GRID_AUTO
+    anonymizer = make_method(method, {**settings, "hull": TIGHT} if chooses_grid else settings)
     reading = Reading(**take_reading(options))
     if anonymizer.about.publishes == "points":
         reading = replace(reading, snap=False)

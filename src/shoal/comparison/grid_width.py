@@ -18,7 +18,6 @@ from shoal.runtime.run import Run
 from shoal.units import show_m
 from shoal.utility import Facts
 
-AUTO: Final = "grid:auto"
 WIDTHS_M: Final = (500, 1_000, 2_000, 4_000, 8_000)
 _RELEASE: Final[tuple[TargetName, ...]] = ("release",)
 MOST_ADVANTAGE: Final = 0.05

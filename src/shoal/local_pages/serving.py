@@ -30,7 +30,7 @@ class PunctualProtocol(H11Protocol):
     _address = ""
 
     # as uvicorn narrows it
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of TCP
         """Start the clock, unless the address has too many connections."""
         super().connection_made(transport)
         self._address = str((transport.get_extra_info("peername") or ("",))[0])

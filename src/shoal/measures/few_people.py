@@ -80,10 +80,8 @@ def fill_gap_parts_of_few(
             )
             costs = space + time
             sums = costs.min(axis=1).sum(), costs.min(axis=0).sum()
-            if (lengths[b], sums[1]) > (
-                lengths[a],
-                sums[0],
-            ):  # the longer, or of equals the one that costs more
+            # the longer, or of equals the one that costs more
+            if (lengths[b], sums[1]) > (lengths[a], sums[0]):
                 space, time, costs = space.T, time.T, costs.T
             nearest = np.arange(len(costs)), costs.argmin(axis=1)
             both.append((space[nearest], time[nearest]))

@@ -9,7 +9,7 @@ from shoal.methods.diverse import join_near_places
 from shoal.methods.leaves import cover_leaves, leaves_for
 from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
-from shoal.model.claims.hull import HULL_FORMS, TIGHT, HullRule, parse_hull
+from shoal.model.claims.hull import GRID_AUTO, HULL_FORMS, TIGHT, HullRule, parse_hull
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
@@ -21,7 +21,7 @@ def hull_parameter() -> str:
     """Declare how far boxes may extend beyond their samples."""
     return parameter(
         default=TIGHT,
-        written=HULL_FORMS.replace("grid:LENGTH", "grid:LENGTH|grid:auto"),
+        written=HULL_FORMS.replace("grid:LENGTH", f"grid:LENGTH|{GRID_AUTO}"),
         help=say("parameter.hull", "How far boxes reach beyond their samples in space."),
         meaning="how far in space a box may reach beyond the samples it stands for",
     )

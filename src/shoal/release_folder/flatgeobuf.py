@@ -54,7 +54,7 @@ def write_flatgeobuf(table: pa.Table, path: Path) -> None:
             size = len(head) + 8 * features["coordinates"].shape[1]
             coordinates = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, size)[:, len(head) :]
             features["coordinates"] = np.ascontiguousarray(coordinates).view("<f8")
-            features["n_properties"] = kind.itemsize - kind.fields["n_properties"][1] - 4  # type: ignore[index]
+            features["n_properties"] = kind.itemsize - kind.fields["n_properties"][1] - 4  # type: ignore[index]  # a structured type
             for number, (name, stored) in enumerate(columns.items()):
                 features[f"number {name}"] = number
                 if stored == "string":

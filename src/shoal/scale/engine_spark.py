@@ -266,7 +266,7 @@ def _outcomes() -> Any:
         def zero(self, _value: list[Outcome]) -> list[Outcome]:
             return []
 
-        def addInPlace(self, value1: list[Outcome], value2: list[Outcome]) -> list[Outcome]:  # noqa: N802
+        def addInPlace(self, value1: list[Outcome], value2: list[Outcome]) -> list[Outcome]:  # noqa: N802  (Spark's name)
             value1 += value2
             return value1
 

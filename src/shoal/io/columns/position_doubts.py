@@ -72,9 +72,8 @@ class PositionDoubts:
         self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
         self._doubts: list[Doubt] = []
         self._sizes = np.zeros(_LARGEST, dtype=np.int64)  # of planar positions, by their digits
-        self._zones = Counter[
-            tuple[int, int]
-        ]()  # of planar positions, by axis and millions; below 0: of no zone
+        # of planar positions, by axis and millions; below 0: of no zone
+        self._zones = Counter[tuple[int, int]]()
         self._far = 0  # of planar positions, from the area where the plane is used
         self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
         self._moved = 0

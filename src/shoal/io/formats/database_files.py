@@ -35,7 +35,7 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # the names come from the database itself, and are quoted
-        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608  (quoted)
         with read_only(path) as database:
             rows = (tuple(map(_text, row)) for row in database.execute(query))
             yield from text_batches(rows, columns, columns)
@@ -59,10 +59,10 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
             ).fetchall()
         }
         table_name = _choose_table(path.name, reading.table, tables)
-        empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608
+        empty = pa.table(database.sql(f"SELECT * FROM {_quoted(table_name)} LIMIT 0"))  # noqa: S608  (quoted)
 
     def read(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608  (quoted)
         with (
             explain_damage(f"{path.name} broke off while its rows were read", duckdb.Error),
             duckdb.connect(str(path), read_only=True, config=_ALONE) as database,

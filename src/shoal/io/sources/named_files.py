@@ -50,7 +50,7 @@ def files(source: str | Path) -> Iterator[Path]:
         yield path
     elif glob.has_magic(source):
         # Path.glob takes no absolute pattern
-        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207
+        matches = sorted(Path(match) for match in glob.glob(source, recursive=True))  # noqa: PTH207  (a pattern of any folder)
         if not matches:
             raise InputError(f"no file matches {source}")
         for match in matches:

@@ -119,13 +119,13 @@ def read_table(place: Place) -> StoredTable:
                     f"the database holds no release at {place.label}: "
                     f"the table {place.label}{suffix} is not there"
                 )
-        cursor.execute(f"SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {place.quoted(FILES)}")  # noqa: S608
+        cursor.execute(f"SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {place.quoted(FILES)}")  # noqa: S608  (quoted)
         if cursor.fetchone()[0] > _LARGEST:
             raise InputError(f"{place.label}{FILES} holds more than {_LARGEST:,} bytes, which no release has")
         cursor.execute(f"SELECT path, content FROM {place.quoted(FILES)} ORDER BY path")  # noqa: S608 (checked)
         files = {str(path): bytes(content) for path, content in cursor.fetchall()}
         cursor.execute(
-            "SELECT column_name, udt_name FROM information_schema.columns WHERE table_schema = "  # noqa: S608
+            "SELECT column_name, udt_name FROM information_schema.columns WHERE table_schema = "  # noqa: S608  (quoted)
             f"'{place.schema}' AND table_name = '{place.table}' ORDER BY ordinal_position"
         )
         types = {str(name): str(kind) for name, kind in cursor.fetchall()}

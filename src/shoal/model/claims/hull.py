@@ -8,6 +8,7 @@ from shoal.messages import Message, join, say
 from shoal.units import length_m, parse_share, show_m, show_share
 
 TIGHT: Final = "tight"
+GRID_AUTO: Final = "grid:auto"  # a grid that the command line chooses
 HULL_FORMS: Final = "tight|outward:CELLS|grid:LENGTH|leaves:PLACES[:SHARE]"
 _MOST_CELLS: Final = 10_000
 _MOST_PLACES: Final = 1_000_000

@@ -104,7 +104,7 @@ class News:
                 else self._db.rows("SELECT DISTINCT owner FROM letter WHERE id > ?", (self._last,))
             )
             rounds = self._db.rows(
-                f"SELECT name, phase, restarts, deadline_s FROM round WHERE phase IN {_LOTTERY}"  # noqa: S608
+                f"SELECT name, phase, restarts, deadline_s FROM round WHERE phase IN {_LOTTERY}"  # noqa: S608  (names of ours)
             )
         for name, phase, restarts, deadline_s in rounds:
             phases[bytes(name)] = str(phase), int(restarts)

@@ -153,7 +153,7 @@ class Rounds:
             phase = self._advance(name, now_s)
             row = self._db.row(
                 # one of two columns of ours
-                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608
+                f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608  (names of ours)
                 (self._number(name), identity),
             )
             if row is None or row[1]:
@@ -277,7 +277,7 @@ class Rounds:
         number = self._number(name)
         for table in ("letter", "voucher", "asked"):
             self._db.change(
-                f"DELETE FROM {table} WHERE session IN (SELECT session FROM ticket WHERE round = ?)",  # noqa: S608
+                f"DELETE FROM {table} WHERE session IN (SELECT session FROM ticket WHERE round = ?)",  # noqa: S608  (names of ours)
                 (number,),
             )
         self._db.change("DELETE FROM ticket WHERE round = ?", (number,))

@@ -186,7 +186,7 @@ class PhiStore:
         bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
             # numbers of ours
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES} {bound}) AS near"  # noqa: S608
+            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES} {bound}) AS near"  # noqa: S608  (names of ours)
             for at in range(len(points))
         )
         statement = (
@@ -197,7 +197,7 @@ class PhiStore:
         )
         if self._most_rows is not None:  # a row of no point says so when there are too many of one
             statement += (
-                f" UNION ALL (SELECT 0, {', '.join('0' * 8)} FROM near GROUP BY point "  # noqa: S608
+                f" UNION ALL (SELECT 0, {', '.join('0' * 8)} FROM near GROUP BY point "  # noqa: S608  (names of ours)
                 f"HAVING COUNT(*) > {self._most_rows} LIMIT 1)"
             )
         boxes = [

@@ -94,16 +94,16 @@ class StoredReleases:
         """
         outlived = "day <= ?", (-1 if kept_days is None else today - kept_days,)
         over = "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (today - SETTLES_DAYS,)
-        if not (self._any(f"SELECT 1 FROM record WHERE {outlived[0]}", outlived[1]) or self._any(*over)):  # noqa: S608
+        if not (self._any(f"SELECT 1 FROM record WHERE {outlived[0]}", outlived[1]) or self._any(*over)):  # noqa: S608  (names of ours)
             return 0
         with self._db.transaction():
             self._db.change(
-                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "  # noqa: S608
+                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "  # noqa: S608  (names of ours)
                 f"WHERE {outlived[0]} ON CONFLICT DO NOTHING",
                 (today, today + 1, *outlived[1]),
             )
-            self._db.change(f"DELETE FROM place WHERE record IN ({over[0]})", over[1])  # noqa: S608
-            n_deleted = self._db.change(f"DELETE FROM record WHERE id IN ({over[0]})", over[1])  # noqa: S608
+            self._db.change(f"DELETE FROM place WHERE record IN ({over[0]})", over[1])  # noqa: S608  (names of ours)
+            n_deleted = self._db.change(f"DELETE FROM record WHERE id IN ({over[0]})", over[1])  # noqa: S608  (names of ours)
             self._db.change(
                 "UPDATE withdrawal SET record = NULL WHERE record IS NOT NULL AND due <= ?", over[1]
             )

@@ -206,7 +206,7 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
     help="csv: the columns, which a data package explains; omx: flows as matrices; geopackage: with zones.",
 )
 @output_options
-def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:  # noqa: ARG001
+def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:  # noqa: ARG001  (the seam gives it)
     """Write the table in the folder DIR in another format, which shoal verify accepts as well."""
     from shoal_tables.making.exports import export_table
 

@@ -19,7 +19,7 @@ def sampler_name(rng: Randomness) -> str:
     if not rng.publishable:
         return STAND_IN
     try:
-        import opendp  # noqa: F401
+        import opendp  # noqa: F401  (named in the error when it is missing)
     except ImportError as error:
         raise MissingExtraError(
             "a table for publication gets its noise from OpenDP; install it with: pip install "
