@@ -125,3 +125,9 @@ def test_the_page_of_the_lab_names_every_script() -> None:
     scripts = sorted(path.name for path in (ROOT / "lab").glob("*.py"))
     assert len(scripts) > 20
     assert [name for name in scripts if f"`{name}`" not in page] == []
+
+
+def test_the_root_holds_no_file_that_a_run_left_behind() -> None:
+    known = {"LICENSE", "CITATION.cff", "constraints.txt", "conftest.py", "dev", "pyproject.toml"}
+    names = {path.name for path in ROOT.iterdir() if path.is_file() and path.suffix != ".md"}
+    assert {name for name in names if not name.startswith(".")} == known
