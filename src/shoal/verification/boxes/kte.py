@@ -22,7 +22,7 @@ from shoal.runtime.run import Run
 from shoal.units import counted, rounded_up, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_boxes
 from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
-from shoal.verification.boxes.kte_leakage import PAIRS_AT_ONCE, measure_leakage
+from shoal.verification.boxes.kte_leakage import measure_leakage
 from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, find_short_intervals
 from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import mark_loose
@@ -258,7 +258,7 @@ def measure_leaked_slots(
     def measure(part: Integers) -> tuple[Integers, Numbers]:
         leaked = np.empty((int((raw.offsets[part + 1] - raw.offsets[part]).sum()), 2), dtype=np.int64)
         chance = np.empty(leaked.shape)
-        measure_leakage(raw, published, part, tau, epsilon, PAIRS_AT_ONCE, leaked, chance)
+        measure_leakage(raw, published, part, tau, epsilon, leaked, chance)
         return leaked, chance
 
     parts = list(run.map(measure, np.array_split(subjects, max(run.threads, len(subjects) // 16))))

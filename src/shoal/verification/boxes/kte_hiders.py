@@ -10,13 +10,15 @@ import numpy as np
 
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
-from shoal.verification.boxes.box_index import find_boxes
 from shoal.verification.boxes.kte_loops import (
     PublishedRecords,
     RawSamples,
+    Search,
+    find_records,
     first_at_or_after,
     fits_at,
     holds_all,
+    new_search,
     split_samples,
 )
 
@@ -27,13 +29,6 @@ class Lengths(NamedTuple):
     tau: int
     window: int
     epsilon: int
-
-
-class _Scratch(NamedTuple):
-    hits: Integers  # [m] boxes of the last search
-    met: Integers  # [n] number of the last search that met each record
-    searches: Integers  # [1] how many there were
-    records: Integers  # [n] candidates of the last search
 
 
 @compiled
@@ -51,14 +46,10 @@ def find_lasting_hiders(
     record_of: int64 [subjects of the data]. outcome: int64 [subjects, 3]: intervals that begin epsilon or
     more apart; those without records of their own, although k records fit; start of the first such.
     """
-    n_records = len(published.offsets) - 1
-    scratch = _Scratch(
-        np.empty(len(published.boxes), dtype=np.int64),
-        np.full(n_records, -1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.empty(n_records, dtype=np.int64),
-    )
-    taken = np.full(n_records, -1, dtype=np.int64)  # the interval that each record is assigned to
+    search = new_search(published)
+    taken = np.full(
+        len(published.offsets) - 1, -1, dtype=np.int64
+    )  # the interval that each record is assigned to
     outcome[:] = 0
     for row in range(len(subjects)):
         samples, suppressed = split_samples(raw, subjects[row])
@@ -70,14 +61,12 @@ def find_lasting_hiders(
         records = np.empty(enough, dtype=np.int64)  # of interval v: from bounds[v] to bounds[v + 1]
         bounds = np.zeros(len(starts) + 1, dtype=np.int64)
         for v in range(len(starts)):
-            scratch.searches[0] += 1
-            scratch.met[record_of[subjects[row]]] = scratch.searches[0]
-            count = _find_candidates(
-                raw, published, samples, suppressed, starts[v], lengths.tau, enough, scratch
-            )
+            interval = starts[v], lengths.tau
+            own = record_of[subjects[row]]
+            count = _find_candidates(raw, published, samples, suppressed, interval, own, enough, search)
             if bounds[v] + count > len(records):
                 records = np.append(records, np.empty(len(records) + count, dtype=np.int64))
-            records[bounds[v] : bounds[v] + count] = scratch.records[:count]
+            records[bounds[v] : bounds[v] + count] = search.records[:count]
             bounds[v + 1] = bounds[v] + count
             wanted = min(k - 1, count)
             if _assign_records(records, bounds, taken, v, wanted) < wanted:
@@ -105,30 +94,25 @@ def _find_candidates(
     published: PublishedRecords,
     samples: Integers,
     suppressed: Integers,
-    a: int,
-    tau: int,
+    interval: tuple[int, int],
+    own: int,
     most: int,
-    scratch: _Scratch,
+    search: Search,
 ) -> int:
-    """List ``most`` records that fit, or hold the rest around suppressed samples; return how many."""
+    """List ``most`` others that fit, or hold the rest around suppressed samples; return how many."""
+    a, tau = interval
     low, high = first_at_or_after(raw, samples, a), first_at_or_after(raw, samples, a + tau)
     silent = first_at_or_after(raw, suppressed, a)
     is_whole = silent == len(suppressed) or raw.t[suppressed[silent]] >= a + tau
-    i = samples[low]
     count = 0
-    for place in range(
-        find_boxes(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], scratch.hits)
-    ):
-        record = published.owner[scratch.hits[place]]
-        if scratch.met[record] == scratch.searches[0]:
-            continue
-        scratch.met[record] = scratch.searches[0]
-        if (
+    for place in range(find_records(raw, published, samples[low], search)):
+        record = search.records[place]
+        if record != own and (
             fits_at(raw, published, record, samples, low, a, tau)
             if is_whole
             else holds_all(raw, published, record, samples, low, high)
         ):
-            scratch.records[count] = record
+            search.records[count] = record
             count += 1
             if count == most:
                 break

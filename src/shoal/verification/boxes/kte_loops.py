@@ -41,9 +41,37 @@ class Search(NamedTuple):
 
     hits: Integers  # [m] boxes of the last search
     seen: Integers  # [n] number of the last search that met each record
-    state: Integers  # number of the last search, its hits, and the hits of all searches
-    fit: Integers  # fit, until: [k] candidates, and the first start at which each is none
-    until: Integers
+    records: Integers  # [n] records of the last search, each once
+    counts: Integers  # number of searches, records of the last one, boxes of all
+
+
+@compiled
+def new_search(published: PublishedRecords) -> Search:
+    """Space to search these records."""
+    n_boxes, n_records = len(published.boxes), len(published.offsets) - 1
+    return Search(
+        np.empty(n_boxes, dtype=np.int64),
+        np.full(n_records, -1, dtype=np.int64),
+        np.empty(n_records, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+    )
+
+
+@compiled
+def find_records(raw: RawSamples, published: PublishedRecords, i: int, search: Search) -> int:
+    """List in ``search.records`` those that hold sample i; return their number."""
+    search.counts[0] += 1
+    n_hits = find_boxes(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.hits)
+    n_records = 0
+    for place in range(n_hits):
+        record = published.owner[search.hits[place]]
+        if search.seen[record] != search.counts[0]:
+            search.seen[record] = search.counts[0]
+            search.records[n_records] = record
+            n_records += 1
+    search.counts[1] = n_records
+    search.counts[2] += n_hits
+    return n_records
 
 
 @compiled
@@ -176,13 +204,8 @@ def find_short_intervals(
     of the first; sets with suppressed samples and strictly fewer than k candidates; 1 = undecided.
     Intervals are skipped only while the same k records stay candidates.
     """
-    search = Search(
-        np.empty(len(published.boxes), dtype=np.int64),
-        np.full(len(published.offsets) - 1, -1, dtype=np.int64),
-        np.zeros(3, dtype=np.int64),
-        np.empty(k, dtype=np.int64),
-        np.empty(k, dtype=np.int64),
-    )
+    search = new_search(published)
+    fit = np.empty((2, k), dtype=np.int64)
     outcome[:] = 0
     for row in range(len(subjects)):
         samples, suppressed = split_samples(raw, subjects[row])
@@ -190,8 +213,8 @@ def find_short_intervals(
         count = 0
         low = 0
         while True:
-            if search.state[2] > looks and (
-                search.state[2] > PATIENCE * looks or (outcome[:, 0] + outcome[:, 3]).any()
+            if search.counts[2] > looks and (
+                search.counts[2] > PATIENCE * looks or (outcome[:, 0] + outcome[:, 3]).any()
             ):
                 outcome[row:, 6] = 1
                 return
@@ -201,9 +224,9 @@ def find_short_intervals(
             if raw.t[samples[low]] >= a + tau:
                 a = raw.t[samples[low]] - tau + 1
                 continue
-            count = _refill_candidates(raw, published, search, samples, low, a, tau, count)
+            count = _refill_candidates(raw, published, search, samples, low, (a, tau), fit, count)
             if count == k:
-                a = search.until.min()
+                a = fit[1].min()
                 continue
             silent = first_at_or_after(raw, suppressed, a)
             high = first_at_or_after(raw, samples, a + tau)
@@ -227,34 +250,32 @@ def _refill_candidates(
     search: Search,
     samples: Integers,
     low: int,
-    a: int,
-    tau: int,
+    interval: tuple[int, int],
+    fit: Integers,
     count: int,
 ) -> int:
-    fit, until = search.fit, search.until
+    """Update fit [2, k]: ``count`` candidates, and the first start at which each is none."""
+    a, tau = interval
+    candidates, until = fit[0], fit[1]
     n_left = 0
     for c in range(count):
         if until[c] > a:
-            fit[n_left], until[n_left] = fit[c], until[c]
+            candidates[n_left], until[n_left] = candidates[c], until[c]
             n_left += 1
     count = n_left
-    if count == len(fit):
+    if count == len(until):
         return count
-    search.state[0] += 1
+    n_found = find_records(raw, published, samples[low], search)
     for c in range(count):
-        search.seen[fit[c]] = search.state[0]
-    i = samples[low]
-    search.state[1] = find_boxes(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.hits)
-    search.state[2] += search.state[1]
-    for place in range(search.state[1]):
-        record = published.owner[search.hits[place]]
-        if search.seen[record] != search.state[0]:
-            search.seen[record] = search.state[0]
+        search.seen[candidates[c]] = -1
+    for place in range(n_found):
+        record = search.records[place]
+        if search.seen[record] >= 0:
             last = fits_until(raw, published, record, samples, low, a, tau)
             if last > a:
-                fit[count], until[count] = record, last
+                candidates[count], until[count] = record, last
                 count += 1
-                if count == len(fit):
+                if count == len(until):
                     break
     return count
 
@@ -269,12 +290,9 @@ def _count_holding(
     high: int,
     k: int,
 ) -> int:
-    search.state[0] += 1
     holding = 0
-    for place in range(search.state[1]):
-        record = published.owner[search.hits[place]]
-        if holding < k and search.seen[record] != search.state[0]:
-            search.seen[record] = search.state[0]
+    for record in search.records[: search.counts[1]]:
+        if holding < k:
             holding += holds_all(raw, published, record, samples, low, high)
     return holding
 

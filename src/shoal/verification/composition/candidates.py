@@ -20,9 +20,16 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import slots_touched
-from shoal.verification.boxes.box_index import find_boxes
 from shoal.verification.boxes.kte import published_records
-from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, fits_until, holds_sample
+from shoal.verification.boxes.kte_loops import (
+    PublishedRecords,
+    RawSamples,
+    Search,
+    find_records,
+    fits_at,
+    holds_sample,
+    new_search,
+)
 from shoal.verification.boxes.records import classify_records
 from shoal.verification.points.co_location import co_located_records
 
@@ -144,16 +151,15 @@ def _fitting_in_interval(
     subject_at = np.full(len(people.record_of), -1, dtype=np.int64)
     subject_at[people.person_at] = np.arange(original.n_subjects)
     tau = slots_touched(claim.tau_s if tau_s is None else min(claim.tau_s, tau_s), slot_s)
-    scratch = np.empty(len(published.boxes), dtype=np.int64)
-    fitting = np.empty(release.n_records, dtype=np.int64)
+    search = new_search(published)
 
     def fit(person: int, moment_s: float) -> Integers | None:
         subject, record = int(subject_at[person]), int(people.record_of[person])
         if subject < 0 or record < 0:
             return None
         start = int(np.floor(moment_s / slot_s))
-        count = fitting_records(raw, published, subject, record, start, tau, scratch, fitting)
-        return None if count < 0 else np.sort(people.person_of[fitting[:count]])
+        count = fitting_records(raw, published, subject, record, start, tau, search)
+        return None if count < 0 else np.sort(people.person_of[search.records[:count]])
 
     return fit
 
@@ -179,10 +185,9 @@ def fitting_records(
     record: int,
     a: int,
     tau: int,
-    hits: Integers,
-    fitting: Integers,
+    search: Search,
 ) -> int:
-    """Write to ``fitting`` what fits ``record`` in [a, a + tau); -1 = shows nothing there."""
+    """Write to ``search.records`` what fits ``record`` in [a, a + tau); -1 = shows nothing there."""
     samples = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
     n_samples = 0
     for i in range(raw.offsets[subject], raw.offsets[subject + 1]):
@@ -193,16 +198,8 @@ def fitting_records(
     if n_samples == 0 or raw.t[samples[0]] >= a + tau:
         return -1
     count = 0
-    for place in range(
-        find_boxes(
-            published.index_, published.boxes, raw.t[samples[0]], raw.x[samples[0]], raw.y[samples[0]], hits
-        )
-    ):
-        other = published.owner[hits[place]]
-        listed = False
-        for c in range(count):
-            listed = listed or fitting[c] == other
-        if not listed and fits_until(raw, published, other, samples, 0, a, tau) > a:
-            fitting[count] = other
+    for place in range(find_records(raw, published, samples[0], search)):
+        if fits_at(raw, published, search.records[place], samples, 0, a, tau):
+            search.records[count] = search.records[place]
             count += 1
     return count

@@ -29,6 +29,15 @@ class Draws:
         return len(self.group)
 
 
+def read_draws(
+    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
+) -> list[Draws]:
+    """The draws of a run, by size."""
+    if times_stay:
+        return read_choices(original, trace)
+    return read_permutations(original, release, subject_of, trace)
+
+
 def read_permutations(
     original: Trajectories, release: Release, subject_of: Integers, trace: Trace
 ) -> list[Draws]:
@@ -37,7 +46,7 @@ def read_permutations(
     holder_of = np.full(original.n_samples, -1, dtype=np.int64)
     holder_of[trace.place_from] = np.repeat(subject_of, np.diff(release.offsets))
     draws = []
-    for c, all_rows in _rows_by_size(trace):
+    for c, _, all_rows in _sets_by_size(trace):
         rows = all_rows[(holder_of[all_rows] >= 0).all(axis=1)]
         gave, got = owner[rows], holder_of[rows]
         by_owner = np.argsort(gave, axis=1)  # places in the set, ordered by trajectory
@@ -55,13 +64,15 @@ def read_permutations(
 
 
 def read_choices(original: Trajectories, trace: Trace) -> list[Draws]:
-    """The draws of ReachLocations: the place in its set of each leading point."""
+    """The draws of ReachLocations: the place in its set of each leading point that is published."""
     owner = np.repeat(np.arange(original.n_subjects), original.lengths)
-    place_of = np.full(original.n_samples, -1, dtype=np.int64)
-    place_of[trace.time_from] = trace.place_from
+    leads = trace.time_from == trace.leaders[trace.swap_set]
+    took = np.full(trace.n_sets, -1, dtype=np.int64)
+    took[trace.swap_set[leads]] = trace.place_from[leads]
     draws = []
-    for c, rows in _rows_by_size(trace):
-        choice = (rows == place_of[rows[:, 0]][:, None]).argmax(axis=1)[:, None]
+    for c, sets, all_rows in _sets_by_size(trace):
+        rows, place = all_rows[took[sets] >= 0], took[sets][took[sets] >= 0]
+        choice = (rows == place[:, None]).argmax(axis=1)[:, None]
         draws.append(
             Draws(
                 c=c,
@@ -79,9 +90,8 @@ def number_clusters(members: Integers) -> Integers:
     return np.unique(members, axis=0, return_inverse=True)[1].ravel()
 
 
-def _rows_by_size(trace: Trace) -> list[tuple[int, Integers]]:
+def _sets_by_size(trace: Trace) -> list[tuple[int, Integers, Integers]]:
+    """Each size c, the sets of it, and their rows [n, c]."""
     sizes = np.diff(trace.set_offsets)
-    return [
-        (c, trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)])
-        for c in np.unique(sizes).tolist()
-    ]
+    groups = ((c, np.flatnonzero(sizes == c)) for c in np.unique(sizes).tolist())
+    return [(c, sets, trace.set_rows[trace.set_offsets[sets][:, None] + np.arange(c)]) for c, sets in groups]
