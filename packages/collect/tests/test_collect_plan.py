@@ -16,7 +16,7 @@ from shoal.errors import MisuseError
 from shoal_collect.cli.documents import CollectPlanDocument
 from shoal_collect.cli.plan import _lines
 from shoal_collect.mix.grouping import divide
-from shoal_collect.mix.session import LARGEST
+from shoal_collect.mix.session import LARGEST, least_left
 from shoal_collect.roles.plan import (
     any_isolation_bound,
     cost_of,
@@ -32,6 +32,27 @@ def test_the_chance_of_isolation_is_that_of_all_draws(people: int, dishonest: in
     once = Fraction(bad, len(groups))
     assert isolation_probability(people, dishonest, size, 1) == pytest.approx(float(once))
     assert isolation_probability(people, dishonest, size, 3) == pytest.approx(float(1 - (1 - once) ** 3))
+
+
+@pytest.mark.parametrize(("people", "dishonest", "size"), [(8, 3, 4), (9, 3, 6), (12, 4, 5)])
+def test_a_collector_that_withholds_letters_isolates_more(people: int, dishonest: int, size: int) -> None:
+    """Every draw, and every set of honest people that falls silent while the others may go on."""
+    shares = []
+    for n in (size, size + 1):
+        bad = 0
+        groups = list(itertools.combinations(range(1, people), n - 1))
+        for group in groups:
+            honest = [one for one in group if one < people - dishonest]
+            bad += any(
+                n - len(silent) >= least_left(n) and len(silent) == len(honest)
+                for k in range(len(honest) + 1)
+                for silent in itertools.combinations(honest, k)
+            )
+        shares.append(Fraction(bad, len(groups)))
+    helped = isolation_probability(people, dishonest, size, 1, with_collector=True)
+    assert helped == pytest.approx(float(max(shares)))
+    assert helped > isolation_probability(people, dishonest, size, 1)
+    assert any_isolation_bound(people, dishonest, size) >= helped
 
 
 def test_draws_of_the_lottery_isolate_as_often_as_is_said() -> None:
@@ -90,7 +111,11 @@ def test_the_command_prints_a_table_and_a_document(capsys: pytest.CaptureFixture
     assert [row["group_size"] for row in document["sizes"]] == [3, 4, 6, 8, 10, 12, 15, 18, 21, 24]
     assert (document["dishonest"], document["shots"]) == (100, 3)
     assert document["sizes"][1]["isolated"] == pytest.approx(isolation_probability(1000, 100, 4))
+    helped = isolation_probability(1000, 100, 4, with_collector=True)
+    assert document["sizes"][1]["isolated_with_collector"] == pytest.approx(helped)
     words = command("collect", "plan", "--group-size", 8, "--group-size", 4).out
+    assert f"{isolation_probability(100, 10, 8, with_collector=True):.2e}" in words
+    assert "count on the second figure" in words
     assert "100 people on a roster, 10 of them play together" in words
     for wrong, message in (
         (("--people", 5, "--group-size", 8), "groups of 8 among 5 people"),

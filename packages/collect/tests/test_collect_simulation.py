@@ -1,7 +1,6 @@
-"""The simulation: its counts against the protocol's own and brute force, and its command."""
+"""The simulation: its counts against the protocol's own and brute force."""
 
 import itertools
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line import Shoal
 from mix_runs import seed
 from shoal.errors import MisuseError
 from shoal.io import read
@@ -143,7 +141,7 @@ def plt_folder(folder: Path) -> Path:
     return folder
 
 
-def test_a_trip_is_what_stands_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trip_is_what_stands_in_one_file(tmp_path: Path) -> None:
     folder = plt_folder(tmp_path / "Data")
     by_file = read(folder, snap=False, person="track")
     assert by_file.ids[:2] == ("000/20081020000000", "000/20081021000000")
@@ -158,105 +156,21 @@ def test_a_trip_is_what_stands_in_one_file(tmp_path: Path, capsys: pytest.Captur
     assert points_for(by_file, 15.0) == pytest.approx(6, abs=0.01)
     assert points_for(by_file, 12.5) == pytest.approx(5.5, abs=0.1)
 
-    shoal = Shoal(capsys)
-    common = ("collect", "simulate", "--data", folder, "--participants", 3, "--person", "track")
-    done = shoal(*common, "--paper", "--repeat", 2, "--json", "--quiet")
-    assert done.code == 2
-    assert "10 bootstrappers among 3 participants" in done.err
-    told = json.loads(shoal(*common, "--bootstrap", 1, "--count", "subtrajectories", "--json", "--quiet").out)
-    assert (told["participants"], told["trips"], told["pairs"]) == (3, 6, 90)
-    refused = shoal(*common, "--bootstrap", 1, "--max-gap", "1h")
-    assert refused.code == 2
-    assert "leave out --max-gap" in refused.err
     slash = Trajectories.from_rows(["a", "a"], [0.0, 60.0], [0.0, 1.0], [0.0, 1.0], crs="EPSG:3857")
     with pytest.raises(MisuseError, match="PERSON/TRIP"):
         trips_of(replace(slash, intake=by_file.intake), 1, max_gap_s=None, n_points=6, fold_dates=False)
 
 
-def test_the_command_says_that_nobody_would_be_protected(
-    city: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shoal = Shoal(capsys)
-    common = (
-        "collect",
-        "simulate",
-        "--data",
-        city,
-        "--participants",
-        12,
-        "--max-gap",
-        "1d",
-        "--theta-space",
-        "5km",
-        "--theta-time",
-        "12h",
-    )
-    twice = json.loads(shoal(*common, "--bootstrap", 6, "--repeat", 2, "--json").out)["configurations"][0]
-    each = [
-        json.loads(shoal(*common, "--bootstrap", 6, "--seed", n, "--json").out)["configurations"][0][
-            "share_submitted"
-        ]
-        for n in (1, 2)
-    ]
-    assert twice["share_submitted"] == pytest.approx(sum(each) / 2)
-    assert twice["share_submitted_range"] == [min(each), max(each)]
-    off = shoal(*common, "--bootstrap", 6)
-    assert off.code == 0
-    assert "without cryptography" in off.out
-    document = json.loads(shoal(*common, "--bootstrap", 6, "--json").out)
-    assert document["configurations"][0]["people"] == 6
+def test_who_has_nobody_beside_her_cannot_be_simulated() -> None:
+    with pytest.raises(MisuseError, match="5 bootstrappers among 5"):
+        simulate(towns(5, 3), Setting(bootstrap=5), Chance(bytes(32)))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--participants", 99),
-        ("--participants", 5, "--bootstrap", 5),
-        ("--participants", 12, "--no-snap"),
-        ("--participants", 12, "--theta-space", "far"),
-        ("--participants", 12, "--paper"),
-    ],
-)
-def test_bad_words_are_refused_in_one_line(
-    words: tuple[object, ...], city: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = Shoal(capsys)("collect", "simulate", "--data", city, "--bootstrap", 3, *words)
-    assert outcome.code == 2
-    assert len(outcome.err.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "bootstrap"),
-    [
-        (("--participants", 8), 4),
-        (("--participants", 2), 1),
-    ],
-)
-def test_few_participants_have_fewer_bootstrappers(
-    words: tuple[object, ...], bootstrap: int, city: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = Shoal(capsys)("collect", "simulate", "--data", city, "--json", "--quiet", *words)
-    assert outcome.code == 0, outcome.err
-    assert [row["bootstrap"] for row in json.loads(outcome.out)["configurations"]] == [bootstrap]
-
-
-def test_the_papers_tables_run_on_the_real_data(
-    shared_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outcome = Shoal(capsys)(
-        "collect",
-        "simulate",
-        "--data",
-        shared_data / "geolife_5min.parquet",
-        "--participants",
-        20,
-        "--bootstrap",
-        8,
-        "--json",
-        "--quiet",
-    )
-    row = json.loads(outcome.out)["configurations"][0]
-    assert (row["bootstrap"], row["people"]) == (8, 12)
+def test_the_simulation_runs_on_the_real_data(shared_data: Path) -> None:
+    data = read(shared_data / "geolife_5min.parquet", snap=False)
+    people = trips_of(data, 20, max_gap_s=1800, n_points=6, fold_dates=False)
+    row = simulate(people, Setting(bootstrap=8, by_people=True, reading="others"), Chance(seed(1))).to_json()
+    assert row["people"] == 12
     assert 0 <= row["share_submitted"] <= 1 - row["phi_share_of_zeros"]
 
 

@@ -5,17 +5,21 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict
 
-from shoal.cli.document_kinds import closed, growing
+from shoal.cli.document_kinds import closed
 
 Circle = list[int]
 
 
 @closed
 class GroupSizeDocument(TypedDict):
-    """What groups of one size mean; probabilities are for one round."""
+    """What groups of one size mean; probabilities are for one round.
+
+    ``isolated`` counts on members alone; the others on a collector that plays with the dishonest ones.
+    """
 
     group_size: int
     isolated: float
+    isolated_with_collector: float
     somebody_isolated: float
     messages: int
     cpu_s: float
@@ -113,40 +117,6 @@ class DeletedDocument(TypedDict):
     proof: str
 
 
-@growing
-class SimulatedDocument(TypedDict):
-    """One configuration, averaged over its simulations."""
-
-    bootstrap: int
-    theta_m: float
-    theta_min: float
-    k: int
-    people: float
-    subtrajectories_asked: float
-    subtrajectories_submitted: float
-    share_submitted: float
-    users_with_at_least_one: float
-    their_average_share: float
-    phi_share_of_zeros: float
-    phi_mean_of_others: float
-
-
-@closed
-class SimulateDocument(TypedDict):
-    """How much people would share."""
-
-    note: str
-    phi_counts: str
-    k_counts: str
-    similar_times: str
-    times: str
-    simulations: int
-    participants: int
-    trips: int
-    pairs: int
-    configurations: list[SimulatedDocument]
-
-
 @closed
 class CheckedDocument(TypedDict):
     """How many others share the parts at these places of the trip."""
@@ -197,7 +167,6 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "collect-plan": CollectPlanDocument,
     "collect-doctor": CollectDoctorDocument,
     "collect-join": JoinDocument,
-    "collect-simulate": SimulateDocument,
     "collect-export": CollectExportDocument,
     "collect-mine": OwnReleasesDocument | FetchedDocument | DeletedDocument,
 }

@@ -11,6 +11,7 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.shuffle_proof import proof_bytes
 from shoal_collect.mix.grouping import MOST_RESTARTS
+from shoal_collect.mix.session import least_left
 
 SHOTS: Final = 1 + MOST_RESTARTS  # lotteries of a round that an attacker can see while waiting for a bad one
 MIX_BROADCASTS: Final = 7
@@ -39,22 +40,37 @@ class Cost:
     sent_mb: float
 
 
-def isolation_probability(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
+def isolation_probability(
+    people: int, dishonest: int, size: int, shots: int = SHOTS, *, with_collector: bool = False
+) -> float:
     """The probability that all others in an honest person's group collude.
 
     An upper bound over all strategies of ``dishonest`` colluders among ``people``, who can choose among
-    ``shots`` lotteries: in each the group is a fair draw.
+    ``shots`` lotteries: in each the group is a fair draw of ``size`` people, or of one more.
+    ``with_collector``: it withholds the letters of honest members, so that the group goes on without them;
+    all but one of the fewest who may go on are then enough.
     """
     _require_roster(people, dishonest, size)
-    if dishonest < size - 1:
-        return 0.0
-    once = math.prod((dishonest - i) / (people - 1 - i) for i in range(size - 1))
+    sizes = (size, min(size + 1, people))
+    once = max(
+        _share_of_draws(people, dishonest, n, (least_left(n) if with_collector else n) - 1) for n in sizes
+    )
     return -math.expm1(shots * math.log1p(-once)) if once < 1 else 1.0
 
 
+def _share_of_draws(people: int, dishonest: int, n: int, enough: int) -> float:
+    """Of an honest person's groups of n, those with ``enough`` colluders or more."""
+    bad = sum(
+        math.comb(dishonest, colluders) * math.comb(people - 1 - dishonest, n - 1 - colluders)
+        for colluders in range(enough, n)
+    )
+    return bad / math.comb(people - 1, n - 1)
+
+
 def any_isolation_bound(people: int, dishonest: int, size: int, shots: int = SHOTS) -> float:
-    """A bound on the probability that any honest person is isolated."""
-    return min(1.0, (people - dishonest) * isolation_probability(people, dishonest, size, shots))
+    """A bound on the probability that any honest person is isolated, the collector helping."""
+    one = isolation_probability(people, dishonest, size, shots, with_collector=True)
+    return min(1.0, (people - dishonest) * one)
 
 
 def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
