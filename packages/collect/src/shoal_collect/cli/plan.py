@@ -167,11 +167,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
             for row in document["sizes"]
         ),
         "",
-        "Isolated: everybody else whom an honest person mixes with plays together, and reads all her questions "
-        "and releases.",
-        "A collector that plays with them can hold back what other honest members send, and the group goes on "
-        "without these, while more than half of it is left: so count on the second figure where you do not "
-        "trust the collector. The third has its help, too.",
+        "Isolated: everybody else whom an honest person mixes with plays together, and reads all her "
+        "questions and releases.",
+        "A collector that plays with them can hold back what other honest members send, and the group goes "
+        "on without these, while more than half of it is left: so count on the second figure where you do "
+        "not trust the collector. The third has its help, too.",
         "The bounds hold for fair lotteries, which every device checks.",
         "Seconds are fitted to what was measured on one core; yours may differ.",
     ]
