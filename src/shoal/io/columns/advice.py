@@ -55,6 +55,10 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
         west, south, east, north = lon.min(), lat.min(), lon.max(), lat.max()
         planes = " or ".join(likely_planes(west, south, east, north).values())
         guesses += [f"meters of a plane: call them x and y, and give {planes}"] if planes else []
+    if np.abs(lat).max() <= 100 and _fits(0.9 * lon, 0.9 * lat):
+        guesses.append(f"grads ({place(0.9 * lon, 0.9 * lat)}): call them lat_gon and lon_gon")
+    if (lat >= 0).all() and _fits(lon, 90 - lat):
+        guesses.append(f"angles from the north pole ({place(lon, 90 - lat)}): write 90 less these angles")
     if _fits(lat, lon):
         guesses.append(f"swapped ({place(lat, lon)}): name latitude with --lat and longitude with --lon")
     return f"they may be {', or '.join(guesses)}" if guesses else ""

@@ -59,6 +59,12 @@ _ZONES_OF_TIME: Final = re.compile(
     r"(time|local|clock|zone)?offset(s|sec(onds)?|min(utes)?|h|hours?)?|olson.*|iana.*|zoneinfo|(local|user)_?tz|"
     r"(fuso|huso)horario"
 )
+_GPS: Final = re.compile(
+    r"i?tow|gps(week|seconds?|time|tow|itow).*|(gps)?(wno?|weekno)|leaps(ec.*)?|.*secondofweek"
+)
+_DATES: Final = re.compile(
+    r"(utc|local|fix|trip|server)?(date|day)|datum|fecha|created(at|on)|(received|uploaded|logged)(at|on)"
+)
 _HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
 _MINUTES: Final = re.compile(
     r"(time|utc|local|gmt|clock)?(min|mins|minutes?|mm|mi|minutos?|minuten?)(utc|gmt|local|ofhour)?"
@@ -69,6 +75,7 @@ _PERHAPS: Final = re.compile(  # names of columns whose values tell whether they
 )
 _OFFSET: Final = re.compile(r"[+-]\d{1,2}(:?\d{2})?|[a-z]+(/[a-z_-]+){1,2}", re.IGNORECASE)
 _MOST_TEXTS: Final = 1000  # of which all are zones
+_SOME: Final = 3  # dates beside the times
 _HALVES_OF_DAYS: Final = frozenset({"am", "pm", "vorm", "nachm", "上午", "下午", "午前", "午後"})
 _ZONE_OF_NAME: Final = re.compile(  # a zone other than UTC
     r"(?:^|[\W_])(local|lokal|ce?s?t|mesz?|[aecmp][sd]t|jst|ist|kst|msk|bst|a[cew][sd]t|brt|[cew]at|sast|nz[sd]t|hkt|sgt|"
@@ -94,11 +101,11 @@ _TIME_UNITS: Final = {
 _PER_DEGREE: Final = {
     "e7": 1e7, "e6": 1e6, "e5": 1e5, "microdeg": 1e6, "microdegrees": 1e6, "udeg": 1e6, "rad": np.pi / 180,
     "radian": np.pi / 180, "radians": np.pi / 180, "arcmin": 60.0, "arcsec": 3600.0, "mas": 3.6e6,
-    "semicircles": 2**31 / 180,
+    "semicircles": 2**31 / 180, **dict.fromkeys(("gon", "gons", "grad", "grads"), 1 / 0.9),
 }  # fmt: skip
 _PER_METER: Final = {"km": 1e-3, "kilometers": 1e-3, "cm": 1e2, "mm": 1e3}
 _DEGREES: Final = ("deg", "degree", "degrees", "°", "dd", "decimal", "wgs84", "m", "meters", "utc")
-_TURNED: Final = re.compile(r"[\W_]°?\s*(?:w|west|s|south)[\W_]*$", re.IGNORECASE)
+_TURNED: Final = re.compile(r"[\W_]°?\s*(?:w|west|s|south)[\W_]*$|colat|polar|zenith", re.IGNORECASE)
 _FEET: Final = ("ft", "feet", "foot", "usft", "mi", "miles", "ddmm", "dms", "nmea")
 
 
@@ -146,8 +153,8 @@ def divisor(name: str, *, angle: bool) -> float:
     unit = split_unit(name)[1] or ("e7" if name.strip().lower().endswith("e7") else "")
     if angle and _TURNED.search(name):
         raise InputError(
-            f"the name of the column '{name}' says that its degrees count to the west or south; write those "
-            "as negative numbers, and rename the column"
+            f"the name of the column '{name}' says that its degrees count to the west or south, or from "
+            "a pole; write them to the east and north of (0, 0), and rename the column"
         )
     if unit in _FEET:
         raise InputError(
@@ -269,15 +276,18 @@ class TimeNeighbors:
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         free = [(name, _compact(name)) for name in names if name not in used]
-        self.days, self.clocks, self.minutes, self.zones, self.halves = (
+        self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps = (
             [name for name, compact in free if pattern.fullmatch(compact)]
-            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES)
+            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES, _GPS)
         )
+        self.dates: list[str] = []  # some values of columns of dates
 
     def look(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:
         """Add the columns whose values in some rows are all zones other than UTC, or halves of the day."""
         for name in columns:
             column = plain(batch.column(name))
+            if _DATES.fullmatch(_compact(name)):
+                self.dates = self.dates or [str(value) for value in column.drop_null()[:_SOME].to_pylist()]
             if not is_text(column.type):
                 continue
             texts = {*pc.unique(column).slice(0, _MOST_TEXTS).to_pylist()} - {"", None}
@@ -293,8 +303,8 @@ class TimeNeighbors:
 
 
 def clock_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that may tell zones of times or halves of the day."""
-    return tuple(name for name in names if _PERHAPS.fullmatch(_compact(name)))
+    """The columns that may tell zones of times, halves of the day, or dates."""
+    return tuple(name for name in names for words in (_PERHAPS, _DATES) if words.fullmatch(_compact(name)))
 
 
 def _compact(name: str) -> str:

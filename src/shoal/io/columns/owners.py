@@ -47,8 +47,9 @@ def stem_of(name: str) -> str:
     )
 
 
-_PEOPLE, _SHARED, _USERS, _OTHER_THINGS, _PERHAPS = (
-    frozenset(TABLES["people"][kind]) for kind in ("people", "shared", "users", "other_things", "perhaps")
+_PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (
+    frozenset(TABLES["people"][kind])
+    for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps")
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
 _NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name", "address", "fk", "ref"}
@@ -75,6 +76,11 @@ def may_name_people(column: str) -> bool:
     if names_people(column) or "_".join(words) in _PERHAPS:
         return True
     return bool(words) and words[-1] in _IDS and not _OTHER_THINGS & set(words)
+
+
+def may_be_at_sea(column: str) -> bool:
+    """Whether a column's name is that of boats, aircraft or animals."""
+    return _last_word(column) in _AT_SEA
 
 
 def _words(column: str) -> list[str]:

@@ -24,7 +24,7 @@ _LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
 _DIGITS_APART: Final = 3
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 _ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of their zone in front
-_NOT_BY_CHANCE: Final = 10  # steps
+_NOT_BY_CHANCE: Final = 10  # steps, or positions at sea
 _ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
 
 
@@ -60,13 +60,35 @@ _READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Fl
         say("other.lat_rad", "the latitude taken as radians"),
         lambda lon, lat: (lon, np.degrees(lat)),
     ),
+    "grads": (say("other.grads", "their numbers taken as grads"), lambda lon, lat: (0.9 * lon, 0.9 * lat)),
+    "around": (
+        say("other.around", "their numbers taken as grads from 0 to 400"),
+        lambda lon, lat: (0.9 * (lon % 360) - 360, 0.9 * lat),
+    ),
+    "pole": (
+        say("other.pole", "the latitude taken as the angle from the north pole"),
+        lambda lon, lat: (lon, np.where(lat > 0, 90 - lat, np.nan)),
+    ),
 }
+_AS_THEY_ARE: Final = "name the columns with --lat and --lon if this is the sea"
+_OF_ALL: Final = {  # readings that a whole file may need, and what to do
+    "swapped": "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
+    "if this is the sea",
+    "grads": f"call the columns lat_gon and lon_gon, or {_AS_THEY_ARE}",
+    "around": f"call the columns lat_gon and lon_gon, or {_AS_THEY_ARE}",
+    "pole": f"write latitudes as 90 less these angles, or {_AS_THEY_ARE}",
+}
+_OTHER_ANGLES: Final = frozenset({"grads", "around", "pole"})
 
 
 class PositionDoubts:
-    """Counts, batch after batch, what makes other readings of positions likelier than the one as given."""
+    """Counts, batch after batch, what makes other readings of positions likelier than the one as given.
 
-    def __init__(self) -> None:
+    sure: the angles are degrees, or of boats and the like, so that no other unit is looked for.
+    """
+
+    def __init__(self, *, sure: bool = False) -> None:
+        self._sure = sure
         self._looked_at = 0
         self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
         self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
@@ -108,9 +130,12 @@ class PositionDoubts:
             )
 
     def add_places(
-        self, lon: Floats, lat: Floats, people: Codes, table: str, *, degrees: bool, crs: str
+        self, lon: Floats, lat: Floats, people: Codes, table: str, *, degrees: bool, wrapped: bool, crs: str
     ) -> None:
-        """Look at some positions of a batch on the map. degrees: as the file has them, not from a plane."""
+        """Look at some positions of a batch on the map.
+
+        degrees: as the file has them, not from a plane. wrapped: some beyond 180.
+        """
         step = max(1, len(lon) // _LOOKED_AT)
         lon, lat, people = lon[::step], lat[::step], people[::step]
         square, count = np.unique(squares(lon, lat), return_counts=True)
@@ -120,7 +145,7 @@ class PositionDoubts:
             self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
             return
         at_sea = np.flatnonzero(~on_land(lon, lat))
-        self._doubt(lon[at_sea], lat[at_sea], people, at_sea, table)
+        self._doubt(lon[at_sea], lat[at_sea], people, at_sea, table, wrapped=wrapped)
         north, east, middle = np.abs(np.diff(lat)), np.abs(np.diff(lon)), (lat[1:] + lat[:-1]) / 2
         moved = (north > 0) | (east > 0)
         if moved.any():
@@ -132,9 +157,13 @@ class PositionDoubts:
                 there = on_land(*_READINGS[key][1](lon, lat))
                 self._may_be[key] = bool(np.abs(angles).max() <= most and there.mean() >= _MANY)
 
-    def _doubt(self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str) -> None:
+    def _doubt(
+        self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str, *, wrapped: bool
+    ) -> None:
         """Remember whose positions, nearly all at sea, are on land in another reading."""
         for key, (_, turned) in _READINGS.items():
+            if (self._sure and key in _OTHER_ANGLES) or (key == "around" and not wrapped):
+                continue
             other_lon, other_lat = turned(lon, lat)
             rows = np.flatnonzero(on_land(other_lon, other_lat) & (other_lat > _SOUTHERNMOST_DEG))
             self._turned[key] += len(rows)
@@ -175,16 +204,17 @@ class PositionDoubts:
                 "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
                 "is the sea"
             )
-        if self._turned["swapped"] >= enough:
-            text = (
-                "{percent} % of the positions of {file} lie at sea as given, and on land with latitude and "
-                "longitude swapped"
-            )
-            percent = 100 * self._turned["swapped"] // self._looked_at
-            return say("reading.swapped", text, percent=percent, file=name), (
-                "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
-                "if this is the sea"
-            )
+        fitting = [key for key in _OF_ALL if self._turned[key] >= enough]
+        if "swapped" in fitting or self._looked_at < _NOT_BY_CHANCE:
+            fitting = fitting[:1] if "swapped" in fitting else []  # the usual mistake
+        if fitting:
+            text = "{percent} % of the positions of {file} lie at sea as given, and on land with {reading}"
+            percent = 100 * self._turned[fitting[0]] // self._looked_at
+            readings = _READINGS[fitting[0]][0]
+            for key in fitting[1:]:
+                readings = say("other.or", "{one} or {other}", one=readings, other=_READINGS[key][0])
+            seen = say("reading.swapped", text, percent=percent, file=name, reading=readings)
+            return seen, "; or ".join(dict.fromkeys(_OF_ALL[key] for key in fitting))
         if doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
             text = "people in {files} are at sea as given, and where others are with {reading}"
             names = list(dict.fromkeys(doubt.table for doubt in doubts))

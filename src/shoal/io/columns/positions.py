@@ -15,7 +15,7 @@ from shoal.io.columns.land import middles
 from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of
-from shoal.io.columns.values import Codes, DecimalCommas, is_text, numbers, points
+from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, points
 from shoal.messages import say
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
@@ -35,10 +35,13 @@ class Positions:
     """Reads and checks positions, batch after batch, and decides their plane.
 
     crs: None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), to be projected into
-    ``plane()``. named: the caller named latitude and longitude.
+    ``plane()``. named: the caller named latitude and longitude. sure: angles are degrees, as the format says,
+    or of those who may be at sea.
     """
 
-    def __init__(self, columns: Columns, reading: Reading, name: str, *, named: bool = False) -> None:
+    def __init__(
+        self, columns: Columns, reading: Reading, name: str, *, named: bool = False, sure: bool = False
+    ) -> None:
         declared_crs = None if reading.crs == "local" else reading.crs
         stored = columns.geometry.crs if columns.geometry else None
         self.crs = WGS84 if columns.angles else (declared_crs or (None if reading.crs == "local" else stored))
@@ -85,7 +88,7 @@ class Positions:
         if self._working_crs is not None and not is_geographic(self._working_crs):
             self._lengths = PlaneLengths(self._working_crs)
         self.commas = DecimalCommas()
-        self._named = named
+        self._named, self._sure = named, sure
         self._parts = columns.parts
         self._declared = reading.crs
         self._divisors: dict[str, float] = {}
@@ -99,9 +102,10 @@ class Positions:
         self._rows = 0
         self._decimals = 0  # of the degrees so far, at most 2
         self.unread = ""  # the shape of a coordinate that cannot be read
+        self._may_group = False  # thousands of planar numbers, by points
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
-        self._doubts = PositionDoubts()
+        self._doubts = PositionDoubts(sure=self._sure)
         self._bounds = np.full(
             4, -np.inf
         )  # of local meters: west and south with the sign turned, east, north
@@ -127,6 +131,7 @@ class Positions:
         self._decimals = max(self._decimals, later._decimals)
         self._zones |= later._zones
         self._require_one_zone()
+        self._may_group |= later._may_group
         self.wrapped += later.wrapped
         self.unread = self.unread or later.unread
         self._off += later._off
@@ -181,6 +186,7 @@ class Positions:
         where, decimal = f"column '{name}' of {self._name}", self.degrees and per_unit == 1.0
         column = batch.column(name) if decimal else self.commas.replaced(batch, name, angle=False)
         values, readable = numbers(column, where)
+        self._may_group = self._may_group or (not self.degrees and may_be_thousands(column))
         if decimal and not readable.all():
             column = self.commas.replaced(batch, name, angle=True)
             values, readable = numbers(column, where)
@@ -250,7 +256,15 @@ class Positions:
                 for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
                     self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
         if self.keeps_degrees and first.size:
-            self._doubts.add_places(first, second, people, table, degrees=self.degrees, crs=str(self.crs))
+            self._doubts.add_places(
+                first,
+                second,
+                people,
+                table,
+                degrees=self.degrees,
+                wrapped=bool(self._wraps),
+                crs=str(self.crs),
+            )
         if self.crs is None and first.size:
             corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
             self._bounds = np.maximum(self._bounds, corners)
@@ -267,6 +281,11 @@ class Positions:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
+            )
+        if self._may_group and not self._named:
+            raise InputError(
+                f"points in x or y of {self._name} may part thousands, as in 652.000 beside 652100; write "
+                "them without, or name the columns with --x and --y if they are decimal points"
             )
         zone = next(iter(self._zones), "")
         if zone and (self._declared is None or contradicts(zone, self._declared)):

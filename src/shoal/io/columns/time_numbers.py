@@ -1,7 +1,7 @@
 """Times as numbers: their unit, and what else they may be."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -57,6 +57,10 @@ _PARTS_OF_NUMBERS: Final = {
     "d": "(?:0[1-9]|[12][0-9]|3[01])", "j": "(?:[0-2][0-9]{2}|3[0-5][0-9]|36[0-6])",
     "H": "(?:[01][0-9]|2[0-3])", "M": "[0-5][0-9]", "S": "[0-5][0-9]", "f": "[0-9]{3}",
 }  # fmt: skip
+_STARTS_S: Final = {"1980 (GPS)": 315_964_800, "1989 (Garmin)": 631_065_600, "2001 (Apple)": 978_307_200}
+_NEAR, _APART = 3 * DAY_S, 300 * DAY_S  # of a time from the date that a file tells
+GPS_UNTIL_S: Final = 1_600_000_000  # as a time of GPS, 2030
+_DATE: Final = re.compile(r"(?<!\d)(20[0-4]\d)([-_.]?)(0[1-9]|1[0-2])\2([0-2]\d|3[01])(?!\d)")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _YEAR_2100_S: Final = 4_102_444_800
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
@@ -135,6 +139,26 @@ def _all_read(numbers: Sequence[int], form: str, digits: int) -> bool:
     layout = "^" + re.sub("%(.)", lambda match: _PARTS_OF_NUMBERS[match[1]], form) + "$"
     texts = pa.array([str(number).zfill(digits) for number in numbers])
     return bool(pc.all(pc.match_substring_regex(texts, layout)).as_py())
+
+
+def require_start(time_s: float, dates: Iterable[str], gps: Sequence[str], where: str) -> None:
+    """Ask where dates of a file, or columns of GPS, say that its numbers do not count from 1970."""
+    text = ""
+    if gps and OPEN_GPS_S <= time_s <= GPS_UNTIL_S:
+        text = f"the column '{gps[0]}' is one of GPS, which counts from 1980"
+    for year, _, month, day in (match.groups() for date in dates for match in _DATE.finditer(date)):
+        apart = (
+            float(np.datetime64(f"{year}-{month}-01", "s").astype(np.int64)) + (int(day) - 1) * DAY_S - time_s
+        )
+        start = next((words for words, start_s in _STARTS_S.items() if abs(apart - start_s) < _NEAR), "")
+        if start and abs(apart) > _APART:
+            text = f"a date beside them says that they count from {start}"
+    if text:
+        raise InputError(
+            f"{where} holds numbers that give {np.datetime64(int(time_s), 's').astype('datetime64[Y]')} if "
+            f"they count from 1970, and {text}; convert them, or give --time-unit s (or ms) if they do count "
+            "from 1970"
+        )
 
 
 def require_digits(step: float, unit: str, where: str) -> None:

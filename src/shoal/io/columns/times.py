@@ -65,6 +65,7 @@ class Times:
         self.unread = ""
         self._naive_looked_at = self._midnights = self._whole_hours = 0
         self._numbers_looked_at = self._thousands = 0
+        self._first_s, self._last_s = time_numbers.LIMIT, 0  # of numbers since 1970
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
         """int64 [n], and whether each is readable."""
@@ -113,6 +114,8 @@ class Times:
         self._whole_hours += later._whole_hours
         self._numbers_looked_at += later._numbers_looked_at
         self._thousands += later._thousands
+        self._first_s = min(self._first_s, later._first_s)
+        self._last_s = max(self._last_s, later._last_s)
 
     def require_one_order(self, code: Codes, t: Micros, where: str) -> None:
         """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
@@ -206,6 +209,16 @@ class Times:
                 "again as whole numbers"
             )
             notes.append(say("reading.thousands", text))
+        if (
+            not self.given
+            and time_numbers.OPEN_GPS_S <= self._first_s <= self._last_s <= time_numbers.GPS_UNTIL_S
+        ):
+            first, last = (1970 + int(s // (365.2425 * DAY_S)) for s in (self._first_s, self._last_s))
+            text = (
+                "the numbers give the years {first} to {last}; if they count from 1980 (GPS), 1989 (Garmin) "
+                "or 2001 (Apple), convert them to dates"
+            )
+            notes.append(say("reading.other_start", text, first=first, last=last))
         if self.naive and not self._zone_given:
             notes.append(TAKEN_AS_UTC)
         return notes
@@ -260,6 +273,10 @@ class Times:
             self.unit = time_numbers.unit_by_size(self.size)
             self.steps = self.size < time_numbers.FROM["s"]
             self._require_unit_of_name(where)
+            if not self.steps:
+                time_s = float(np.median(time_numbers.scaled(values[readable], self.unit))) / SECOND
+                dates = [where.rpartition(" of ")[2], *self.beside.dates]
+                time_numbers.require_start(time_s, dates, self.beside.gps, where)
             if not self.steps and (pa.types.is_float32(column.type) or pa.types.is_float16(column.type)):
                 time_numbers.require_digits(float(np.spacing(np.float32(self.size))), self.unit, where)
         ticks = time_numbers.scaled(values, self.unit)
@@ -272,6 +289,11 @@ class Times:
             some = ticks[:: len(ticks) // time_numbers.LOOKED_AT + 1]
             self._numbers_looked_at += len(np.unique(some))
             self._thousands += len(np.unique(some[some % (1000 * SECOND) == 0]))
+            seconds = ticks[readable] // SECOND
+            self._first_s, self._last_s = (
+                min(self._first_s, int(seconds.min())),
+                max(self._last_s, int(seconds.max())),
+            )
         return ticks, readable
 
     def _require_unit_of_name(self, where: str) -> None:

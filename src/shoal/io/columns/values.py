@@ -21,6 +21,9 @@ LOST_DIGITS, ZEROS, ALL_DIGITS = "numbers that lost digits", "zeros at the end",
 LOST_LETTERS: Final = "texts that lost letters"
 SHEET_DIGITS: Final = 15
 COMMA: Final = r"^[+-]?[0-9]+,[0-9]+$"
+_GROUPS: Final = r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$"  # of digits, or a number with three decimals
+_SEVERAL: Final = r"^[+-]?[0-9]{1,3}(\.[0-9]{3}){2,}$"
+_UNGROUPED: Final = r"^[+-]?[0-9]{3,}$"
 WKB_POINT_BYTES: Final = 21
 _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
@@ -116,6 +119,21 @@ class DecimalCommas:
             return column
         self.rows += int(pc.sum(commas).as_py() or 0)
         return pc.if_else(commas, pc.replace_substring(column, ",", "."), column)
+
+
+def may_be_thousands(column: pa.Array) -> bool:
+    """Whether points in a column of lengths may part thousands: 652.000 beside 652100, or 6.862.000."""
+    column = plain(column)
+    if not is_text(column.type):
+        return False
+    some = {
+        shape: bool(pc.any(pc.match_substring_regex(column, shape)).as_py()) for shape in (_GROUPS, _SEVERAL)
+    }
+    if not some[_GROUPS]:
+        return False
+    other = pc.and_(pc.match_substring(column, "."), pc.invert(pc.match_substring_regex(column, _GROUPS)))
+    plain_too = pc.any(pc.match_substring_regex(column, _UNGROUPED)).as_py()
+    return not pc.any(other).as_py() and (some[_SEVERAL] or bool(plain_too))
 
 
 def has_value(column: pa.Array) -> Flags:

@@ -17,7 +17,7 @@ from shoal.io.columns import presets
 from shoal.io.columns.cell_positions import prepare_table
 from shoal.io.columns.column_names import NAMES, find_columns
 from shoal.io.columns.meanings import TimeNeighbors, unit_of_time, zone_in_name
-from shoal.io.columns.owners import require_person
+from shoal.io.columns.owners import may_be_at_sea, require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.input_table import Table, geometry_of
@@ -188,7 +188,14 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
     """named: settings of the caller."""
     columns = find_columns(table, reading)
     doubts = require_person(table, columns.person, named)
-    positions = Positions(columns, reading, table.name, named=named.lat is not None or named.lon is not None)
+    by_format = reading.preset is not None or any(owner.column == columns.person for owner in table.owners)
+    positions = Positions(
+        columns,
+        reading,
+        table.name,
+        named=any(getattr(named, role) is not None for role in ("lat", "lon", "x", "y")),
+        sure=by_format or columns.geometry is not None or may_be_at_sea(columns.person),
+    )
     filled = replace(
         reading,
         id=columns.id,

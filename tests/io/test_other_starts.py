@@ -1,0 +1,124 @@
+"""Numbers that count from elsewhere: angles in grads or from a pole, seconds from 1980, thousands apart."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.errors import InputError
+from shoal.io import read
+from shoal.model.trajectories import Trajectories
+
+N = 12
+GPS_S = 1_400_000_000  # of 18 May 2024 counted from 1980, of 13 May 2014 counted from 1970
+
+
+def table(**columns: Any) -> pa.Table:
+    usual: dict[str, Any] = {
+        "id": [f"ann{row % 3}" for row in range(N)],
+        "t": [1_714_564_800 + 60 * row for row in range(N)],
+        "lat": 48.85 + np.arange(N) / 1000,
+        "lon": 2.35 + np.arange(N) / 1000,
+    }
+    return pa.table({**usual, **columns})
+
+
+def refusal(source: object, **settings: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(source, **settings)
+    return caught.value.cli_message
+
+
+def first_place(trajectories: Trajectories) -> tuple[float, float]:
+    assert trajectories.lat is not None
+    assert trajectories.lon is not None
+    return round(float(trajectories.lat[0]), 3), round(float(trajectories.lon[0]), 3)
+
+
+@pytest.mark.parametrize(("lat", "lon"), [(48.85, 2.35), (35.68, 139.7), (-33.87, 151.2)])
+def test_grads_at_sea_are_asked_about_and_read_by_their_name(lat: float, lon: float) -> None:
+    lats, lons = (lat + np.arange(N) / 1000) / 0.9, (lon + np.arange(N) / 1000) / 0.9
+    assert "taken as grads" in refusal(table(lat=lats, lon=lons))
+    named = table(lat_gon=lats, lon_gon=lons).drop_columns(["lat", "lon"])
+    assert first_place(read(named, snap=False)) == (lat, lon)
+    assert any(
+        "lie at sea as given" in note for note in read(table(lat=lats, lon=lons), lat="lat").intake.notes
+    )
+
+
+def test_grads_from_0_to_400_west_of_greenwich() -> None:
+    lats, lons = (40.7 + np.arange(N) / 1000) / 0.9, (360 - 74.0 + np.arange(N) / 1000) / 0.9
+    assert "grads from 0 to 400" in refusal(table(lat=lats, lon=lons))
+
+
+def test_latitudes_from_the_pole() -> None:
+    singapore = table(lat=90 - 1.35 + np.arange(N) / 1000, lon=103.8 + np.arange(N) / 1000)
+    assert "angle from the north pole" in refusal(singapore)
+    sydney = table(lat=90 + 33.87 + np.arange(N) / 1000, lon=151.2 + np.arange(N) / 1000)
+    assert "angles from the north pole (33.9 S 151.2 E)" in refusal(sydney)
+    named = table(colat=[41.15] * N).drop_columns(["lat"])
+    assert "from a pole" in refusal(named, lat="colat", lon="lon")
+
+
+def test_boats_and_known_layouts_are_at_sea() -> None:
+    at_sea = {"lat": 54.2 + np.arange(N) / 1000, "lon": 2.68 + np.arange(N) / 1000}
+    assert "taken as grads" in refusal(table(**at_sea))
+    boats = table(**at_sea).rename_columns({"id": "mmsi"})
+    assert read(boats).n_samples == N
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"gps_week": [2314] * N},
+        {"tow": [500_000 + row for row in range(N)]},
+        {"leap_seconds": [18] * N},
+        {"date": ["2024-05-18"] * N},
+        {"created_at": ["2024-05-18T10:00:00Z"] * N},
+    ],
+)
+def test_seconds_from_1980_beside_columns_that_say_so(columns: dict[str, Any]) -> None:
+    counted = [GPS_S + 60 * row for row in range(N)]
+    source = table(t=counted, **columns)
+    assert "if they count from 1970" in refusal(source)
+    assert read(source, time_unit="s").n_samples == N
+    right = table(t=[second + 315_964_800 for second in counted], **columns)
+    assert read(right).n_samples == N
+
+
+def test_a_date_in_the_name_of_a_file(tmp_path: Path) -> None:
+    for start, name in ((0, "1980 (GPS)"), (315_964_800 - 631_065_600, "1989 (Garmin)")):
+        path = tmp_path / f"ride_2024-05-18_{start}.csv"
+        rows = (f"ann,{GPS_S + start + 60 * row},48.85,2.35\n" for row in range(N))
+        path.write_text("id,t,lat,lon\n" + "".join(rows))
+        assert f"count from {name}" in refusal(path)
+
+
+def test_the_years_of_numbers_are_told_where_they_may_be_others() -> None:
+    notes = read(table(t=[GPS_S + 60 * row for row in range(N)])).intake.notes
+    assert any("give the years 2014 to 2014; if they count from 1980 (GPS)" in note for note in notes)
+    assert not any("1980" in note for note in read(table()).intake.notes)
+
+
+def planar(x: list[str], y: list[str]) -> pa.Table:
+    return table(x=x * (N // len(x)), y=y * (N // len(y))).drop_columns(["lat", "lon"])
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (["652.000", "652100"], ["6862000", "6862100"]),
+        (["1.000", "990"], ["2.200", "2300"]),
+        (["652.000", "652100"], ["6.862.000", "6862100"]),
+    ],
+)
+def test_points_that_may_part_thousands_are_asked_about(x: list[str], y: list[str]) -> None:
+    assert "may part thousands" in refusal(planar(x, y), crs="local")
+    assert read(planar(x, y), x="x", y="y", crs="local").n_samples
+
+
+def test_decimal_points_of_lengths() -> None:
+    assert read(planar(["652.000", "652.1"], ["1.5", "2"]), crs="local").n_samples == N
+    assert read(planar(["12.345", "0"], ["0.500", "7"]), crs="local").n_samples == N
