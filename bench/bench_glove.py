@@ -42,8 +42,7 @@ from shoal.kernels.stretch import Scale
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps
 from shoal.methods.glove.closest_pairs import BandedPairs
-from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
-from shoal.methods.glove.merging import merge
+from shoal.methods.glove.greedy import ClosestPairs, Merging, merge, merge_greedily
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled

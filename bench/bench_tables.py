@@ -26,11 +26,10 @@ from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
 from shoal_tables.making.calibration import Calibration, default_bound
-from shoal_tables.making.contributions import clip, contributions
+from shoal_tables.making.contributions import clip, contributions, events_of, sequences_of
 from shoal_tables.making.estimates import estimate, scale_of
 from shoal_tables.making.noise import add_noise
 from shoal_tables.making.rules import WHOLE_DAY
-from shoal_tables.making.sequences import events_of, sequences_of
 from shoal_tables.making.tabulate import parts_of, require_reading, with_totals
 
 AREA = (-5.13, 6.87, -4.85, 7.14)  # the synthetic city

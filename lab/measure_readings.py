@@ -6,7 +6,7 @@ python lab/measure_readings.py [--input FILE | --subjects 5000 --days 14 --layou
 import argparse
 
 import shoal
-from shoal.methods.glove.merging import GENERALIZE
+from shoal.methods.glove.greedy import GENERALIZE
 from shoal.runtime.randomness import Randomness
 from shoal.utility.accuracy import Extents, measure_accuracy
 

@@ -15,7 +15,7 @@ from typing import Final
 from unittest.mock import patch
 
 from shoal.runtime.run import Run
-from shoal.synthetic import habits
+from shoal.synthetic import people
 from shoal.synthetic.stations import Layout
 from shoal_papers.data import QUICK, Size
 from shoal_papers.experiment import Experiment
@@ -62,8 +62,8 @@ def lines(
     yield "| events of a station beside | " + " | ".join(names) + " |"
     yield "|---" * (len(names) + 1) + "|"
     for share in shares:
-        changed = {one: replace(habits.HABITS[one], handover=share) for one in CHANGED}
-        with patch.dict(habits.HABITS, changed):
+        changed = {one: replace(people.HABITS[one], handover=share) for one in CHANGED}
+        with patch.dict(people.HABITS, changed):
             found = reproduce(experiments, size, Run())
         value = {
             (one.experiment.figure, cell.row, cell.column): cell.values if asked is CROWDS else (cell.mean,)

@@ -13,7 +13,7 @@ from typing import Final
 from unittest.mock import patch
 
 from shoal.runtime.run import Run
-from shoal.synthetic import habits
+from shoal.synthetic import people
 from shoal_papers.data import QUICK, Size
 from shoal_papers.experiment import Experiment
 from shoal_papers.glove_gap import NATIONS, two_gap, why
@@ -42,8 +42,8 @@ def lines(changes: dict[str, dict[str, float]], size: Size) -> Iterator[str]:
     """A row for each change and layout, of means over the seeds."""
     head = False
     for name, changed in changes.items():
-        own = {layout: replace(habits.HABITS[layout], **changed) for layout in NATIONS}
-        with patch.dict(habits.HABITS, own):
+        own = {layout: replace(people.HABITS[layout], **changed) for layout in NATIONS}
+        with patch.dict(people.HABITS, own):
             found = reproduce(EXPERIMENTS, size, Run())
         for layout in NATIONS:
             value = {cell.column: cell.mean for one in found for cell in one.cells if cell.row == layout}

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 import shoal
-from shoal.methods.glove.merging import Generalize
+from shoal.methods.glove.greedy import Generalize
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.run import Run

@@ -10,8 +10,8 @@ from shoal.attacks import attack as attack
 from shoal.attacks import register_attack as register_attack
 from shoal.attacks.adversary import Adversary as Adversary
 from shoal.attacks.rate import Rate as Rate
+from shoal.comparison.compare import Comparison as Comparison
 from shoal.comparison.compare import compare as compare
-from shoal.comparison.result import Comparison as Comparison
 from shoal.comparison.study import Study as Study
 from shoal.comparison.study import read_study as read_study
 from shoal.errors import ClaimError as ClaimError
@@ -68,11 +68,11 @@ from shoal.model.streets import StreetGraph as StreetGraph
 from shoal.model.trajectories import Trajectories as Trajectories
 from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict
+from shoal.publishing.against_raw import verify_folder as verify_folder
 from shoal.publishing.checking import Checked as Checked
 from shoal.publishing.checking import check as check
 from shoal.publishing.in_blocks import InBlocks as InBlocks
 from shoal.publishing.in_series import SeriesOptions as SeriesOptions
-from shoal.publishing.promised import verify_folder as verify_folder
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish

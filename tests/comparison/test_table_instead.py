@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import shoal
 from command_line import Shoal
-from shoal.comparison.table_instead import table_command
+from shoal.comparison.advice import table_command
 from shoal.model.trajectories import Trajectories
 
 

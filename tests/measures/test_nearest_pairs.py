@@ -40,9 +40,8 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove import closest_pairs as banded_pairs
 from shoal.methods.glove import merged_crowds
 from shoal.methods.glove.closest_pairs import BandedPairs
-from shoal.methods.glove.greedy import ClosestPairs, Merging, merge_greedily
+from shoal.methods.glove.greedy import ClosestPairs, Merging, merge, merge_greedily
 from shoal.methods.glove.merged_crowds import MergedCrowds
-from shoal.methods.glove.merging import merge
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories

@@ -19,13 +19,14 @@ from shoal.errors import MisuseError
 from shoal.methods import METHODS, About, Method
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.method import rounding
-from shoal.methods.parameter_text import default_text, parse_value
 from shoal.methods.parameters import (
     ABOVE_0,
     declared_parameters,
+    default_text,
     k_parameter,
     parameter,
     parameter_values,
+    parse_value,
     require_declared,
 )
 from shoal.model.claims import KAnonymity

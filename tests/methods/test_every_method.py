@@ -18,7 +18,7 @@ from leaf_data import with_places
 from naive_release import small_city
 from shoal.errors import NothingLeftError
 from shoal.methods import METHODS, Method
-from shoal.methods.glove.merging import GENERALIZE
+from shoal.methods.glove.greedy import GENERALIZE
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness

@@ -15,8 +15,14 @@ from shoal.measures.stretch import Caps
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.glove import Glove
-from shoal.methods.glove.greedy import Finish, Merging, merge_greedily
-from shoal.methods.glove.merging import merge, split_at_overlaps, unite_overlaps
+from shoal.methods.glove.greedy import (
+    Finish,
+    Merging,
+    merge,
+    merge_greedily,
+    split_at_overlaps,
+    unite_overlaps,
+)
 from shoal.methods.k_merge import merge_members
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes

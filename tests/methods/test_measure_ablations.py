@@ -14,7 +14,7 @@ import shoal
 from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S
 from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.omission import Budget
-from shoal.synthetic.habits import HABITS
+from shoal.synthetic.people import HABITS
 from shoal_papers.data import TINY
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from shoal.attacks import attack
 from shoal.attacks.rate import AttackResult, Rate
-from shoal.comparison.result import Comparison
+from shoal.comparison.compare import Comparison
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.io.description import describe

@@ -11,12 +11,16 @@ from shoal.comparison.compare import compare
 from shoal.comparison.study import Setting, Study
 from shoal.errors import InputError
 from shoal.model.intake import DEGREES_IGNORED, TOO_WIDE, Reading
-from shoal.model.plane_lengths import (
+from shoal.model.projection import (
+    WGS84,
     PlaneLengths,
+    equal_area_plane,
     error_in_words,
     is_far_from_center,
+    is_geographic,
+    is_plane_in_meters,
+    transform,
 )
-from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
 from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness

@@ -12,8 +12,8 @@ from shoal.errors import MisuseError
 from shoal.measures import k_gap
 from shoal.measures.k_gap import KGap
 from shoal.publishing.publish import assess
-from shoal.report.facts import gaps as gap_figures
-from shoal.report.facts.gaps import gap_facts
+from shoal.report.facts import curves as gap_figures
+from shoal.report.facts.curves import gap_facts
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
 from shoal.runtime.arrays import Integers

@@ -12,8 +12,7 @@ from desk_visits import Visitor
 from shoal.cli.methods import take_settings
 from shoal.cli.release import anonymize
 from shoal.methods import METHODS
-from shoal.methods.parameter_text import choices_of, default_text, parse_value
-from shoal.methods.parameters import Parameter, declared_parameters
+from shoal.methods.parameters import Parameter, choices_of, declared_parameters, default_text, parse_value
 from shoal_desk.case import Choices
 from shoal_desk.commands import anonymize_command, release_plan
 from shoal_desk.settings import fields_of, needs_streets, options_of

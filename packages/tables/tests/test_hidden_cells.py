@@ -13,8 +13,7 @@ from scipy import sparse
 from shoal.errors import InputError, MisuseError
 from shoal_tables.hidden_cells.bounds import bound
 from shoal_tables.hidden_cells.checking import HiddenCells, check_table
-from shoal_tables.hidden_cells.reading import Hiding
-from shoal_tables.hidden_cells.system import System
+from shoal_tables.hidden_cells.reading import Hiding, System
 
 # dataset_a of SSBtools' example1; GaussSuppression's vignette "Small count frequency table suppression",
 # Table 1 (maxN = 1), hides these four cells

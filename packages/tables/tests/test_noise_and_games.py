@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import plain_table as plain
-from shoal_tables.attacks.attacking import Victims, play_all
-from shoal_tables.attacks.games import play, shown_epsilon
+from shoal_tables.attacks.attacking import Victims, play, play_all, shown_epsilon
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.making.promise import sigma_for
 from shoal_tables.verification import noise

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal import Grid, Trajectories
 from shoal_tables import Rules, days_of, grid_zones
 from shoal_tables.definition.manifest import Trips
-from shoal_tables.making.sequences import events_of, sequences_of, stays_of
+from shoal_tables.making.contributions import events_of, sequences_of, stays_of
 
 pd = pytest.importorskip("pandas")
 gpd = pytest.importorskip("geopandas")

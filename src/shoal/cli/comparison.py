@@ -169,8 +169,7 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     Makes trial releases of a sample of the people and of their days, and says what each is good for and what
     the strongest attack on it wins. Nothing is written.
     """
-    from shoal.comparison.advice import PURPOSES, advice_for, try_releases
-    from shoal.comparison.table_instead import table_command
+    from shoal.comparison.advice import PURPOSES, advice_for, table_command, try_releases
     from shoal.io import read
     from shoal.runtime.run import Run
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli import check as cli_check
 from shoal.cli import comparison as cli_comparison
 from shoal.cli import data as cli_data
 from shoal.cli import demo as cli_demo
@@ -79,7 +78,7 @@ shoal.add_section(
 )
 shoal.add_section("Tables of counts and flows", "tabulate", "ledger")
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
-shoal.add_section("Exchange with other tools", cli_check.check, cli_publish.convert, cli_publish.schema)
+shoal.add_section("Exchange with other tools", cli_verify.check, cli_publish.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")
 shoal.add_section("Reproduce the papers", "reproduce")
 shoal.add_section("Share one track, collect from many", cli_share.share, "collect")

@@ -146,8 +146,7 @@ def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
     """The method; errors name options."""
     from shoal.methods import method_named
-    from shoal.methods.parameter_text import with_option_names
-    from shoal.methods.parameters import declared_parameters
+    from shoal.methods.parameters import declared_parameters, with_option_names
 
     kind = method_named(name)
     try:
@@ -226,7 +225,7 @@ def _reading_option(reading: click.Parameter, methods: Mapping[str, "Parameter"]
 
 
 def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
-    from shoal.methods.parameter_text import parse_value
+    from shoal.methods.parameters import parse_value
 
     first, *_ = methods.values()
     if first.spelled is not None:
@@ -249,7 +248,7 @@ def _type_of(methods: Mapping[str, "Parameter"]) -> Any:
 
 
 def _meanings(methods: Mapping[str, "Parameter"]) -> dict[str, str]:
-    from shoal.methods.parameter_text import default_text
+    from shoal.methods.parameters import default_text
 
     return {
         method: f"{parameter.help} [default: {default_text(parameter)}]"

@@ -27,8 +27,7 @@ def show(state: Path, **options: Any) -> int:
 
     Only numbers are printed; STATE itself is as secret as the raw data.
     """
-    from shoal.series.standing import standing_of
-    from shoal.series.state import SeriesState
+    from shoal.series.state import SeriesState, standing_of
 
     standing = standing_of(SeriesState.read(state))
     lines = [

@@ -1,16 +1,19 @@
-"""Columns for pandas data frames; pandas is imported only then."""
+"""Data frames of pandas and GeoPandas, and maps of Folium (the extra ``geo``), imported on first use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from shoal.errors import MissingExtraError
+from shoal.errors import MissingExtraError, MisuseError
 from shoal.model.intake import Reading
+from shoal.model.plotting import COLOR
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Numbers
 
 if TYPE_CHECKING:
+    from folium import Map
+    from geopandas import GeoDataFrame
     from pandas import DataFrame
 
 _MICROS: Final = 1_000_000
@@ -58,3 +61,61 @@ def degrees(x_m: Numbers, y_m: Numbers, crs: str | None) -> dict[str, Numbers]:
 def names_of(rows: Numbers, names: Sequence[str], offsets: Numbers) -> Numbers:
     """The name that each of these rows belongs to."""
     return np.array(names, dtype=object)[np.searchsorted(offsets, rows, side="right") - 1]
+
+
+_STYLE: Final = {"color": COLOR, "weight": 1, "fillOpacity": 0.04}
+
+
+def geopandas_library() -> Any:
+    """GeoPandas; raises MissingExtraError without it."""
+    try:
+        import geopandas
+    except ImportError as error:
+        raise MissingExtraError("this needs GeoPandas; install it with: pip install 'shoal[geo]'") from error
+    return geopandas
+
+
+def frame_of_points(columns: "DataFrame", x_m: Numbers, y_m: Numbers, crs: str | None) -> "GeoDataFrame":
+    """The columns with a point each."""
+    geopandas = geopandas_library()
+    return geopandas.GeoDataFrame(columns, geometry=geopandas.points_from_xy(x_m, y_m), crs=crs)
+
+
+def frame_of_boxes(columns: "DataFrame", edges: "DataFrame", crs: str | None) -> "GeoDataFrame":
+    """The columns with a rectangle each. edges: columns x_min, y_min, x_max, y_max in meters."""
+    geopandas = geopandas_library()
+    import shapely
+
+    outlines = shapely.box(*(edges[side].to_numpy() for side in ("x_min", "y_min", "x_max", "y_max")))
+    return geopandas.GeoDataFrame(columns, geometry=outlines, crs=crs)
+
+
+def draw_map(frame: "GeoDataFrame", note: str, tiles: str | None) -> "Map":
+    """A map with a tooltip for each row. note: what of the data is drawn; tiles: the background."""
+    if frame.crs is None:
+        raise MisuseError(
+            "these data are in local meters, which lie nowhere on a map; read them with --crs, or draw them "
+            "with plot()"
+        )
+    try:
+        import folium
+    except ImportError as error:
+        raise MissingExtraError("a map needs Folium; install it with: pip install 'shoal[geo]'") from error
+    shapes = frame.to_crs(WGS84)
+    times = [name for name in shapes.columns if str(shapes[name].dtype).startswith("datetime")]
+    for name in times:
+        shapes[name] = shapes[name].dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    drawn = folium.Map(tiles=tiles, prefer_canvas=True)
+    if len(shapes):
+        fields = [name for name in shapes.columns if name != shapes.geometry.name]
+        folium.GeoJson(
+            shapes.to_json(),
+            style_function=lambda _: _STYLE,
+            marker=folium.CircleMarker(radius=2, color=COLOR),
+            tooltip=folium.GeoJsonTooltip(fields),
+        ).add_to(drawn)
+        west, south, east, north = np.asarray(shapes.total_bounds).tolist()
+        drawn.fit_bounds([(south, west), (north, east)])
+    if note:
+        drawn.get_root().html.add_child(folium.Element(f"<p>{note}</p>"))
+    return drawn

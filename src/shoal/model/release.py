@@ -8,8 +8,15 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims import Claim, PayloadKind, claim_to_json
-from shoal.model.frames import data_frame, degrees, moments, names_of
-from shoal.model.geo_frames import draw_map, frame_of_boxes, frame_of_points
+from shoal.model.frames import (
+    data_frame,
+    degrees,
+    draw_map,
+    frame_of_boxes,
+    frame_of_points,
+    moments,
+    names_of,
+)
 from shoal.model.grid import Grid, grid_in_words, snap_points
 from shoal.model.html_table import counts_row, html_table
 from shoal.model.intake import Reading

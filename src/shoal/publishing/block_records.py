@@ -19,9 +19,8 @@ from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
 from shoal.release_folder.box_table import Bounds, join_boxes, write_some_boxes
-from shoal.report.facts.curves import quantile_of_people
+from shoal.report.facts.curves import gap_facts, quantile_of_people
 from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
-from shoal.report.facts.gaps import gap_facts
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.checkpoint import Checkpoint

@@ -18,15 +18,16 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
-from shoal.publishing.coarseness import RawSamples, widen_ranges
 from shoal.publishing.foreign_links import (
     PersonLinks,
+    RawSamples,
     by_content,
     by_names,
     by_table,
     in_units_of,
     rank_by_range_ends,
     row_by_row,
+    widen_ranges,
 )
 from shoal.publishing.other_columns import require_records, search_other_columns
 from shoal.runtime.argument_types import typed

@@ -12,8 +12,9 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import locked_folder
 from shoal.runtime.files import sha256_of
 from shoal.runtime.staging import explain_write_errors, write_private
-from shoal.series.attendance import Attended
+from shoal.series.attendance import Attended, count_companions
 
 FACTS_FILE: Final = "series.json"
 _NEXT: Final = "next.json"
@@ -256,3 +257,37 @@ def _remove_tables(folder: Path, *, but: str) -> None:
     for path in (*folder.glob("people-*.parquet"), *folder.glob(".*.partial-*")):
         if path.name != but:
             path.unlink(missing_ok=True)
+
+
+def standing_of(state: SeriesState) -> dict[str, Any]:
+    """Releases of the current series, its people, and crowds by how many people each can still lose.
+
+    A crowd can lose the fewest companions of its people, less k. Only people of the last release count.
+    """
+    members, k = state.members, state.facts.k
+    last = len(state.releases) - 1
+    present = np.flatnonzero(members.attended[:, last // 64] >> np.uint64(last % 64) & np.uint64(1))
+    companions = count_companions(members.crowd[present], members.attended[present])
+    crowds, place = np.unique(members.crowd[present], return_inverse=True)
+    fewest = np.full(len(crowds), np.iinfo(np.int64).max)
+    np.minimum.at(fewest, place, companions)
+    spare, number = np.unique(fewest - k, return_counts=True)
+    return {
+        "series": state.number,
+        "k": k,
+        "people": len(members.names),
+        "crowds_by_spare": {str(s): n for s, n in zip(spare.tolist(), number.tolist(), strict=True)},
+        "releases": [
+            {
+                "first": _moment(release.first_s),
+                "end": _moment(release.end_s),
+                **release.model_dump(include={"people", "published", "waiting", "newcomers", "crowds"}),
+                "uncertain": release.uncertain,
+            }
+            for release in state.releases
+        ],
+    }
+
+
+def _moment(time_s: float) -> str:
+    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
-from shoal.comparison.result import gain_of
+from shoal.comparison.compare import gain_of
 from shoal.model.claims import PayloadKind
 from shoal_desk.recipients import RECIPIENTS, on_payload
 

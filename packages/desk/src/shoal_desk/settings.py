@@ -13,8 +13,16 @@ from shoal.local_pages.forms import Form, RefusedError
 from shoal.messages import name_text
 from shoal.methods import method_named
 from shoal.methods.glove.glove import RECOMMENDED
-from shoal.methods.parameter_text import OFF, ON, choices_of, default_text, parse_value, with_option_names
-from shoal.methods.parameters import Parameter, declared_parameters
+from shoal.methods.parameters import (
+    OFF,
+    ON,
+    Parameter,
+    choices_of,
+    declared_parameters,
+    default_text,
+    parse_value,
+    with_option_names,
+)
 from shoal.model.claims.hull import parse_hull
 from shoal.units import length_m
 

@@ -18,8 +18,17 @@ from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, points
 from shoal.messages import say
 from shoal.model.intake import TOO_WIDE, Reading
-from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words, is_far_from_center
-from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
+from shoal.model.projection import (
+    MOST_WRONG,
+    WGS84,
+    PlaneLengths,
+    equal_area_plane,
+    error_in_words,
+    is_far_from_center,
+    is_geographic,
+    is_plane_in_meters,
+    transform,
+)
 from shoal.runtime.arrays import Flags, Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})

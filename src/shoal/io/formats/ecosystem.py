@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import MissingExtraError, MisuseError
 from shoal.measures.query import boxes_of
-from shoal.model.geo_frames import geopandas_library
+from shoal.model.frames import geopandas_library
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories

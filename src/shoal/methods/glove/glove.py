@@ -13,12 +13,12 @@ from shoal.measures.stretch import SPACE_CAP_M, TIME_CAP_S, Caps, samples_of_box
 from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
-from shoal.methods.glove.greedy import merge_greedily
-from shoal.methods.glove.merging import (
+from shoal.methods.glove.greedy import (
     GENERALIZE,
     Bounds,
     Generalize,
     merge,
+    merge_greedily,
     split_at_overlaps,
     unite_overlaps,
 )
@@ -41,8 +41,7 @@ from shoal.methods.parameters import (
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_k
-from shoal.model.claims.hull import parse_hull
-from shoal.model.extents import EXTENT_FORMS, parse_extents
+from shoal.model.claims.hull import EXTENT_FORMS, parse_extents, parse_hull
 from shoal.model.grid import Grid
 from shoal.model.omission import ANY_SHARE
 from shoal.model.population import require_people

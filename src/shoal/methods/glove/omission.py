@@ -18,7 +18,7 @@ from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.refine import weights_of
 from shoal.methods.k_merge import samples_by_time
-from shoal.model.extents import LargestExtents
+from shoal.model.claims.hull import LargestExtents
 from shoal.model.omission import most_allowed
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories

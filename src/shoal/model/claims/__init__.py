@@ -15,8 +15,7 @@ from shoal.model.claims.common import GENERAL_LIMITS, PayloadKind
 from shoal.model.claims.k_anonymity import KAnonymity
 from shoal.model.claims.k_delta_anonymity import KDeltaAnonymity
 from shoal.model.claims.kte_anonymity import KteAnonymity
-from shoal.model.claims.location_privacy import LocationPrivacy
-from shoal.model.claims.trajectory_privacy import TrajectoryPrivacy
+from shoal.model.claims.p_privacy import LocationPrivacy, TrajectoryPrivacy
 from shoal.model.intake import require_types
 
 __all__ = [

@@ -1,11 +1,14 @@
-"""How far a box may extend beyond its samples, in space only."""
+"""How far a box may extend beyond its samples, in space only, and the largest extents of a box, as text."""
 
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import MisuseError
 from shoal.messages import Message, join, say
-from shoal.units import length_m, parse_share, show_m, show_share
+from shoal.units import duration_s, length_m, parse_share, show_m, show_share
 
 TIGHT: Final = "tight"
 GRID_AUTO: Final = "grid:auto"  # a grid that the command line chooses
@@ -93,3 +96,28 @@ def hull_in_words(text: str) -> str:
             cells=rule.outward_cells,
         )
     return ""
+
+
+EXTENT_FORMS: Final = "LENGTH,DURATION"
+_READERS: Final[Mapping[str, Callable[[str], float]]] = {"space_m": length_m, "time_s": duration_s}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargestExtents:
+    """Of a box: dx + dy in meters, seconds; infinite = unbounded."""
+
+    space_m: float = math.inf
+    time_s: float = math.inf
+
+
+def parse_extents(text: str) -> LargestExtents:
+    """The extents for ``5km,2h``, or one of both."""
+    parts = str(text).split(",")
+    for names in (("space_m", "time_s"), ("space_m",), ("time_s",)):
+        with suppress(MisuseError, ValueError):  # another form, or another number of parts
+            read = {name: _READERS[name](part) for name, part in zip(names, parts, strict=True)}
+            return LargestExtents(**read)
+    raise MisuseError(
+        f"--extent-at-most = '{text}' does not name the largest extents of a box; write a length and a "
+        "duration, for example 5km,2h, or one of them"
+    )

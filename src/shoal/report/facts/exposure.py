@@ -10,8 +10,7 @@ import numpy.typing as npt
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
-from shoal.report.facts.curves import LEAST_PEOPLE, Curve, curve_of_people
-from shoal.report.facts.gaps import GapFacts, gap_facts
+from shoal.report.facts.curves import LEAST_PEOPLE, Curve, GapFacts, curve_of_people, gap_facts
 from shoal.report.facts.release import Span, span_of
 from shoal.report.words.numbers import meters, number, percent, seconds
 from shoal.runtime.arrays import Floats

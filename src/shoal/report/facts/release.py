@@ -13,9 +13,8 @@ import numpy as np
 from shoal.model.claims import PayloadKind
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
-from shoal.report.facts.curves import quantile_of_people
+from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
-from shoal.report.facts.gaps import GapFacts, gap_facts
 from shoal.report.words.numbers import meters, percent, seconds, two_digits
 from shoal.runtime.arrays import Integers
 from shoal.units import DAY_S

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from shoal.report.facts.curves import Curve, curve_of_extents
-from shoal.report.facts.gaps import GapFacts
+from shoal.report.facts.curves import Curve, GapFacts, curve_of_extents
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.figures import axes
 from shoal.report.figures.drawing import Drawing, Line

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
+from shoal.report.facts.curves import GapFacts, Range
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
-from shoal.report.facts.gaps import GapFacts, Range
 from shoal.report.words.numbers import count, meters, number, percent, seconds
 from shoal.runtime.json_values import null_for_nan
 

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from shoal.model.grid import Grid
 from shoal.model.intake import DEGREES_IGNORED
-from shoal.model.plane_lengths import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.population import Population
+from shoal.model.projection import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.release import Boxes, Points
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers

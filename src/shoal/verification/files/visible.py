@@ -9,8 +9,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
-from shoal.model.claims.hull import TIGHT
-from shoal.model.extents import LargestExtents, parse_extents
+from shoal.model.claims.hull import TIGHT, LargestExtents, parse_extents
 from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.release_folder.manifest import MANIFEST_FILE

@@ -1,27 +1,108 @@
-"""Attack a published table with knowledge from the raw data, and exact counts with small cells hidden."""
+"""Attack a published table with knowledge from the raw data, and exact counts with small cells hidden.
+
+Games ask whether a person is in the table; each is compared with guessing and with the promise's bound. For
+each victim, one of two tables is played: the published one, or it without the victim's contribution. The
+adversary sees one number, and says "in" where it is above zero. All victims see one draw of noise, so those
+who share cells are right or wrong together: intervals count as many victims as are independent.
+"""
 
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import shapely
+from scipy import stats
 
 from shoal.errors import InputError
 from shoal.model.projection import transform
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal_tables.attacks.games import Game, play
 from shoal_tables.attacks.recovery import Recovery, score_recovery
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
+from shoal_tables.verification.contributions import people_on_disk, unit_vectors
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import cells_of, published_integers
 from shoal_tables.verification.promise import guessing_share
-from shoal_tables.verification.recount import unit_vectors
-from shoal_tables.verification.samples import people_on_disk
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
+
+_SURE = 0.95
+
+
+@dataclass(frozen=True)
+class Game:
+    """How often an adversary is right, with a 95 % interval, and the epsilon that this shows, 95 % sure."""
+
+    name: str
+    words: str
+    tries: int
+    success: float
+    low: float
+    high: float
+    bound: float | None
+    epsilon: float
+
+    @property
+    def breaks_promise(self) -> bool:
+        """Whether the adversary is right more often than promised, beyond chance."""
+        return self.bound is not None and self.low > self.bound
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``shoal attack --json`` prints it."""
+        return {**vars(self), "guessing": 0.5, "breaks_promise": self.breaks_promise}
+
+
+def play(
+    name: str,
+    words: str,
+    present: Floats,
+    absent: Floats,
+    bound: float | None,
+    delta: float,
+    independent: float,
+) -> Game:
+    """Score an adversary by the numbers that victims get who are in, and the same victims when they are not.
+
+    ``independent`` is how many independent victims tell as much as these do.
+    """
+    hits, passes = float((present > 0).mean()), float((absent <= 0).mean())
+    success, tries = (hits + passes) / 2, max(round(min(independent, len(present))), 1)
+    interval = stats.binomtest(round(success * tries), tries).proportion_ci(_SURE, method="exact")
+    return Game(
+        name=name,
+        words=words,
+        tries=tries,
+        success=success,
+        low=float(interval.low),
+        high=float(interval.high),
+        bound=bound,
+        epsilon=shown_epsilon(hits, 1 - passes, tries, delta),
+    )
+
+
+def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:
+    """The epsilon that rates show, 95 % sure: from Clopper and Pearson's bounds of both rates.
+
+    Parameters
+    ----------
+    hits, false_alarms
+        How often the adversary says "in", of victims who are in and of victims who are not.
+    tries
+        Of each.
+    delta
+        Of the promise.
+    """
+    best = 0.0
+    for yes, no in ((hits, false_alarms), (1 - false_alarms, 1 - hits)):
+        least = stats.binomtest(round(yes * tries), tries, alternative="greater").proportion_ci(0.975).low
+        most = stats.binomtest(round(no * tries), tries, alternative="less").proportion_ci(0.975).high
+        if least > delta and most > 0:
+            best = max(best, log((least - delta) / most))
+    return best
+
 
 TRIES: Final = 1000
 _LEAST_VICTIMS: Final = 8

@@ -208,7 +208,7 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
 @output_options
 def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:  # noqa: ARG001  (the seam gives it)
     """Write the table in the folder DIR in another format, which shoal verify accepts as well."""
-    from shoal_tables.making.exports import export_table
+    from shoal_tables.making.folder import export_table
 
     rows = export_table(folder, target, form)
     files = {path.name: sha256_of(path) for path in sorted(target.iterdir())}

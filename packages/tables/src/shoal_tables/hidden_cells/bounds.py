@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from shoal.errors import InputError
 from shoal.runtime.arrays import Flags, Floats, Integers
-from shoal_tables.hidden_cells.system import System
+from shoal_tables.hidden_cells.reading import System
 
 _TOLERANCE: Final = 1e-6
 _ROUNDS: Final = 200
@@ -52,7 +52,7 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from shoal_tables.hidden_cells.bounds import bound
-    >>> from shoal_tables.hidden_cells.system import System
+    >>> from shoal_tables.hidden_cells.reading import System
     >>> ranges = bound(System(np.zeros(2), np.full(2, 9.0), sparse.csr_array([[1.0, 1.0]]),
     ...                      np.array([17.0]), np.array([17.0])))
     >>> ranges.low.tolist(), ranges.high.tolist(), bool(ranges.is_tight.all())

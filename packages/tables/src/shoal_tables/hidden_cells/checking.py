@@ -11,8 +11,15 @@ from shoal.errors import MisuseError
 from shoal.runtime.arrays import Flags, Floats
 from shoal_tables.definition.manifest import COLUMNS
 from shoal_tables.hidden_cells.bounds import Bounds, bound
-from shoal_tables.hidden_cells.reading import Hiding, Key, read_parents, read_published
-from shoal_tables.hidden_cells.system import finest_cells, stacked_versions, system_of
+from shoal_tables.hidden_cells.reading import (
+    Hiding,
+    Key,
+    finest_cells,
+    read_parents,
+    read_published,
+    stacked_versions,
+    system_of,
+)
 
 _FEW: Final = 2
 

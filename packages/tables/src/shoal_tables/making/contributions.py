@@ -1,4 +1,7 @@
-"""Each unit's contribution: whole multiples of 1 / granularity, clipped to the bound in exact arithmetic."""
+"""Each unit's contribution: whole multiples of 1 / granularity, clipped to the bound in exact arithmetic.
+
+It counts trips, visits and homes in the unit's sequence of samples, in local time, cut into pieces.
+"""
 
 from dataclasses import dataclass
 from math import isqrt
@@ -6,10 +9,162 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.clocks import Clock
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
-from shoal_tables.making.rules import Rules
-from shoal_tables.making.sequences import Events, events_of, sequences_of
+from shoal.runtime.arrays import Flags, Integers
+from shoal.units import DAY_S
+from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S
+from shoal_tables.making.rules import Rules, day_number
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sequences:
+    """The samples of the period, int64 [m]: unit, piece, time, position, local date and minute, zone."""
+
+    unit: Integers
+    piece: Integers
+    t: Integers
+    x: Integers
+    y: Integers
+    date: Integers
+    minute: Integers
+    zone: Integers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Events:
+    """What units do, int64 [n]: the unit, the date, and positions in the columns of cells before ``day``."""
+
+    unit: Integers
+    date: Integers
+    codes: tuple[Integers, ...]
+
+
+def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
+    """The samples of people on a grid of 1 m and 1 s, those on dates that count."""
+    person = np.repeat(np.arange(people.n_subjects), people.lengths)
+    local = people.t + np.rint(Clock(rules.time_zone).utc_offset_s(people.t)).astype(np.int64)
+    date = local // DAY_S - day_number(rules.first_day)
+    n_dates = len(rules.day_of_date)
+    within = (date >= 0) & (date < n_dates)
+    within[within] = rules.day_of_date[date[within]] >= 0
+    person, t, x, y, local, date = (
+        column[within] for column in (person, people.t, people.x, people.y, local, date)
+    )
+    unit = person if rules.unit == "person" else person * n_dates + date
+    cut = np.ones(len(t), dtype=np.bool_)
+    cut[1:] = (unit[1:] != unit[:-1]) | (t[1:] - t[:-1] > rules.longest_gap_s)
+    return Sequences(
+        unit=unit,
+        piece=np.cumsum(cut) - 1,
+        t=t,
+        x=x,
+        y=y,
+        date=date,
+        minute=local % DAY_S // 60,
+        zone=rules.zones.locate(x, y),
+    )
+
+
+def events_of(rows: Sequences, rules: Rules) -> Events:
+    """The events that a table counts; several at one cell and date count once, except trips."""
+    find = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[rules.table]
+    return find(rows, rules)
+
+
+def _presence(rows: Sequences, rules: Rules) -> Events:
+    hour = rules.hour_of_minute[rows.minute]
+    inside = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
+    key = (rows.unit[inside] * len(rules.day_of_date) + rows.date[inside]) * rules.shape[0] + rows.zone[
+        inside
+    ]
+    _, first = np.unique(key * len(rules.hours) + hour[inside], return_index=True)
+    inside = inside[first]
+    return Events(unit=rows.unit[inside], date=rows.date[inside], codes=(rows.zone[inside], hour[inside]))
+
+
+def _flows(rows: Sequences, rules: Rules) -> Events:
+    if rules.trips.definition == "zones":
+        start, end = np.arange(len(rows.t) - 1), np.arange(1, len(rows.t))
+        begin = start
+    else:
+        anchor, last = stays_of(rows, rules)
+        start, end, begin = anchor[:-1], anchor[1:], last[:-1]
+    origin, destination, hour = rows.zone[start], rows.zone[end], rules.hour_of_minute[rows.minute[begin]]
+    trip = (
+        (rows.piece[start] == rows.piece[end])
+        & (origin >= 0)
+        & (destination >= 0)
+        & (origin != destination)
+        & (hour >= 0)
+    )
+    origin, destination = origin[trip], destination[trip]
+    return Events(
+        unit=rows.unit[start[trip]],
+        date=rows.date[begin[trip]],
+        codes=(origin, destination - (destination > origin), hour[trip]),
+    )
+
+
+def stays_of(rows: Sequences, rules: Rules) -> tuple[Integers, Integers]:
+    """The anchor and the last sample of each stay, in order."""
+    anchor = np.flatnonzero(_are_anchors(rows, rules.trips.radius_m or 0))
+    last = np.append(anchor[1:], len(rows.t)) - 1
+    stay = rows.t[last] - rows.t[anchor] >= (rules.trips.least_s or 0)
+    return anchor[stay], last[stay]
+
+
+def _are_anchors(rows: Sequences, radius_m: int) -> Flags:
+    """One step along all pieces at once: the next sample beyond the radius is the next anchor."""
+    start = np.flatnonzero(np.diff(rows.piece, prepend=-1))
+    length = np.diff(np.append(start, len(rows.t)))
+    order = np.argsort(-length, kind="stable")
+    start, length = start[order], length[order]
+    anchor, is_anchor = start.copy(), np.zeros(len(rows.t), dtype=np.bool_)
+    is_anchor[start] = True
+    longer = np.searchsorted(-length, -np.arange(1, int(length.max(initial=0)) + 1), side="left")
+    for step, n_pieces in enumerate(longer.tolist(), start=1):
+        if not n_pieces:
+            break
+        current, before = start[:n_pieces] + step, anchor[:n_pieces]
+        dx, dy = rows.x[current] - rows.x[before], rows.y[current] - rows.y[before]
+        beyond = dx * dx + dy * dy > radius_m * radius_m
+        anchor[:n_pieces][beyond] = current[beyond]
+        is_anchor[current[beyond]] = True
+    return is_anchor
+
+
+def _dwell(rows: Sequences, rules: Rules) -> Events:
+    fresh = np.ones(len(rows.t), dtype=np.bool_)
+    fresh[1:] = (rows.zone[1:] != rows.zone[:-1]) | (rows.piece[1:] != rows.piece[:-1])
+    first = np.flatnonzero(fresh)
+    last = np.append(first[1:], len(rows.t)) - 1
+    inside = rows.zone[first] >= 0
+    first, last = first[inside], last[inside]
+    stay = np.searchsorted(STAY_STARTS_S, rows.t[last] - rows.t[first], side="right") - 1
+    key = (rows.unit[first] * len(rules.day_of_date) + rows.date[first]) * rules.shape[0] + rows.zone[first]
+    order = np.lexsort((-stay, key))
+    first, stay, key = first[order], stay[order], key[order]
+    longest = np.diff(key, prepend=-1) != 0
+    first = first[longest]
+    return Events(unit=rows.unit[first], date=rows.date[first], codes=(rows.zone[first], stay[longest]))
+
+
+def _homes(rows: Sequences, rules: Rules) -> Events:
+    evening, morning = rows.minute >= NIGHT_BEGINS_MIN, rows.minute < NIGHT_ENDS_MIN
+    at_night = np.flatnonzero((rows.zone >= 0) & (evening | morning))
+    night = (
+        rows.date[at_night] - morning[at_night] + 1
+    )  # from 0: the first morning belongs to the date before
+    n_zones = rules.shape[0]
+    place = rows.unit[at_night] * n_zones + rows.zone[at_night]
+    nights = np.unique(place * (len(rules.day_of_date) + 1) + night) // (len(rules.day_of_date) + 1)
+    place, count = np.unique(nights, return_counts=True)
+    unit, zone = place // n_zones, place % n_zones
+    order = np.lexsort((zone, -count, unit))
+    home = order[np.diff(unit[order], prepend=-1) != 0]
+    return Events(unit=unit[home], date=np.zeros(len(home), dtype=np.int64), codes=(zone[home],))
+
 
 _SAFE: Final = 2.0**62
 _NEAR: Final = 1e-4

@@ -13,11 +13,9 @@ from shoal.errors import InputError
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
-from shoal_tables.verification.estimates import stated_scale
+from shoal_tables.verification.contributions import people_on_disk, recount
 from shoal_tables.verification.exports import read_table, table_file
-from shoal_tables.verification.files import cells_of
-from shoal_tables.verification.recount import recount
-from shoal_tables.verification.samples import people_on_disk
+from shoal_tables.verification.files import cells_of, stated_scale
 from shoal_tables.verification.statements import reading_of
 from shoal_tables.verification.zones import read_zones
 

@@ -11,6 +11,7 @@ from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import NUMBERS, TABLE_FILE, TableManifest, Totals, read_table_manifest
+from shoal_tables.verification.contributions import Recount, people_on_disk, recount
 from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import (
     Cells,
@@ -24,12 +25,9 @@ from shoal_tables.verification.files import (
     wrong_rows,
     zone_findings,
 )
-from shoal_tables.verification.ledger import ledger_findings
 from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
 from shoal_tables.verification.promise import guessing_share, standard_error
-from shoal_tables.verification.recount import Recount, recount
-from shoal_tables.verification.samples import people_on_disk
-from shoal_tables.verification.statements import reading_of, statement_findings
+from shoal_tables.verification.statements import ledger_findings, reading_of, statement_findings
 from shoal_tables.verification.zones import grid_names, read_zones
 
 UNSEEN: Final = (

@@ -1,14 +1,28 @@
-"""What each unit contributes to each cell before the bound: whole numbers, by the rules of README.md."""
+"""What each unit contributes to each cell, recounted from the raw data by the rules of README.md.
 
-from collections.abc import Callable, Mapping
+Bound, rounding down and sums are in whole numbers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import lcm
-from typing import Final
+from datetime import UTC, datetime
+from math import isqrt, lcm
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.io.disk.storing import store_people
+from shoal.model.intake import Reading
+from shoal.model.people_on_disk import StoredPeople
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
+from shoal.runtime.run import Run
+from shoal.units import DAY_S
 from shoal_tables.definition.manifest import (
     NIGHT_BEGINS_MIN,
     NIGHT_ENDS_MIN,
@@ -17,8 +31,102 @@ from shoal_tables.definition.manifest import (
     TableManifest,
     days_in_order,
 )
-from shoal_tables.verification.samples import Samples, days_since_1970
-from shoal_tables.verification.zones import OUTSIDE
+from shoal_tables.verification.zones import OUTSIDE, zone_of_points
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).date()
+_QUARTER_S: Final = 900
+_SAMPLES: Final = 2_000_000
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of the period by unit and time [m]: seconds, meters, zone or -1, local date and minute."""
+
+    t: Integers
+    x: Integers
+    y: Integers
+    zone: Integers
+    date: Integers
+    minute: Integers
+    unit: Integers
+    piece: Integers
+
+
+def days_since_1970(day: Any) -> int:
+    """The number of a date."""
+    return int((day - EPOCH).days)
+
+
+@contextmanager
+def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeople]:
+    """Sort the raw data into a temporary folder, so that few people at a time are in memory."""
+    with TemporaryDirectory(prefix="shoal-") as scratch:
+        yield store_people(raw, reading, Path(scratch) / "people", run)
+
+
+def samples_in_parts(
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+) -> Iterator[Samples]:
+    """Yield the samples of some people after those of others, each person's together."""
+    first, ends = 0, np.cumsum(people.lengths)
+    while first < people.n_subjects:
+        target = ends[first] - people.lengths[first] + _SAMPLES
+        last = max(int(np.searchsorted(ends, target, side="right")), first + 1)
+        yield _samples(people.load(np.arange(first, last)), manifest, names, geometries)
+        first = last
+
+
+def _samples(
+    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+) -> Samples:
+    t = original.t.astype(np.int64)
+    person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
+    local = t + _offset_s(t, manifest.reading.get("time_zone"))
+    date, minute = local // DAY_S, local % DAY_S // 60
+    begin, end = days_since_1970(manifest.first_day), days_since_1970(manifest.last_day)
+    used = np.flatnonzero((date >= begin) & (date <= end))
+    t, person, date, minute = t[used], person[used], date[used], minute[used]
+    x, y = original.x[used].astype(np.int64), original.y[used].astype(np.int64)
+    same_unit = person[1:] == person[:-1]
+    if manifest.unit == "person-day":
+        same_unit &= date[1:] == date[:-1]
+    same_piece = same_unit & (np.diff(t) <= manifest.longest_gap_s)
+    return Samples(
+        t=t,
+        x=x,
+        y=y,
+        zone=zone_of_points(x, y, manifest, names, geometries),
+        date=date,
+        minute=minute,
+        unit=_numbered(same_unit, len(t)),
+        piece=_numbered(same_piece, len(t)),
+    )
+
+
+def _numbered(same: Any, n: int) -> Integers:
+    return np.concatenate([[0], np.cumsum(~same)])[:n].astype(np.int64)
+
+
+def _offset_s(t: Integers, zone: str | None) -> Integers:
+    """The offset of local time from UTC; it changes within a quarter of an hour for few zones, long ago."""
+    if zone is None:
+        return np.zeros(len(t), dtype=np.int64)
+    try:
+        local = ZoneInfo(zone)
+    except (KeyError, ValueError, OSError) as error:
+        raise InputError("manifest.json states a time zone that this machine does not know") from error
+
+    def offset(second: int) -> int:
+        shift = datetime.fromtimestamp(second, tz=local).utcoffset()
+        return 0 if shift is None else int(shift.total_seconds())
+
+    quarters, back = np.unique(t // _QUARTER_S, return_inverse=True)
+    begins = np.array([offset(one * _QUARTER_S) for one in quarters.tolist()], dtype=np.int64)
+    ends = np.array([offset(one * _QUARTER_S + _QUARTER_S - 1) for one in quarters.tolist()], dtype=np.int64)
+    starts = begins[back.ravel()]
+    for sample in np.flatnonzero((begins != ends)[back.ravel()]).tolist():
+        starts[sample] = offset(int(t[sample]))
+    return starts
 
 
 @dataclass(frozen=True)
@@ -191,3 +299,104 @@ _COUNTS: Final[Mapping[str, Callable[[Samples, Frame, TableManifest], Contributi
     "dwell": _dwell,
     "homes": _homes,
 }
+
+
+@dataclass(frozen=True)
+class Recount:
+    """Sums of all units by the rules, without the bound, and with it on each day alone [cells]."""
+
+    counts: Integers
+    unbounded: Integers
+    bounded_by_day: Integers
+    units: int
+    units_over: int
+    corner: tuple[int, int] | None
+    totals: Integers
+
+
+@dataclass(frozen=True)
+class UnitVectors:
+    """What units contribute to cells, in integers before and after the bound [k]."""
+
+    unit: Integers
+    cell: Integers
+    unbounded: Integers
+    bounded: Integers
+    bounded_by_day: Integers
+    units_over: int
+    corner: tuple[int, int]
+
+
+def unit_vectors(
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+) -> Iterator[UnitVectors]:
+    """Yield what some people contribute after others, each person's together."""
+    frame = Frame.of(manifest)
+    common, n_days = frame.common_multiple, max(len(frame.days), 1)
+    for part in samples_in_parts(people, manifest, names, geometries):
+        if not len(part.t):
+            continue
+        entries = contributions(part, frame, manifest)
+        whole = weights(entries, frame, manifest.table)
+        bounded, cut = _bounded(entries.unit, whole, manifest, common)
+        by_day = bounded
+        if n_days > 1:
+            by_day, _ = _bounded(entries.unit * n_days + entries.cell % n_days, whole, manifest, common)
+        yield UnitVectors(
+            unit=entries.unit,
+            cell=entries.cell,
+            unbounded=whole * manifest.promise.granularity // common,
+            bounded=bounded,
+            bounded_by_day=by_day,
+            units_over=cut,
+            corner=(int(part.x.min()), int(part.y.min())),
+        )
+
+
+def recount(
+    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
+) -> Recount:
+    """Count from the raw data alone."""
+    n = n_cells(Frame.of(manifest), manifest.table)
+    counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
+    units, over = 0, 0
+    corners, totals = [], np.zeros(2, dtype=np.int64)
+    for part in unit_vectors(people, manifest, names, geometries):
+        for total, integers in (
+            (counts, part.bounded),
+            (unbounded, part.unbounded),
+            (by_day, part.bounded_by_day),
+        ):
+            np.add.at(total, part.cell, integers)
+        units, over = units + len(np.unique(part.unit)), over + part.units_over
+        totals += _totals(part, manifest)
+        corners.append(part.corner)
+    corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
+    return Recount(counts, unbounded, by_day, units, over, corner, totals)
+
+
+def _totals(part: UnitVectors, manifest: TableManifest) -> Integers:
+    promised = manifest.promise.totals
+    most = 0 if promised is None else promised.most
+    _, unit = np.unique(part.unit, return_inverse=True)
+    both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
+    return np.array([int(np.minimum(sums, most).sum()) for sums in both], dtype=np.int64)
+
+
+def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: int) -> tuple[Integers, int]:
+    """Integers of each row after the bound on its group, and the number of groups that were cut."""
+    g, bound = manifest.promise.granularity, manifest.promise.sensitivity
+    integers = whole * g // common
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    ends = np.append(starts, len(group))[1:]
+    cut = 0
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        rows = order[start:end]
+        entries = whole[rows].tolist()
+        squares = sum(entry * entry for entry in entries)
+        if squares * g * g <= (bound * common) ** 2:
+            continue
+        cut += 1
+        integers[rows] = [isqrt(entry * entry * bound * bound // squares) for entry in entries]
+    return integers, cut

@@ -23,8 +23,8 @@ from shoal_tables.definition.manifest import (
     TableManifest,
     days_in_order,
     hour_label,
+    package_of,
 )
-from shoal_tables.definition.package import package_of
 
 _SHOWN: Final = {"shown": pa.int64()}
 

@@ -1,4 +1,4 @@
-"""The files of a table: digests, cells, and columns that follow from each other."""
+"""The files of a table: digests, cells, and columns that follow from each other and from the counts."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from scipy import special
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import is_public, require_plain_file
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import sha256_of
 from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.identifiers import searchable_text
@@ -32,11 +32,11 @@ from shoal_tables.definition.manifest import (
     STAYS,
     TABLE_FILE,
     ZONES_FILE,
+    Promise,
     TableManifest,
     days_in_order,
     hour_label,
 )
-from shoal_tables.verification.estimates import estimated, stated_scale
 from shoal_tables.verification.exports import export_findings, read_table, table_file
 from shoal_tables.verification.promise import guessing_share
 from shoal_tables.verification.zones import shapes_of_zones
@@ -314,3 +314,39 @@ def column_findings(
         yield Finding(
             "shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"
         )
+
+
+def stated_scale(promise: Promise) -> float:
+    """All contributions before the bound over those after it, as the published totals say."""
+    totals = promise.totals
+    if totals is None or totals.after < 10 * totals.sigma or totals.before < totals.after:
+        return 1.0
+    return totals.before / totals.after
+
+
+def estimated(published: Integers, keys: Mapping[str, Integers], promise: Promise) -> tuple[Floats, Floats]:
+    """The estimate of each cell in the integers of the counts, and what multiplies sigma for it [n]."""
+    numbers, spread = published.astype(np.float64), np.ones(len(published))
+    if "origin" in keys:
+        hours_and_days = keys["hour"] * (int(keys["day"].max(initial=0)) + 1) + keys["day"]
+        opposite = np.lexsort((hours_and_days, keys["origin"], keys["destination"]))
+        total, apart = published + published[opposite], published - published[opposite]
+        for one in np.unique(hours_and_days):
+            cells = np.flatnonzero(hours_and_days == one)
+            keep = _true_share(
+                total[cells].astype(np.float64), apart[cells].astype(np.float64), promise.sigma
+            )
+            numbers[cells] = total[cells] / 2 + keep * apart[cells] / 2
+            spread[cells] = np.sqrt(0.5 + keep / 2)
+    scale = stated_scale(promise)
+    return scale * numbers, scale * spread
+
+
+def _true_share(total: Floats, apart: Floats, sigma: int) -> Floats:
+    """The share of each difference between there and back that noise does not explain."""
+    noise, clear = 2.0 * sigma**2, total >= 4 * sigma
+    if not clear.any():
+        return np.ones(len(total))
+    relative = max(float((apart[clear] ** 2 - noise).sum() / (total[clear] ** 2).sum()), 0.0)
+    signal = relative * np.maximum(total, 0.0) ** 2
+    return np.asarray(signal / (signal + noise))

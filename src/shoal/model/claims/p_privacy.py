@@ -1,4 +1,4 @@
-"""Location p-privacy: places are exchanged in sets of k, times stay (ReachLocations)."""
+"""p-privacy of points exchanged in sets of k: whole (SwapLocations) or place by place (ReachLocations)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,6 +16,108 @@ from shoal.model.claims.common import (
     require_thresholds,
 )
 from shoal.runtime.argument_types import typed
+
+
+@typed
+@dataclass(frozen=True, kw_only=True)
+class TrajectoryPrivacy:
+    """An observer who knows some triples of a person links their record with probability at most 1 / k.
+
+    Each triple is a true one of somebody, shuffled with those of at least k - 1 other trajectories within
+    both thresholds of its set's leader.
+
+    Parameters
+    ----------
+    k
+        Trajectories in the smallest swap set, at least 2.
+    time_threshold_s
+        Largest time difference to the leader of a set, in seconds.
+    space_threshold_m
+        Largest distance to it, in meters.
+
+    Raises
+    ------
+    MisuseError
+        For k below 2, or a threshold that is not finite and positive.
+
+    References
+    ----------
+    Domingo-Ferrer and Trujillo-Rasua 2012, Def. 6 and 7.
+
+    Examples
+    --------
+    >>> from shoal.model.claims import TrajectoryPrivacy
+    >>> TrajectoryPrivacy(k=4, time_threshold_s=100, space_threshold_m=5000).name
+    'trajectory p-privacy, p = 1/4'
+    """
+
+    type: ClassVar[str] = "trajectory-p-privacy"
+    payload: ClassVar[PayloadKind] = "points"
+    no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
+    in_classes: ClassVar[bool] = False
+    privacy_model: ClassVar[str] = say(
+        "claim.trajectory.model",
+        "none of the standard's; a bound on the chance of linking a record, kept by permutation within sets "
+        "of at least k people",
+    )
+    vanished: ClassVar[str] = (
+        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was "
+        "left out. One that stands in another person's record has not vanished."
+    )
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
+
+    def __post_init__(self) -> None:
+        require_k(self.k)
+        require_thresholds(self.time_threshold_s, self.space_threshold_m)
+
+    @property
+    def name(self) -> str:
+        """Title with its numbers."""
+        return f"trajectory p-privacy, p = 1/{self.k}"
+
+    @property
+    def promise(self) -> Message:
+        """The promise in a sentence."""
+        return say(
+            "claim.trajectory.promise",
+            "By the exchange alone, whoever knows some points of a person finds the person's record with a "
+            "chance of 1 in {k} at most; nothing is promised about the person's path.",
+            k=self.k,
+        )
+
+    @property
+    def cautions(self) -> tuple[Message, ...]:
+        """Warnings for these numbers."""
+        return for_pairs(
+            self.k,
+            say(
+                "claim.trajectory.two",
+                "Whoever exchanged points with one other person takes away the own ones: all others in the "
+                "two records are the other's.",
+            ),
+        )
+
+    @property
+    def limits(self) -> tuple[Message, ...]:
+        """What is not promised."""
+        return (
+            UNTANGLING,
+            say(
+                "claim.trajectory.true_points",
+                "Every point is a true one of somebody, time and place together. Whoever was seen there is "
+                "still seen there, under whatever name.",
+            ),
+            say(
+                "claim.trajectory.one_record",
+                "The promise is about one record. Together, the records of a cluster hold all places of its "
+                "members that were not removed.",
+            ),
+            *self.cautions,
+        )
 
 
 @typed
