@@ -286,7 +286,7 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
             counts[1, hour] += (_seconds_until(end, hour) - _seconds_until(start, hour)) / (end - start)
 
 
-@compiled_for_many
+@compiled
 def share_in_hours(
     start: Floats, end: Floats, first: float, last: float, working_days: bool, inside: Floats
 ) -> None:

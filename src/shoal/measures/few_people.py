@@ -1,18 +1,29 @@
 """Nearest others, and costs of sharing a record with them, by all pairs in NumPy: nothing is compiled."""
 
+from typing import Final
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
-from shoal.kernels.gaps import tail_weight
 from shoal.kernels.nearest_lists import Nearest
 from shoal.kernels.stretch import Scale
 from shoal.kernels.weighed_runs import Weights
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers, rows_of
-from shoal.runtime.compiled import plain_kernels
+
+_EFFORTS: Final[WeakKeyDictionary[Trajectories, dict[Scale, Floats]]] = WeakKeyDictionary()
+_QUANTILES: Final = np.array([0.5, 0.75, 0.99])
 
 
 def all_efforts(original: Trajectories, scale: Scale) -> Floats:
     """[n, n] efforts of all pairs, in units of 1 / (2 * half); the diagonal is infinite."""
+    known = _EFFORTS.setdefault(original, {})
+    if scale not in known:
+        known[scale] = _efforts_of_pairs(original, scale)
+    return known[scale]
+
+
+def _efforts_of_pairs(original: Trajectories, scale: Scale) -> Floats:
     order = np.argsort(original.lengths, kind="stable")  # a sum is over the longer of two
     lengths = original.lengths[order]
     rows = rows_of(original.offsets, order)
@@ -87,8 +98,18 @@ def fill_gap_parts_of_few(
             both.append((space[nearest], time[nearest]))
             parts[i] += [column.sum() / len(costs) / len(neighbors[i]) for column in both[-1]]
         space, time = (np.concatenate(column) for column in zip(*both, strict=True))
-        with plain_kernels():
-            tails[i] = [tail_weight(values) for values in (space + time, space, time)]
+        tails[i] = _tail_weights(np.stack([space + time, space, time]))
+
+
+def _tail_weights(values: Numbers) -> Floats:
+    """As ``tail_weight`` of each row."""
+    ordered, position = np.sort(values, axis=1), _QUANTILES * (values.shape[1] - 1)
+    below = position.astype(np.int64)
+    low, high = ordered[:, below], ordered[:, np.minimum(below + 1, values.shape[1] - 1)]
+    middle, upper, top = (low + (position - below) * (high - low)).T
+    weights = np.full(len(values), np.nan)
+    np.divide(top - middle, upper - middle, out=weights, where=upper != middle)
+    return weights
 
 
 def least_companion_costs_of_few(

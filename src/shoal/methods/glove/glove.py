@@ -447,18 +447,10 @@ class Glove(DeclaredMethod):
 
 
 def _find_closest(short: EquivalenceClass, finished: list[EquivalenceClass], scale: Scale) -> int:
-    samples = samples_of_boxes(short.boxes)
-    return min(
-        range(len(finished)),
-        key=lambda place: (
-            box_effort(
-                samples,
-                len(short.members),
-                samples_of_boxes(finished[place].boxes),
-                len(finished[place].members),
-                scale,
-                np.inf,
-            ),
-            int(finished[place].members[0]),
-        ),
-    )
+    samples, n = samples_of_boxes(short.boxes), len(short.members)
+    least, closest = (np.inf, 0), 0
+    for place, one in enumerate(finished):
+        effort = box_effort(samples, n, samples_of_boxes(one.boxes), len(one.members), scale, least[0])
+        if (effort, int(one.members[0])) < least:  # of equal efforts the first member decides
+            least, closest = (effort, int(one.members[0])), place
+    return closest
