@@ -5,11 +5,12 @@
     python lab/measure_adversaries.py series [--people 2000] [--days 7] [--k 2 5] [--kte]
     python lab/measure_adversaries.py partner [--points FILE] [--people 300] [--days 2] [--k 2 5]
     python lab/measure_adversaries.py places [--people 1800] [--days 14] [--k 2 5]
+    python lab/measure_adversaries.py noisy [--layout city] [--people 1800] [--days 14] [--k 5]
     python lab/measure_adversaries.py membership [--people 300] [--days 4] [--k 2 5]
     python lab/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
 
 places: how often readers with a list of the stations, and without, name a place that is right; in brackets,
-guessing. windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so
+guessing. noisy: the same of those who know four samples of a person with errors. windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so
 many minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in
 meters and seconds, such as the Oldenburg trajectories; partner swaps them, too. The others make a synthetic
 city.
@@ -57,7 +58,7 @@ def show(
 
 def city(asked: argparse.Namespace, periods: int = 1) -> Trajectories:
     return shoal.read(
-        shoal.synthesize(n_subjects=asked.people, days=asked.days * periods, seed=1, layout="city")
+        shoal.synthesize(n_subjects=asked.people, days=asked.days * periods, seed=1, layout=asked.layout)
     )
 
 
@@ -124,14 +125,12 @@ PLACES = ("downcoding-place", "insider-place", "home", "her-place", "linkage")
 
 def places(asked: argparse.Namespace) -> None:
     people = city(asked)
-    cells = np.unique(np.column_stack([people.x, people.y]), axis=0)
-    x, y = (cells.T + 0.5) * people.snapped_grid().cell_m
     knowledge = ["downcoding", "insider", "insider:all", "home-work", "her-place:4", "points:4"]
     print(f"| k, `--hull`, list | {' | '.join(PLACES)}; insider-place of one and of all others |")
     for k in asked.k or (2, 5):
         for hull in ("tight", "grid:500m", "grid:2km"):
             release, linkage = shoal.Glove(k=k, hull=hull).anonymize(people, Randomness.for_research(1))
-            for listed in (PublicPlaces(x=x, y=y), None):
+            for listed in (stations_of(people), None):
                 scope = AttackScope(targets=["release"], places=listed)
                 found = attack(
                     people, release, linkage, knowledge=knowledge, scope=scope, rng=Randomness.for_research(1)
@@ -143,6 +142,28 @@ def places(asked: argparse.Namespace) -> None:
                     for name in PLACES
                 ]
                 print(f"| {k}, `{hull}`, {'yes' if listed else 'no'} | {' | '.join(told)} |", flush=True)
+
+
+def stations_of(people: Trajectories) -> PublicPlaces:
+    x, y = (np.unique(np.column_stack([people.x, people.y]), axis=0).T + 0.5) * people.snapped_grid().cell_m
+    return PublicPlaces(x=x, y=y)
+
+
+def noisy(asked: argparse.Namespace) -> None:
+    people = city(asked)
+    for k in asked.k or (5,):
+        release, linkage = shoal.Glove(k=k).anonymize(people, Randomness.for_research(1))
+        for listed in (stations_of(people), None):
+            for errors in ("", ":500m:30min", ":2km:2h"):
+                found = attack(
+                    people,
+                    release,
+                    linkage,
+                    knowledge=[f"noisy:4{errors}" if errors else "points:4", f"her-place:4{errors}"],
+                    scope=AttackScope(targets=["release"], places=listed),
+                    rng=Randomness.for_research(1),
+                )
+                print(f"k = {k}, {'the' if listed else 'no'} list{errors}", found, flush=True)
 
 
 def membership(asked: argparse.Namespace) -> None:
@@ -218,6 +239,7 @@ def main() -> None:
         "series": series,
         "membership": membership,
         "places": places,
+        "noisy": noisy,
         "windows": windows,
     }
     options.add_argument("what", choices=kinds)
@@ -225,13 +247,18 @@ def main() -> None:
     options.add_argument("--k", type=int, nargs="+")
     options.add_argument("--people", type=int)
     options.add_argument("--days", type=int)
+    options.add_argument("--layout", default="city")
     options.add_argument("--apart", type=float, default=180.0)
     options.add_argument("--seen", type=int, default=1)
     options.add_argument("--kte", action="store_true")
     options.add_argument("--hiders", choices=("change", "stay"), default="change")
     asked = options.parse_args()
-    asked.people = asked.people or {"series": 2000, "windows": 2000, "places": 1800}.get(asked.what, 300)
-    asked.days = asked.days or {"series": 7, "windows": 14, "places": 14, "partner": 2}.get(asked.what, 4)
+    asked.people = asked.people or {"series": 2000, "windows": 2000, "places": 1800, "noisy": 1800}.get(
+        asked.what, 300
+    )
+    asked.days = asked.days or {"series": 7, "windows": 14, "places": 14, "noisy": 14, "partner": 2}.get(
+        asked.what, 4
+    )
     kinds[asked.what](asked)
 
 

@@ -11,6 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.lines import Lines, LinkedRelease, attack_lines, join_releases
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.kernels.noisy_likelihood import Noise
 from shoal.model.grid import Grid
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
@@ -133,8 +134,8 @@ def test_the_same_samples_are_known_of_releases_of_one_period(noisy: bool) -> No
     both = join_releases([released(0, [[0, 1], [2, 3]]), released(0, [[0, 2], [1, 3]])])
     for seed in range(5):
         evaluation, rng = evaluation_of(both), np.random.default_rng(seed)
-        offsets, seen = (
-            evaluation.draw_noisy_samples(2, np.array([2.0, 3.0, 5.0]), rng)
+        offsets, *_, seen = (
+            evaluation.draw_noisy_samples(2, Noise(2.0, 3.0, 6.0, 1e-12), rng)
             if noisy
             else evaluation.draw_samples(2, rng)
         )

@@ -115,6 +115,7 @@ class Reading:
     known: Integers  # positions of the people whose samples are known
     rows: Integers | None = None  # the boxes that count; None = all
     own_places: Integers | None = None  # [p, 2], known places of the person to find
+    blind_places: Integers | None = None  # the same as a blind reader has them; None = alike
 
 
 class Read(NamedTuple):
@@ -167,7 +168,8 @@ def read_all(
         for number, reading in enumerate(some):
             if reading.own_places is not None:
                 rows = slice(table.box_offsets[number], table.box_offsets[number + 1])
-                _name_own_places(table.boxes[rows], reading.own_places, guesses[:, rows])
+                blind = reading.own_places if reading.blind_places is None else reading.blind_places
+                _name_own_places(table.boxes[rows], reading.own_places, blind, guesses[:, rows])
         n = len(WAYS)
         read = Read(np.empty((n, len(some), N_SHARES)), np.empty((n, len(table.true_samples), 2)))
         for way in range(n):
@@ -179,14 +181,18 @@ def read_all(
     return Read(*(np.concatenate(scores, axis=1) for scores in zip(*parts, strict=True)))
 
 
-def _name_own_places(boxes: Integers, places: Integers, guesses: Integers) -> None:
+def _name_own_places(boxes: Integers, places: Integers, blind: Integers, guesses: Integers) -> None:
     # instead of the blind ways: the most usual place in all boxes; and of those in a box, else the surest
+    guesses[3, :, 1:] = _by_use(blind)[-1]
     guesses[4] = guesses[1]
-    cells, counts = np.unique(places, axis=0, return_counts=True)
-    for x, y in cells[np.argsort(counts, kind="stable")].tolist():
-        guesses[3, :, 1:] = x, y
+    for x, y in _by_use(places).tolist():
         holds = (boxes[:, 2] <= x) & (x < boxes[:, 4]) & (boxes[:, 3] <= y) & (y < boxes[:, 5])
         guesses[4, holds, 1:] = x, y
+
+
+def _by_use(places: Integers) -> Integers:
+    cells, counts = np.unique(places, axis=0, return_counts=True)
+    return np.asarray(cells[np.argsort(counts, kind="stable")])
 
 
 def _offsets(parts: Sequence[Integers]) -> Integers:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from shoal.attacks.rate import Rate, Rule, TargetName
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.errors import InputError, MisuseError
+from shoal.kernels.noisy_likelihood import Noise
 from shoal.model.claims import Claim, KDeltaAnonymity
 from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
@@ -177,16 +178,17 @@ class Evaluation(Generic[Target]):
         return offsets, np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
 
     def draw_noisy_samples(
-        self, count: int, deviations: Floats, rng: np.random.Generator
-    ) -> tuple[Integers, Floats]:
-        """As ``draw_samples``, in the slot and cell, with errors [3]; of a sample alike in all releases."""
+        self, count: int, noise: Noise, rng: np.random.Generator
+    ) -> tuple[Integers, Integers, Floats]:
+        """As ``draw_samples``, and the same with errors; of a sample alike in all releases."""
         offsets, drawn = self._draw_all_rows(count, rng)
         samples = np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
+        deviations = [noise.slots, noise.cells, noise.cells]
         errors = rng.random(samples.shape) + rng.normal(size=samples.shape) * deviations
         if self.number_of is not None:
             _, first, same = np.unique(self.number_of[drawn], return_index=True, return_inverse=True)
             errors = errors[first[same]]
-        return offsets, samples + errors
+        return offsets, samples, samples + errors
 
     def _draw_all_rows(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]

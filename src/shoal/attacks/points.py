@@ -5,13 +5,16 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.cylinders import PARTS, link_to_moved_records, undone_cells
+from shoal.attacks.downcoding import PUBLIC_LIST
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import WEIGHTS, rules_of, weigh_blurred, weigh_exact
+from shoal.attacks.noisy_reading import read_noisy
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.likelihood import share_that_holds
 from shoal.kernels.moved_inward import Errors
 from shoal.kernels.noisy_likelihood import Noise
+from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.grid import Grid
 from shoal.runtime.arrays import Floats
 from shoal.units import show_m, show_s
@@ -124,6 +127,11 @@ def _knows(p: int) -> str:
     return f"knows {p} random sample{'s' * (p > 1)} of a person exactly (all samples of a person with fewer)"
 
 
+def points_with_noise(p: int, noise_m: float, noise_s: float) -> str:
+    """What is known, in short."""
+    return f"{p} point{'s' * (p > 1)} with noise of {show_m(noise_m)} and {show_s(noise_s)}"
+
+
 _MOST_DEVIATIONS: Final = 6.0  # a box farther away on any axis counts as impossible
 _FLOOR: Final = 1e-12  # the density of an observation that no box explains
 
@@ -138,15 +146,21 @@ def attack_noisy(
 ) -> list[Rate]:
     """Linkage by p observations with deviations noise_m and noise_s on each axis."""
     noise = noise_of(noise_m, noise_s, evaluation.target.grid)
-    deviations = np.array([noise.slots, noise.cells, noise.cells])
-    offsets, seen = evaluation.draw_noisy_samples(p, deviations, rng)
+    offsets, _, seen = evaluation.draw_noisy_samples(p, noise, rng)
     weighed = weigh_blurred(evaluation, offsets, seen, noise)
-    errors = f"{show_m(noise_m)} and {show_s(noise_s)}"
     knows = (
-        f"knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {errors} (standard "
-        "deviation on each axis)"
+        f"knows {p} random sample{'s' * (p > 1)} of a person with Gaussian errors of {show_m(noise_m)} and "
+        f"{show_s(noise_s)} (standard deviation on each axis)"
     )
     rules = rules_of(knows, "the records that could explain them", weighed.chances)
+    if evaluation.context.places is not None and isinstance(
+        evaluation.context.claim, KAnonymity | KteAnonymity
+    ):
+        sizes = evaluation.target.classes.sizes
+        named = read_noisy(evaluation, offsets, seen, noise, np.arange(len(sizes))).named
+        does = f"{knows} {PUBLIC_LIST} and names the record that explains them best by all sides of its boxes"
+        right = (named == evaluation.clusters) / sizes[named]
+        rules.insert(0, Rule(name="sides of all boxes", does=does, chances=right))
     moved = link_to_moved_records(evaluation, offsets, seen, Errors(noise_m, noise_s))
     if moved is not None:
         does = (
@@ -157,7 +171,7 @@ def attack_noisy(
         evaluation.best_rate(
             rules,
             name="noisy-linkage",
-            knowledge=f"{p} point{'s' * (p > 1)} with noise of {errors}",
+            knowledge=points_with_noise(p, noise_m, noise_s),
             max_chance=evaluation.max_chance,
             parts=2 if moved is None else PARTS,
         )

@@ -133,17 +133,21 @@ _ROWS: Final = (
     ),
     Adversary(
         name="her-place",
-        form="her-place:P",
-        example="her-place:4",
-        sentence="Knows some exact times and places of a person, finds the record, and reads off its areas "
+        form="her-place:P[:500m:30min]",
+        example="her-place:4:500m:30min",
+        sentence="Knows some times and places of a person, finds the record, and reads off its areas "
         "exactly where else the person was.",
-        words="P exact samples, to name further places to the cell",
+        words="P samples, exact or with Gaussian errors of 500 m and 30 min, to name places to the cell",
         source="shoal: places by the sides of all boxes, after linkage by points:P",
         uses="raw data",
-        answers={"her-place": "infer"},
-        wins={"her-place": "says exactly where the person was for {rate} of the areas"},
+        answers={"her-place": "infer", "noisy-place": "infer"},
+        wins={
+            "her-place": "says exactly where the person was for {rate} of the areas",
+            "noisy-place": "says exactly where the person was at {rate} of the times that are known roughly",
+        },
         evaluate=attack_her_place,
-        parameters=(count(10),),
+        parameters=(count(10), length_m, duration_s),
+        optional=2,
         payloads=("boxes",),
         default=("4",),
         record=("4",),

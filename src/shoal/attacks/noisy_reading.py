@@ -1,0 +1,84 @@
+"""Reads samples that are known with errors by the sides of all boxes: whose record, and where exactly."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.place_lists import list_of, reach_of
+from shoal.attacks.target import BoxTarget
+from shoal.kernels.joint_reading import ROUNDS, PlaceList, expect_visits
+from shoal.kernels.noisy_likelihood import Noise
+from shoal.kernels.noisy_visits import Visits, read_observations
+from shoal.runtime.arrays import Floats, Integers
+
+_PART: Final = 20
+_RARE: Final = 1e-3  # a share of the visits in a box that is left out
+
+
+class NoisyReading(NamedTuple):
+    """What observations say; cells [m, 2] are those observed where no place is near."""
+
+    named: Integers  # [v], the class of the likeliest record
+    cells: Integers  # where each sample was, by the boxes of that record
+    blind: Integers  # the same by how busy places are, without boxes
+
+
+def read_noisy(
+    evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise, classes: Integers
+) -> NoisyReading:
+    """Weigh these classes by observations [m, 3] of each victim, from offsets[v] on."""
+    places = list_of(evaluation)
+    visits, boxes = _visits_in(evaluation, classes, places)
+    named, place_of = np.empty(len(offsets) - 1, dtype=np.int64), np.empty(len(seen), dtype=np.int64)
+
+    def part(mine: slice) -> None:
+        rows = slice(offsets[mine.start], offsets[mine.stop])
+        read_observations(
+            offsets[mine.start : mine.stop + 1] - rows.start,
+            seen[rows],
+            noise,
+            places,
+            visits,
+            boxes,
+            named[mine],
+            place_of[rows],
+        )
+
+    evaluation.run.each_part(part, len(named), _PART, label=f"reading what is known ({evaluation.label})")
+    cells = np.column_stack([places.x, places.y])
+    read = np.floor(seen[:, 1:]).astype(np.int64)
+    blind = read.copy()
+    if places.public:
+        for row, (_, x, y) in enumerate(seen.tolist()):
+            away = (places.x + 0.5 - x) ** 2 + (places.y + 0.5 - y) ** 2
+            blind[row] = cells[np.argmax(np.log(places.busyness) - away / (2 * noise.cells**2))]
+    read[place_of >= 0] = cells[place_of[place_of >= 0]]
+    return NoisyReading(classes[named], read, blind)
+
+
+def _visits_in(
+    evaluation: Evaluation[BoxTarget], classes: Integers, places: PlaceList
+) -> tuple[Visits, Integers]:
+    target, reach = evaluation.target, reach_of(evaluation)
+    records, sizes = target.classes.records, np.maximum(target.classes.sizes, 2)
+
+    def read(begin: int) -> list[tuple[Integers, Floats]]:
+        found = []
+        for number in range(begin, min(begin + _PART, len(classes))):
+            boxes = records.record(int(classes[number])).astype(np.int64)
+            contents, expected = expect_visits(boxes, int(sizes[classes[number]]), places, reach, ROUNDS)
+            box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+            shares = expected / np.maximum(np.bincount(box, expected, len(boxes)), _RARE)[box]
+            kept = shares >= _RARE
+            rows = [np.full(len(box), number), boxes[box, 0], boxes[box, 1], contents.places]
+            found.append((np.column_stack(rows)[kept], shares[kept]))
+        return found
+
+    parts = evaluation.run.map(read, range(0, len(classes), _PART), label="expecting visits")
+    rows, shares = zip(*(one for part in parts for one in part), strict=True)
+    columns, share = np.concatenate(rows), np.concatenate(shares)
+    order = np.argsort(columns[:, 3], kind="stable")
+    record, starts, ends, place = np.ascontiguousarray(columns[order].T)
+    offsets = np.searchsorted(place, np.arange(len(places.x) + 1))
+    return Visits(offsets, record, starts, ends, share[order]), np.diff(records.offsets)[classes]
