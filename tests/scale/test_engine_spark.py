@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -134,6 +135,7 @@ def test_a_command_has_one_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_standalone_master_without_workers_is_named() -> None:
+    pytest.importorskip("py4j")
     empty = Session("spark://HOST:7077", 0)
     with pytest.raises(EngineError, match=r"master spark://HOST:7077 gave no executor within 0 s: it has no"):
         engine_spark._require_executor(empty, 0.1)
@@ -141,6 +143,15 @@ def test_a_standalone_master_without_workers_is_named() -> None:
     for served in (Session("spark://HOST:7077", 1), Session("yarn", 0)):
         engine_spark._require_executor(served, 0.1)
         assert served.stopped == 0
+
+
+def test_a_master_that_ended_the_application_is_named() -> None:
+    """Its workers have no Spark of their own, or no Java: ten executors did not start."""
+    protocol = pytest.importorskip("py4j.protocol")
+    session = Session("spark://HOST:7077", 0)
+    session._jsc.sc().getExecutorMemoryStatus = Mock(side_effect=protocol.Py4JError("stopped SparkContext"))
+    with pytest.raises(EngineError, match=r"HOST:7077 ended the application, as it does when its workers"):
+        engine_spark._require_executor(session, 5.0)
 
 
 @pytest.mark.parametrize(

@@ -157,8 +157,18 @@ def _require_executor(context: "SparkContext", within_s: float) -> None:
     """Raise EngineError when a standalone master gives no worker; Spark itself waits without end."""
     if not context.master.startswith("spark://"):  # others start executors for the first task
         return
+    from py4j.protocol import Py4JError
+
     end = monotonic() + within_s
-    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:  # one of them is this process
+    while True:
+        try:
+            if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # one of them is this process
+                return
+        except Py4JError as error:
+            raise EngineError(
+                f"the Spark master {context.master} ended the application, as it does when its workers "
+                "cannot start an executor ten times; their logs say why"
+            ) from error
         if monotonic() > end:
             context.stop()
             raise EngineError(
