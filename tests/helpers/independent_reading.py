@@ -84,7 +84,7 @@ def _seconds(value: Any) -> float:
     text = re.sub(r"(?<=[-T])(\d)(?=[-:T])", r"0\1", str(value).strip())
     if re.fullmatch(r"[-+0-9.eE]+", text) and not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return float(text)
-    moment = datetime.fromisoformat(re.sub(r"^(\d{4})[-.](\d\d)[-.](\d\d)", r"\1-\2-\3", text))
+    moment = datetime.fromisoformat(re.sub(r"^(\d{4})[-./](\d\d)[-./](\d\d)", r"\1-\2-\3", text))
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
