@@ -10,10 +10,10 @@
     python lab/measure_adversaries.py windows [--people 2000] [--days 14] [--k 2] [--apart 180] [--seen 1]
 
 places: how often readers with a list of the stations, and without, name a place that is right; in brackets,
-guessing. noisy: the same of those who know four samples of a person with errors. windows: kte-hide against somebody who followed a person for 30 minutes, and again for 30 minutes so
-many minutes later; everybody who was seen so often at least in both. track: FILE holds user_id, t, x, y in
-meters and seconds, such as the Oldenburg trajectories; partner swaps them, too. The others make a synthetic
-city.
+guessing. noisy: the same of those who know four samples of a person with errors. windows: kte-hide against
+somebody who followed a person for 30 minutes, and again for 30 minutes so many minutes later; everybody who
+was seen so often at least in both. track: FILE holds user_id, t, x, y in meters and seconds, such as the
+Oldenburg trajectories; partner swaps them, too. The others make a synthetic city.
 Research seeds: nothing here is for publication.
 """
 
