@@ -141,6 +141,26 @@ def test_points_of_boxes_are_counted_as_a_loop_counts_them() -> None:
     assert people_by_hour(release, zones, clock).tolist() == expected.tolist()
 
 
+def test_a_record_stands_for_equal_ones() -> None:
+    people = random_people(6, 40, grid=Grid(cell_m=1_000, slot_s=600))
+    release, _ = naive_release(people, boxes_per_record=4)
+    first, rows = release.record(0), np.tile(np.arange(len(release.record(0))), 3)
+    equal = replace(
+        release, trajectory_ids=("a", "b", "c"), offsets=np.arange(4) * len(first), payload=first.take(rows)
+    )
+    zones, each = Zones.over(equal, 2_000), people_by_hour(equal, Zones.over(equal, 2_000))
+    assert each.any()
+    assert people_by_hour(equal, zones, often=np.array([0, 3, 0])).tolist() == each.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 40, 5_000])  # looked up one by one, or where most middles repeat
+def test_strips_of_middles_are_those_between_edges(n: int) -> None:
+    doubled = np.random.default_rng(n).integers(-500, 500, n)
+    strips = trips._strip_of(doubled, ZONES.x_m, Grid(cell_m=100, slot_s=60))
+    expected = [int(np.count_nonzero(ZONES.x_m <= middle * 50)) - 1 for middle in doubled.tolist()]
+    assert strips.tolist() == expected
+
+
 def test_the_common_part_by_hand() -> None:
     assert common_part(np.array([1.0, 2]), np.array([1.0, 2])) == 1
     assert common_part(np.array([1.0, 0]), np.array([0.0, 3])) == 0

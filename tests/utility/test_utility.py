@@ -101,16 +101,15 @@ def test_boxes_without_a_sample_of_their_person_are_counted() -> None:
 
 def test_by_hand_gyration_trips_and_hours() -> None:
     cells = Boxes.of_samples(np.array([0, 1]), np.array([0, 6]), np.array([0, 8]))
-    assert [
-        float(v[0]) for v in vars(gyration_of(cells, np.array([0, len(cells)]), 100.0)).values()
-    ] == pytest.approx([500, 500, 500])
+    radii = gyration_of(cells, np.array([0, len(cells)]), 100.0)
+    assert radii[:, 0].tolist() == pytest.approx([500, 500, 500])
     wide = Boxes(
         **dict(zip(BOX_COLUMNS, np.array([[0, 1, 0, 0, 3, 1], [1, 2, 10, 0, 11, 1]]).T, strict=True))
     )
     # the first is in cell 0, 1 or 2, the second in cell 10
-    found = gyration_of(wide, np.array([0, len(wide)]), 1.0)
-    assert found.expected[0] == pytest.approx(np.sqrt(np.mean([np.var([first, 10]) for first in (0, 1, 2)])))
-    assert found.minimum[0] <= 4 <= 5 <= found.maximum[0]
+    low, expected, high = gyration_of(wide, np.array([0, len(wide)]), 1.0)[:, 0]
+    assert expected == pytest.approx(np.sqrt(np.mean([np.var([first, 10]) for first in (0, 1, 2)])))
+    assert low <= 4 <= 5 <= high
     people = Trajectories.from_rows(["a", "a"], [0, 1], [0, 10], [0, 0], grid=Grid(cell_m=1, slot_s=1))
     release, _ = unchanged(people)
     lengths = trip_lengths(replace(release, payload=wide))

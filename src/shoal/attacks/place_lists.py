@@ -93,9 +93,10 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         for x in (west, east - 1)
         for y in (south, north - 1)
     ]
-    by_record = distinct(np.concatenate(corners))
-    found, counts = np.unique(by_record // records.n_records, return_counts=True)
-    cells = np.column_stack(np.unravel_index(found[counts > 1], shape[:2])) + least
+    corner = distinct(np.concatenate(corners)) // records.n_records
+    first = np.flatnonzero(np.diff(corner, prepend=-1))
+    counts = np.diff(first, append=len(corner))
+    cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least
     places = _as_list(cells, counts[counts > 1].astype(np.float64) ** 2, public=False)
     chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
     sizes = np.maximum(evaluation.target.classes.sizes, 2)

@@ -47,7 +47,9 @@ class People(NamedTuple):
 def mark_cells(x: Integers, y: Integers, first_x: int, first_y: int, seen: Numbers) -> None:
     """Set seen[row, column] to 1 for each sample's cell, from the first x and y."""
     for i in range(len(x)):
-        seen[x[i] - first_x, y[i] - first_y] = 1
+        row, column = x[i] - first_x, y[i] - first_y
+        if not seen[row, column]:  # threads that write side by side wait for each other
+            seen[row, column] = 1
 
 
 @compiled

@@ -218,13 +218,19 @@ def count_people_by_hour(
     raster: Raster,
     clock: ClockChanges,
     points: int,
+    often: Integers,
     counts: Floats,
 ) -> None:
-    """Add to counts [24, zones] the records in each zone in each local hour, as shares of points of a box."""
+    """Add to counts [24, zones] the records in each zone in each local hour, as shares of points of a box.
+
+    often [records]: how many equal records each stands for.
+    """
     columns, rows, cell_m = len(raster.x_m) - 1, len(raster.y_m) - 1, raster.cell_m
     # a hash table of hour and zone, and their points, 0 = free; the last column lists the rows in use
     pairs = np.zeros((_FEWEST_PAIRS, 3), dtype=np.int64)
     for record in range(len(offsets) - 1):
+        if often[record] == 0:
+            continue
         n_pairs = 0
         for i in range(offsets[record], offsets[record + 1]):
             x_min, y_min, t_start = boxes.x_min[i], boxes.y_min[i], boxes.t_start[i]
@@ -254,7 +260,7 @@ def count_people_by_hour(
                     pairs = _with_room(pairs, n_pairs)
         for place in pairs[:n_pairs, 2]:
             hour, zone = divmod(pairs[place, 0], columns * rows)
-            counts[hour % _HOURS, zone] += min(1.0, pairs[place, 1] / points)
+            counts[hour % _HOURS, zone] += often[record] * min(1.0, pairs[place, 1] / points)
             pairs[place, 1] = 0
 
 
@@ -271,7 +277,8 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
         start, end = t_start[i] * slot_s, t_end[i] * slot_s
         hour = int(start) // _HOUR_S
         if start < end <= (hour + 1) * _HOUR_S and start == int(start) and end == int(end):
-            counts[:, hour % _HOURS] += 1  # whole seconds within one hour, as nearly all samples have
+            for kind in range(3):  # whole seconds within one hour, as nearly all samples have
+                counts[kind, hour % _HOURS] += 1
             continue
         first = int(np.floor(start / HOUR_S + _ROUNDING))
         hours = min(int(np.ceil(end / HOUR_S - _ROUNDING)) - first, _HOURS)

@@ -125,7 +125,7 @@ def people_in_each(
         def count(records: slice, windows: Windows = windows, chances: Floats = chances) -> Integers:
             counts, chances_here = np.zeros((2, len(chances)), dtype=np.int64), chances[:, records].copy()
             chances_in(
-                *_some_records(data, records),
+                *some_records(data, records),
                 float(grid.slot_s),
                 float(grid.cell_m),
                 windows,
@@ -191,7 +191,7 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
 
     def count(records: slice) -> Floats:
         counts = np.empty((3, len(zones)))
-        count_visitors(*_some_records(data, records), raster, counts)
+        count_visitors(*some_records(data, records), raster, counts)
         return counts
 
     total = np.zeros((3, len(zones)))
@@ -233,7 +233,8 @@ def batches_of_records(offsets: Integers, most: int) -> Iterator[slice]:
         first = last
 
 
-def _some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColumns, Integers]:
+def some_records(data: Release | Trajectories, records: slice) -> tuple[BoxColumns, Integers]:
+    """Boxes of consecutive records, and where each begins and ends among them."""
     offsets = data.offsets[records.start : records.stop + 1]
     boxes = _some_boxes(data, slice(offsets[0], offsets[-1]))
     return BoxColumns(*boxes.columns()), read_only(offsets - offsets[0])

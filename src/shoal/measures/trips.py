@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.box_measures import BoxColumns
 from shoal.kernels.presence import ClockChanges, Raster, count_people_by_hour
-from shoal.measures.query import Zones, batches_of_records, boxes_of
+from shoal.measures.query import Zones, batches_of_records, some_records
 from shoal.model.clocks import UTC_CLOCK, Clock
 from shoal.model.grid import Grid
 from shoal.model.release import Release
@@ -69,43 +69,47 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
     >>> bool((trips.counts > 0).all())
     True
     """
-    boxes, offsets, grid = boxes_of(data)
-    counted, people = [np.empty(0, dtype=np.int64)], 0
-    for span in batches_of_records(offsets, _AT_ONCE):
-        rows = slice(offsets[span.start], offsets[span.stop])
-        some = boxes.take(rows)
-        zone = _zone_of((some.x_min + some.x_max) / 2, (some.y_min + some.y_max) / 2, zones, grid)
+    grid, counted, people = data.snapped_grid(), [np.empty(0, dtype=np.int64)], 0
+    for span in batches_of_records(data.offsets, _AT_ONCE):
+        some, ends = some_records(data, span)
+        zone = _zone_of_middle(some, zones, grid)
+        goes = (zone[1:] != zone[:-1]) & (zone[1:] >= 0) & (zone[:-1] >= 0)
+        goes[ends[1:-1] - 1] = False  # to the next person
+        first = np.flatnonzero(goes)
         middle_s = (some.t_start + some.t_end) * (grid.slot_s / 2)
-        follows = np.ones(max(len(zone) - 1, 0), dtype=np.bool_)
-        follows[offsets[span.start + 1 : span.stop] - rows.start - 1] = False
-        goes = follows & (zone[1:] != zone[:-1]) & (zone[1:] >= 0) & (zone[:-1] >= 0)
-        goes &= np.diff(middle_s) <= longest_gap_s
-        counted.append((zone[:-1] * len(zones) + zone[1:])[goes])
-        starts = offsets[span.start : span.stop] - rows.start
-        people += len(np.unique(np.searchsorted(starts, np.flatnonzero(goes), side="right")))
+        first = first[middle_s[first + 1] - middle_s[first] <= longest_gap_s]
+        counted.append(zone[first] * len(zones) + zone[first + 1])
+        people += int(np.count_nonzero(np.diff(np.searchsorted(first, ends))))
     return Trips(*_counted(np.concatenate(counted)), people)
 
 
 def people_by_hour(
-    data: Release | Trajectories, zones: Zones, clock: Clock = UTC_CLOCK, run: Run | None = None
+    data: Release | Trajectories,
+    zones: Zones,
+    clock: Clock = UTC_CLOCK,
+    run: Run | None = None,
+    often: Integers | None = None,
 ) -> Floats:
     """float64 [24, zones]: people seen in each zone in each hour of the day, summed over the days.
 
-    A box counts by the share of it that lies in the zone and hour, at points spread over it.
+    A box counts by the share of it that lies in the zone and hour, at points spread over it. often [records]:
+    how many equal records each stands for; None = each for itself.
     """
-    boxes, offsets, grid = boxes_of(data)
-    if not len(boxes):
+    offsets, grid = data.offsets, data.snapped_grid()
+    starts, ends = (data.boxes.t_start, data.boxes.t_end) if isinstance(data, Release) else (data.t, data.t)
+    if not len(starts):
         return np.zeros((_HOURS, len(zones)))
-    first, last = int(boxes.t_start.min()), int(boxes.t_end.max())
+    first, last = int(starts.min()), int(ends.max()) + 1
     changes = ClockChanges(*clock.changes(first * grid.slot_s, last * grid.slot_s))
     raster = Raster(zones.x_m, zones.y_m, float(grid.cell_m))
+    often = np.ones(len(offsets) - 1, dtype=np.int64) if often is None else often
 
     def count(span: slice) -> Floats:
-        some = BoxColumns(*boxes.take(slice(offsets[span.start], offsets[span.stop])).columns())
-        ends = read_only(offsets[span.start : span.stop + 1] - offsets[span.start])
         counts = np.zeros((_HOURS, len(zones)))
         points = _POINTS if isinstance(data, Release) else 1
-        count_people_by_hour(some, ends, float(grid.slot_s), raster, changes, points, counts)
+        boxes, ends = some_records(data, span)
+        each = read_only(often[span])
+        count_people_by_hour(boxes, ends, float(grid.slot_s), raster, changes, points, each, counts)
         return counts
 
     total = np.zeros((_HOURS, len(zones)))
@@ -120,14 +124,20 @@ def common_part(raw: Floats, released: Floats) -> float:
     return 2 * float(np.minimum(raw, released).sum()) / total if total else float("nan")
 
 
-def _zone_of(x: Floats, y: Floats, zones: Zones, grid: Grid) -> Integers:
-    column, row = (
-        np.searchsorted(edges, at * grid.cell_m, side="right") - 1
-        for at, edges in ((x, zones.x_m), (y, zones.y_m))
-    )
+def _zone_of_middle(boxes: BoxColumns, zones: Zones, grid: Grid) -> Integers:
+    column = _strip_of(boxes.x_min + boxes.x_max, zones.x_m, grid)
+    row = _strip_of(boxes.y_min + boxes.y_max, zones.y_m, grid)
     columns, rows = len(zones.x_m) - 1, len(zones.y_m) - 1
     inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
     return np.where(inside, row * columns + column, -1).astype(np.int64)
+
+
+def _strip_of(doubled: Integers, edges: Floats, grid: Grid) -> Integers:
+    first, last = (int(doubled.min()), int(doubled.max())) if len(doubled) else (0, 0)
+    few = last - first < len(doubled)
+    middles = np.arange(first, last + 1) if few else doubled
+    strips = np.searchsorted(edges, middles / 2 * grid.cell_m, side="right") - 1
+    return strips[doubled - first] if few else strips
 
 
 def _counted(keys: Integers) -> tuple[Integers, Integers]:

@@ -1,8 +1,10 @@
 """The facts of a release, each computed once; the verifier derives all of them again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -182,6 +184,11 @@ class Facts:
         return true, people_in_zones(self.release, self.zones, self.run)
 
     @cached_property
+    def crowds(self) -> Integers:
+        """int64 [records]: the crowd of each."""
+        return crowds_of(self.release)
+
+    @cached_property
     def range_counts(self) -> tuple[list[float], list[Estimate]]:
         """People in 200 random areas and intervals, raw and as estimated."""
         return ask(self.original, self.release, self.run)
@@ -198,6 +205,25 @@ class Facts:
             for subject, record in enumerate(self.records.tolist())
             if record >= 0
         ]
+
+
+def crowds_of(release: Release) -> Integers:
+    """int64 [records]: each record's crowd: those with the same boxes."""
+    columns = release.boxes.columns()
+    numbers: dict[bytes, int] = {}
+    crowds = [
+        numbers.setdefault(_digest_of(column[a:b] for column in columns), len(numbers))
+        for a, b in pairwise(release.offsets.tolist())
+    ]
+    return np.array(crowds, dtype=np.int64)
+
+
+def _digest_of(columns: Iterable[Integers]) -> bytes:
+    """The boxes themselves would fill the memory once more."""
+    digest = blake2b(digest_size=32)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.digest()
 
 
 def _without_outliers(places: Integers) -> tuple[int, int]:

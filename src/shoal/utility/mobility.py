@@ -5,14 +5,15 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.box_measures import Areas, distance_bounds, distances_between_middles
+from shoal.kernels.box_measures import Areas, BoxColumns, distance_bounds, distances_between_middles
 from shoal.kernels.homes import WeightedAreas, check_homes
 from shoal.measures.presence import clock_offsets_s, share_of_hours
-from shoal.measures.query import Estimates, batches_of_records, time_profile
+from shoal.measures.query import Estimates, batches_of_records, some_records, time_profile
 from shoal.measures.trips import common_part, people_by_hour
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes, Release
+from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.utility.facts import Facts, Value
 
@@ -26,15 +27,14 @@ def gyration_error(facts: Facts) -> Value:
     Moving samples inside their boxes changes a radius by at most the root mean square of half their
     diagonals.
     """
-    cell_m, original, release = facts.original.snapped_grid().cell_m, facts.original, facts.release
-    people = np.flatnonzero(facts.records >= 0)
-    samples = Boxes.of_samples(original.t, original.x, original.y)
-    records = ((samples, original.offsets), (release.boxes, release.offsets))
-    raw, seen = facts.run.map(lambda which: gyration_of(*which, cell_m), records)
-    true = raw.expected[people]
-    low, expected, high = (
-        values[facts.records[people]] for values in (seen.minimum, seen.expected, seen.maximum)
-    )
+    cell_m, people = facts.original.snapped_grid().cell_m, np.flatnonzero(facts.records >= 0)
+
+    def radii(data: Trajectories | Release) -> Floats:
+        spans = batches_of_records(data.offsets, _ROWS_AT_ONCE)
+        return np.hstack([gyration_of(*some_records(data, span), cell_m) for span in spans])
+
+    raw, seen = facts.run.map(radii, facts.both)
+    true, (low, expected, high) = raw[1, people], seen[:, facts.records[people]]
     return Value(
         value=float(np.median(np.abs(expected - true))),
         low=float(np.median(np.maximum(0, np.maximum(low - true, true - high)))),
@@ -46,22 +46,9 @@ def gyration_error(facts: Facts) -> Value:
     )
 
 
-def gyration_of(boxes: Boxes, offsets: Integers, cell_m: float) -> Estimates:
-    """[records]: root mean square distance of samples from their mean, meters."""
-    parts = [
-        _gyration_in(
-            boxes.take(slice(offsets[span.start], offsets[span.stop])),
-            np.diff(offsets[span.start : span.stop + 1]),
-            cell_m,
-        )
-        for span in batches_of_records(offsets, _ROWS_AT_ONCE)
-    ]
-    minimum, expected, maximum = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return Estimates(minimum=minimum, expected=expected, maximum=maximum)
-
-
-def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats, Floats, Floats]:
-    starts = np.cumsum(lengths) - lengths
+def gyration_of(boxes: Boxes | BoxColumns, offsets: Integers, cell_m: float) -> Floats:
+    """[3, records] meters: least, expected and greatest root mean square distance from the mean."""
+    starts, lengths = offsets[:-1], np.diff(offsets)
 
     def mean(values: Floats) -> Floats:
         return np.add.reduceat(values, starts) / lengths
@@ -75,7 +62,7 @@ def _gyration_in(boxes: Boxes, lengths: Integers, cell_m: float) -> tuple[Floats
         freedom += mean((wide - 1) ** 2) / 4
     centered, free = cell_m * np.sqrt(square), cell_m * np.sqrt(freedom)
     expected = cell_m * np.sqrt(square + inside * (lengths - 1) / lengths)
-    return np.maximum(0.0, centered - free), expected, centered + free
+    return np.stack([np.maximum(0.0, centered - free), expected, centered + free])
 
 
 def trip_length_error(facts: Facts) -> Value:
@@ -209,7 +196,11 @@ def presence_similarity(facts: Facts) -> Value:
     The guess knows the true share of each hour, and takes zones from ``Facts.guessed_shares`` at all hours.
     """
     clock, zones = clock_of(facts.original), facts.zones
-    raw, released = (people_by_hour(data, zones, clock, facts.run) for data in facts.both)
+    _, first, size = np.unique(facts.crowds, return_index=True, return_counts=True)
+    often = np.zeros(facts.release.n_records, dtype=np.int64)
+    often[first] = size
+    raw = people_by_hour(facts.original, zones, clock, facts.run)
+    released = people_by_hour(facts.release, zones, clock, facts.run, often)
     if not (raw.any() and released.any()):
         return Value(value=math.nan)
     true = raw / raw.sum()

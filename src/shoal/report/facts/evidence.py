@@ -17,7 +17,7 @@ from shoal.messages import Message
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
-from shoal.report.facts.release import ReleaseFacts, crowds_of, release_facts
+from shoal.report.facts.release import ReleaseFacts, release_facts
 from shoal.report.facts.stations import READER, station_cautions
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.memory import release_idle_memory
@@ -200,7 +200,7 @@ def typical_crowd(facts: Facts) -> Example | None:
     linked = np.flatnonzero(records >= 0)
     if not len(linked):
         return None
-    crowd = crowds_of(release)[records[linked]]
+    crowd = facts.crowds[records[linked]]
     size = np.bincount(crowd)
     candidates = np.flatnonzero(size == np.bincount(size[size > 0]).argmax())
     boxes_of = np.zeros(len(size), dtype=np.int64)

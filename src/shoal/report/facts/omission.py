@@ -16,7 +16,6 @@ from shoal.methods.glove.refine import merge_by_weights, weights_of
 from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
-from shoal.report.facts.release import crowds_of
 from shoal.runtime.arrays import Integers
 from shoal.utility import Facts
 from shoal.utility.accuracy import Extents
@@ -95,9 +94,8 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
 
 
 def _crowds(facts: Facts) -> list[Integers]:
-    crowd_of = crowds_of(facts.release)
     people = np.flatnonzero(facts.records >= 0)
-    crowds = crowd_of[facts.records[people]]
+    crowds = facts.crowds[facts.records[people]]
     order = np.argsort(crowds, kind="stable")
     return np.split(people[order], np.flatnonzero(np.diff(crowds[order])) + 1)
 

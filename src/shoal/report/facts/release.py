@@ -1,18 +1,16 @@
 """The numbers of a record: aggregates only."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from shoal.model.claims import PayloadKind
 from shoal.model.grid import Grid
-from shoal.model.release import Boxes, Release
+from shoal.model.release import Boxes
 from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
 from shoal.report.facts.density import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds, two_digits
@@ -155,7 +153,7 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
         samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
-        crowds=_crowds_by_size(release) if release.claim.in_classes else {},
+        crowds=_crowds_by_size(facts) if release.claim.in_classes else {},
     )
     return alone, some_boxes(release.boxes)
 
@@ -164,8 +162,8 @@ def _no_box_facts(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
     return None, Boxes.concatenate([])
 
 
-def _crowds_by_size(release: Release) -> dict[int, int]:
-    return dict(sorted(Counter(np.bincount(crowds_of(release)).tolist()).items()))
+def _crowds_by_size(facts: Facts) -> dict[int, int]:
+    return dict(sorted(Counter(np.bincount(facts.crowds).tolist()).items()))
 
 
 _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
@@ -177,25 +175,6 @@ _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None,
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
     """UTC days from the first to the last slot, both counted."""
     return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
-
-
-def crowds_of(release: Release) -> Integers:
-    """int64 [records]: each record's crowd: those with the same boxes."""
-    columns = release.boxes.columns()
-    numbers: dict[bytes, int] = {}
-    crowds = [
-        numbers.setdefault(_digest_of(column[a:b] for column in columns), len(numbers))
-        for a, b in pairwise(release.offsets.tolist())
-    ]
-    return np.array(crowds, dtype=np.int64)
-
-
-def _digest_of(columns: Iterable[Integers]) -> bytes:
-    """The boxes themselves would fill the memory once more."""
-    digest = blake2b(digest_size=32)
-    for column in columns:
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.digest()
 
 
 def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:

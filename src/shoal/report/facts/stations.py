@@ -12,7 +12,6 @@ from shoal.kernels.leaves import grow_to_leaves
 from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
-from shoal.report.facts.release import crowds_of
 from shoal.report.words.numbers import meters, percent
 from shoal.runtime.arrays import rows_of
 from shoal.utility import Facts
@@ -62,7 +61,7 @@ def extents_with_leaves(facts: Facts) -> tuple[float, float]:
     if places is None or len(places.cells(cell_m)[0]) < PLACES or not release.claim.in_classes:
         return math.nan, math.nan
     leaves = part_places(places, cell_m, parse_hull(f"leaves:{PLACES}"))
-    crowd_of = crowds_of(release)
+    crowd_of = facts.crowds
     subjects = np.flatnonzero(facts.records >= 0)
     subjects = subjects[np.argsort(crowd_of[facts.records[subjects]], kind="stable")]
     n_boxes, now, wider = 0, 0, 0

@@ -13,8 +13,8 @@ from shoal.local_pages.forms import Form, RefusedError, read_entry
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
-from shoal.report.facts.release import crowds_of
 from shoal.report.words.numbers import meters, percent, seconds
+from shoal.utility.facts import crowds_of
 from shoal.utility.usefulness import ways_out
 from shoal_desk.case import Choices
 from shoal_desk.commands import release_plan
