@@ -14,8 +14,8 @@ from shoal.model.trace import Trace
 from shoal.runtime.arrays import Integers, read_only
 from shoal.verification.points import tails
 from shoal.verification.points.correlation import _NEAR, Comparison, Correlation, _p_values, compare_draws
-from shoal.verification.points.draws import Draws
-from shoal.verification.points.shuffle import Fairness, Shuffle, judge_shuffle
+from shoal.verification.points.draws import Draws, read_draws
+from shoal.verification.points.shuffle import Fairness, Shuffle, judge_places
 from shoal.verification.points.street_paths import SwapRun, list_path_questions
 from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
 from test_point_findings import published, raw
@@ -320,7 +320,7 @@ def test_choices_among_three_have_two_degrees_of_freedom() -> None:
         set_rows=rows.reshape(3, n).T.ravel(),
         place_of=(),
     )
-    examined = judge_shuffle(raw(walks), published(walks), np.arange(3), trace, times_stay=True)
+    examined = judge_places(read_draws(raw(walks), published(walks), np.arange(3), trace, times_stay=True))
     assert (examined.points, examined.stayed, examined.expected) == (n, 9, 5)
     assert examined.p_value == pytest.approx(math.exp(-(4**2 + 2**2 + 2**2) / 5 / 2))
 

@@ -25,9 +25,9 @@ from shoal.verification.points.co_location import (
     co_located_records,
 )
 from shoal.verification.points.correlation import _compare_by_lag, _p_values
-from shoal.verification.points.draws import Draws, read_choices, read_permutations
+from shoal.verification.points.draws import Draws, read_choices, read_draws, read_permutations
 from shoal.verification.points.records import malformed_points, plane_mismatch
-from shoal.verification.points.shuffle import judge_shuffle
+from shoal.verification.points.shuffle import judge_places
 from shoal.verification.points.street_paths import PathLengths, nearest_edges
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import town
@@ -458,7 +458,9 @@ def test_a_shuffle_is_judged_by_chi_squared(times_stay: bool) -> None:
         set_rows=np.column_stack([rows[:n], rows[n:]]).ravel(),
         place_of=(),
     )
-    examined = judge_shuffle(raw(walks), published(walks), np.array([0, 1]), trace, times_stay=times_stay)
+    examined = judge_places(
+        read_draws(raw(walks), published(walks), np.array([0, 1]), trace, times_stay=times_stay)
+    )
     square = 2 * 3**2 / 6 if times_stay else 0.5 * 4 * 3**2 / 6
     assert examined.p_value == pytest.approx(chi_squared_tail(square, 1))
     assert (examined.points, examined.stayed, examined.expected) == (

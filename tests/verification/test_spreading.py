@@ -45,8 +45,7 @@ def spread(path: Path, scratch: Path, n_buckets: int) -> tuple[SpreadRecords, Sp
     tasks = list(streamed._spread_tasks(how, layout, file.metadata))
     spread_records = SpreadRecords(how)
     for task in tasks:
-        spread_records.add(task, spread_groups(task))
-    spread_records.finish()
+        spread_records.add(spread_groups(task))
     return spread_records, how, len(tasks)
 
 

@@ -17,7 +17,8 @@ from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.linking import link_records
-from shoal.verification.points.shuffle import judge_shuffle
+from shoal.verification.points.draws import read_draws
+from shoal.verification.points.shuffle import judge_places
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import crowd, drivers, town
 
@@ -290,8 +291,10 @@ def shuffle_with(kind: type[Randomness], k: int = 3) -> float:
     release, linkage = SwapLocations(k=k).anonymize(original, rng)
     trace = linkage.trace
     assert trace is not None
-    shuffle = judge_shuffle(
-        original, release, link_records(original, release, linkage).subject_of, trace, times_stay=False
+    shuffle = judge_places(
+        read_draws(
+            original, release, link_records(original, release, linkage).subject_of, trace, times_stay=False
+        )
     )
     assert shuffle.points >= 10_000
     return shuffle.p_value
@@ -335,12 +338,14 @@ def test_p_values_of_fair_shuffles_are_spread_evenly() -> None:
         release, linkage = SwapLocations(k=3).anonymize(original, Randomness.for_research(seed))
         assert linkage.trace is not None
         shuffle.append(
-            judge_shuffle(
-                original,
-                release,
-                link_records(original, release, linkage).subject_of,
-                linkage.trace,
-                times_stay=False,
+            judge_places(
+                read_draws(
+                    original,
+                    release,
+                    link_records(original, release, linkage).subject_of,
+                    linkage.trace,
+                    times_stay=False,
+                )
             ).p_value
         )
     assert min(shuffle) > 1e-4

@@ -23,7 +23,16 @@ from shoal.units import counted, rounded_up, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_boxes
 from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
 from shoal.verification.boxes.kte_leakage import measure_leakage
-from shoal.verification.boxes.kte_loops import PublishedRecords, RawSamples, find_short_intervals
+from shoal.verification.boxes.kte_loops import (
+    FOREVER,
+    PublishedRecords,
+    RawSamples,
+    find_records,
+    find_short_intervals,
+    fits_at,
+    new_search,
+    split_samples,
+)
 from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
@@ -291,13 +300,14 @@ def too_few_owners(
     exactly when its owner and the person are in one strong component (Tassa, Mazza and Gionis 2012).
     """
     linked = np.flatnonzero(links.subject_of >= 0)
-    people = links.subject_of[linked]
+    place_of = np.full(release.n_records, -1, dtype=np.int64)
+    place_of[linked] = np.arange(len(linked))
+    published, people = published_records(records.boxes, records.offsets), links.subject_of[linked]
     starts = np.zeros(len(linked) + 1, dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int64)
-    find_holders(raw, records.boxes, records.offsets, linked, people, starts, nothing)
+    find_holders(raw, published, place_of, people, starts, np.empty(0, dtype=np.int64))
     starts = np.concatenate([[0], np.cumsum(starts[:-1])]).astype(np.int64)
     holders = np.empty(starts[-1], dtype=np.int64)
-    find_holders(raw, records.boxes, records.offsets, linked, people, starts, holders)
+    find_holders(raw, published, place_of, people, starts, holders)
     person = np.repeat(np.arange(len(linked)), np.diff(starts))
     circle = np.full(len(linked), -1, dtype=np.int64)
     number_components(starts, holders, circle)
@@ -313,23 +323,25 @@ def too_few_owners(
 @compiled
 def find_holders(
     raw: RawSamples,
-    boxes: Numbers,
-    offsets: Integers,
-    linked: Integers,
+    published: PublishedRecords,
+    place_of: Integers,
     people: Integers,
     starts: Integers,
     holders: Integers,
 ) -> None:
-    """For each person, the positions in ``linked`` of the records that hold them.
+    """For each person, the places of the records that hold them; place_of: int64 [n], -1 = has no person.
 
     Fills ``holders`` from starts[i] on; if empty, counts into ``starts``.
     """
+    search = new_search(published)
     for i in range(len(people)):
+        samples, _ = split_samples(raw, people[i])
         n_holders = 0
-        for j in range(len(linked)):
-            if _holds(raw, people[i], boxes, offsets[linked[j]], offsets[linked[j] + 1]):
+        for found in range(find_records(raw, published, samples[0], search) if len(samples) else 0):
+            record = search.records[found]
+            if place_of[record] >= 0 and fits_at(raw, published, record, samples, 0, -FOREVER, 2 * FOREVER):
                 if len(holders):
-                    holders[starts[i] + n_holders] = j
+                    holders[starts[i] + n_holders] = place_of[record]
                 n_holders += 1
         if not len(holders):
             starts[i] = n_holders
@@ -381,26 +393,3 @@ def number_components(starts: Integers, holders: Integers, circle: Integers) -> 
                 if waiting[n_waiting] == at:
                     break
             circles += 1
-
-
-@compiled
-def _holds(raw: RawSamples, person: int, boxes: Numbers, first: int, end: int) -> bool:
-    b = first
-    box_filled = False
-    any_published = False
-    for i in range(raw.offsets[person], raw.offsets[person + 1]):
-        if not raw.covered[i]:
-            continue
-        any_published = True
-        while b < end and boxes[b, 1] <= raw.t[i]:
-            if not box_filled:
-                return False
-            b += 1
-            box_filled = False
-        if b == end or raw.t[i] < boxes[b, 0]:
-            return False
-        inside = boxes[b, 2] <= raw.x[i] < boxes[b, 4] and boxes[b, 3] <= raw.y[i] < boxes[b, 5]
-        if not inside:
-            return False
-        box_filled = True
-    return any_published and box_filled and b == end - 1

@@ -88,22 +88,10 @@ def holds_sample(raw: RawSamples, published: PublishedRecords, record: int, i: i
 
 
 @compiled
-def fits_until(
-    raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
-) -> int:
-    """The first interval start, from ``a`` on, where a record is no candidate; samples[low]: first one."""
-    # most records do not fit at ``a``
-    if not fits_at(raw, published, record, samples, low, a, tau):
-        return a
-    # FOREVER as a variable: a constant would compile the loop once more
-    return _fits_before(raw, published, record, samples, low, a, tau, max(a, FOREVER))
-
-
-@compiled
 def fits_at(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, a: int, tau: int
 ) -> bool:
-    """Whether a record is a candidate at ``a``."""
+    """Whether a record is a candidate at ``a``; samples[low]: first one."""
     return _fits_before(raw, published, record, samples, low, a, tau, a + 1) > a
 
 
@@ -118,6 +106,7 @@ def _fits_before(
     tau: int,
     until: int,
 ) -> int:
+    """The first interval start, from ``a`` to ``until``, where a record is no candidate."""
     for place in range(low, len(samples)):
         if raw.t[samples[place]] - tau + 1 >= until:
             break
@@ -270,13 +259,13 @@ def _refill_candidates(
         search.seen[candidates[c]] = -1
     for place in range(n_found):
         record = search.records[place]
-        if search.seen[record] >= 0:
-            last = fits_until(raw, published, record, samples, low, a, tau)
-            if last > a:
-                candidates[count], until[count] = record, last
-                count += 1
-                if count == len(until):
-                    break
+        if search.seen[record] >= 0 and fits_at(raw, published, record, samples, low, a, tau):
+            # FOREVER as a variable: a constant would compile the loop once more
+            last = _fits_before(raw, published, record, samples, low, a, tau, max(a, FOREVER))
+            candidates[count], until[count] = record, last
+            count += 1
+            if count == len(until):
+                break
     return count
 
 

@@ -12,14 +12,11 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.linkage_checks import require_linked_records
-from shoal.model.release import Release
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import show_m, show_s
-from shoal.verification.boxes.records import classify_records
 from shoal.verification.checks import find_check, require_payload, verify
 from shoal.verification.composition.candidates import Fitting, IssuedRelease, People
-from shoal.verification.composition.series import people_together
 
 MOST_QUESTIONS: Final = 20_000
 _OWN_RAW: Final = "; name the raw data of a release that has its own: FOLDER=LINKAGE=RAW"
@@ -113,13 +110,7 @@ def reveal_together(
     rows = [find_check(claim).candidates for claim in claims]
     followed = [row.followed_s(claim) for row, claim in zip(rows, claims, strict=True)]
     tau_s = min((seconds for seconds in followed if seconds is not None), default=None)
-    if all(claim.in_classes for claim in claims):
-        subjects, remaining, alone = _remaining_crowds([entry.release for entry in issued], records)
-        right = right_alone = np.ones(len(remaining), dtype=np.bool_)
-    else:
-        subjects, remaining, right, right_alone, alone = _remaining_by_question(
-            issued, records, ids, tau_s, most
-        )
+    subjects, remaining, right, right_alone, alone = _remaining_by_question(issued, records, ids, tau_s, most)
     if not len(remaining):
         raise InputError(
             f"{newest.label} shows nothing of anybody that could be asked about; check that it is the right "
@@ -191,17 +182,6 @@ def require_claim_holds(entry: IssuedRelease) -> None:
         )
 
 
-def _remaining_crowds(issued: Sequence[Release], records: Integers) -> tuple[Integers, Integers, Integers]:
-    classes = np.full_like(records, -1)
-    alone = np.full_like(records, -1)
-    for column, entry in enumerate(issued):
-        classified, in_release = classify_records(entry), records[:, column] >= 0
-        classes[in_release, column] = classified.class_of[records[in_release, column]]
-        alone[in_release, column] = classified.size[classes[in_release, column]]
-    subjects = np.flatnonzero(records[:, 0] >= 0)
-    return subjects, people_together(classes)[0][subjects], alone[subjects]
-
-
 def _remaining_by_question(
     issued: Sequence[IssuedRelease], records: Integers, ids: Mapping[str, int], tau_s: float | None, most: int
 ) -> tuple[Integers, Integers, Flags, Flags, Integers]:
@@ -231,11 +211,7 @@ def _remaining_by_question(
         who.append(person)
         rows.append((len(common), person in common, person in sets[0]))
         alone.append([-1 if candidates is None else len(candidates) for candidates in sets])
-    remaining, right, right_alone = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return (
-        np.array(who, dtype=np.int64),
-        remaining,
-        right.astype(np.bool_),
-        right_alone.astype(np.bool_),
-        np.array(alone, dtype=np.int64).reshape(-1, len(issued)),
-    )
+    remaining, *rights = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    right, right_alone = (is_right.astype(np.bool_) for is_right in rights)
+    every_alone = np.array(alone, dtype=np.int64).reshape(-1, len(issued))
+    return np.array(who, dtype=np.int64), remaining, right, right_alone, every_alone

@@ -1,7 +1,6 @@
 """Decode a table while it is read, and gather what its rows show."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,15 +16,6 @@ from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 
 _ROWS_AT_ONCE: Final = 1 << 18
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedTable:
-    """Boxes or points in row order, and the checks of plane and precision."""
-
-    payload: Payload
-    plane: PlaneCheck
-    precision: PrecisionCheck | PointPrecision
 
 
 class _RowStore:
@@ -76,11 +66,13 @@ class Decoder:
         self._wrong: InputError | None = None
 
     @cached_property
-    def _plane(self) -> PlaneCheck:
+    def plane(self) -> PlaneCheck:
+        """Whether its plane is in meters."""
         return PlaneCheck(self._crs)
 
     @cached_property
-    def _precision(self) -> PrecisionCheck | PointPrecision:
+    def precision(self) -> PrecisionCheck | PointPrecision:
+        """What is finer than the grid or the points."""
         return PointPrecision(self._crs) if self._grid is None else PrecisionCheck(self._grid, self._crs)
 
     def add_piece(self, piece: pa.Table, n_rows: int) -> None:
@@ -93,25 +85,25 @@ class Decoder:
                 for first in range(0, len(piece), _ROWS_AT_ONCE):
                     rows = slice(first, first + _ROWS_AT_ONCE)
                     payload = self._payload({name: column[rows] for name, column in latest.items()})
-                    self._precision.add_outlines(piece.slice(first, _ROWS_AT_ONCE), payload)
+                    self.precision.add_outlines(piece.slice(first, _ROWS_AT_ONCE), payload)
                 return
-            _ = self._plane  # report a wrong plane before wrong rows
+            _ = self.plane  # report a wrong plane before wrong rows
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
                 some = piece.slice(first, _ROWS_AT_ONCE)  # bounds the memory of decoded columns
-                self._rows.add(_columns_by_name(self._precision.decode_rows(some)), n_rows)
+                self._rows.add(_columns_by_name(self.precision.decode_rows(some)), n_rows)
         except InputError as error:
             self._wrong = error
 
-    def finish(self) -> DecodedTable:
-        """The decoded rows; raises delayed errors."""
+    def finish(self) -> Payload:
+        """Boxes or points in row order; raises delayed errors."""
         if self._wrong is not None:
             raise self._wrong
-        payload = self._payload(self._rows.columns())
+        payload: Payload = self._payload(self._rows.columns())
         if isinstance(payload, Points):
-            self._plane.add_points(payload)
+            self.plane.add_points(payload)
         elif self._grid is not None:
-            self._plane.add_boxes(payload, self._grid)
-        return DecodedTable(payload=payload, plane=self._plane, precision=self._precision)
+            self.plane.add_boxes(payload, self._grid)
+        return payload
 
     def _payload(self, columns: Mapping[str, Numbers]) -> Any:
         return Points(**columns) if self._grid is None else Boxes(**columns)

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.model.population import Population
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Points, Release
@@ -33,16 +31,6 @@ from shoal.verification.linking import too_many_records
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TableDescription:
-    """What a table file says apart from its rows; table: columns that do not belong there."""
-
-    n_records: int
-    schema: pa.Schema
-    table: pa.Table
-    footer: pq.FileMetaData
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodedRows:
     """Decoded rows, with findings on rows and bytes, and notes on packing."""
 
@@ -60,7 +48,7 @@ class FolderReading:
 
     folder: Path
     manifest: Manifest
-    about: Callable[[], TableDescription]
+    about: Callable[[], WrittenTable]
     rows: Callable[[], DecodedRows]
 
 
@@ -76,15 +64,13 @@ def read_in_background(folder: Path, run: Run, expected: Release | None = None) 
         run.alongside(read) as written,
         run.alongside(lambda: _decode_rows(folder, manifest, written(), decoding)) as rows,
     ):
-        yield FolderReading(
-            folder=folder, manifest=manifest, about=lambda: _describe_table(manifest, written()), rows=rows
-        )
+        yield FolderReading(folder=folder, manifest=manifest, about=written, rows=rows)
 
 
 def read_folder(folder: Path, release: Release) -> FolderReading:
     """Read a folder on this thread; rows of this release are not stored twice."""
     with read_in_background(folder, Run(threads=1), release) as looked:
-        about, rows = looked.about(), looked.rows()
+        about, rows = looked.about().without_rows(), looked.rows()
     if _are_equal_releases(rows.release, release):
         rows = replace(rows, release=release)
     return replace(looked, about=lambda: about, rows=lambda: rows)
@@ -119,7 +105,7 @@ def verify_reading(
 ) -> Verdict:
     """As ``verify_files``; an unchanged release that was ``judged`` is not checked again."""
     folder, manifest, about = looked.folder, looked.manifest, looked.about()
-    if too_many := too_many_records(original, about.n_records):
+    if too_many := too_many_records(original, len(about.trajectory_ids)):
         return Verdict.of(too_many, checked=0)
     raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
     leaks = partial(
@@ -191,20 +177,8 @@ def _are_equal_columns(one: Numbers | None, other: Numbers | None) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _describe_table(manifest: Manifest, written: WrittenTable) -> TableDescription:
-    expected = expected_columns(manifest, in_degrees=False)
-    others = [name for name in written.table.column_names if name not in expected]
-    return TableDescription(
-        n_records=len(written.trajectory_ids),
-        schema=written.schema,
-        table=written.table.select(others),
-        footer=written.footer,
-    )
-
-
 def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoder) -> DecodedRows:
-    decoded = decoding.finish()
-    payload, precision = decoded.payload, decoded.precision
+    payload, precision = decoding.finish(), decoding.precision
     names = POINT_COLUMNS if isinstance(payload, Points) else BOX_COLUMNS
     columns = [getattr(payload, name) for name in names]
     out_of_order = list(row_order_faults(written, columns, names))
@@ -229,9 +203,9 @@ def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decodi
             *stored,
             *out_of_order,
             *precision.findings(),
-            *decoded.plane.findings(),
+            *decoding.plane.findings(),
         ],
         packing=written.packing,
-        plane=decoded.plane,
+        plane=decoding.plane,
         precision=precision,
     )

@@ -23,11 +23,12 @@ from shoal.runtime.staging import staged_file
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import GroupWalk, Layout, walk_groups
 from shoal.verification.files.plane import PlaneCheck
-from shoal.verification.files.precision import PrecisionCheck
+from shoal.verification.files.precision import PrecisionCheck, boxes_as_written
 from shoal.verification.files.stored import record_digest, stored_bytes
 from shoal.verification.files.written import encode_pseudonyms
 
 _ROWS_AT_ONCE: Final = 1 << 18
+_ROWS_BEYOND: Final = 1 << 10  # of the next groups, where a record goes on
 _RECORD: Final = np.dtype([("number", "<i8"), ("boxes", "<i8"), ("stored", "<i8", (2,))])
 
 
@@ -37,10 +38,6 @@ class RecordPiece(NamedTuple):
     name: str
     boxes: Integers
     stored: bytes
-
-    def joined_with(self, later: "RecordPiece") -> "RecordPiece":
-        """With the next piece of the record."""
-        return RecordPiece(self.name, np.concatenate([self.boxes, later.boxes]), self.stored + later.stored)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +71,10 @@ class BucketFile(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpreadPart:
-    """What one task found; its first and last record are in a file of ends."""
+    """What one task found; names: of the records that begin in its groups, in file order."""
 
-    names: Pseudonyms  # of complete records, in file order
+    names: Pseudonyms
     chunks: list[BucketFile]
-    end_names: list[str]
     n_rows: int
     unsorted: bool  # rows of one do not ascend
     bytes_walked: GroupWalk
@@ -87,40 +83,44 @@ class SpreadPart:
 
 
 def spread_groups(task: SpreadTask) -> SpreadPart:
-    """Spread the records of some row groups; safe to repeat."""
+    """Spread the records that begin in some row groups; safe to repeat."""
     how = task.spreading
     path = how.folder / RELEASE_FILE
     bytes_walked = _walk_layout(path, task.layout)
     plane, precision = PlaneCheck(how.crs), PrecisionCheck(how.grid, how.crs)
     names: list[str] = []
     chunks: list[BucketFile] = []
-    first: RecordPiece | None = None
-    last: RecordPiece | None = None
     n_rows, unsorted = 0, False
-    for table in _read_tables(path, task.first, task.end):
+
+    def write(pieces: Sequence[RecordPiece]) -> bool:
+        if not pieces:
+            return False
+        chunks.append(BucketFile(f"{task.first}-{len(chunks)}", len(names)))
+        names.extend(piece.name for piece in pieces)
+        return _write_chunk(how, chunks[-1].name, pieces)
+
+    before, waiting = _last_name(path, task.first), list[RecordPiece]()
+    for table in _read_tables(path, range(task.first, task.end), _ROWS_AT_ONCE):
         boxes = precision.decode_rows(table)
         plane.add_boxes(boxes, how.grid)
         n_rows += len(table)
         pieces = _split_records(table, boxes, how.key)
-        if last is not None and last.name == pieces[0].name:
-            pieces[0] = last.joined_with(pieces[0])
-        elif last is not None:
-            pieces.insert(0, last)
-        *whole, last = pieces
-        if first is None and whole:
-            first, *whole = whole
-        if whole:
-            chunks.append(BucketFile(f"{task.first}-{len(chunks)}", len(names)))
-            unsorted |= _write_chunk(how, chunks[-1].name, whole, np.arange(len(whole)))
-            names += [piece.name for piece in whole]
-    ends = [piece for piece in (first, last) if piece is not None]
-    arrays = [array for piece in ends for array in (piece.boxes, np.frombuffer(piece.stored, dtype=np.uint8))]
-    with staged_file(_ends_file(how, task), lambda file: np.savez(file, *arrays)):
-        pass
+        if not waiting and pieces[0].name == before:
+            del pieces[0]  # the task where the record begins reads on to here
+        pieces = _joined(waiting, pieces)
+        unsorted |= write(pieces[:-1])
+        waiting = pieces[-1:]
+    beyond = range(task.end, pq.read_metadata(path).num_row_groups if waiting else task.end)
+    for table in _read_tables(path, beyond, min(_ROWS_AT_ONCE, _ROWS_BEYOND)):
+        pieces = _split_records(table, boxes_as_written(table, how.grid).boxes, how.key)
+        pieces = _joined(waiting, pieces)
+        waiting = pieces[:1]
+        if len(pieces) > 1:
+            break
+    unsorted |= write(waiting)
     return SpreadPart(
         names=Pseudonyms.of(names),
         chunks=chunks,
-        end_names=[piece.name for piece in ends],
         n_rows=n_rows,
         unsorted=unsorted,
         bytes_walked=bytes_walked,
@@ -139,44 +139,18 @@ class SpreadRecords:
         self.walked: list[GroupWalk] = []
         self.plane = PlaneCheck(spreading.crs)
         self.precision = PrecisionCheck(spreading.grid, spreading.crs)
-        self._how = spreading
         self._names: list[Pseudonyms] = []
-        self._n_names = 0
-        self._open: RecordPiece | None = None
-        self._ends: list[RecordPiece] = []
-        self._end_numbers: list[int] = []
 
-    def add(self, task: SpreadTask, seen: SpreadPart) -> None:
+    def add(self, seen: SpreadPart) -> None:
         """Add what the next task found."""
         self.n_rows += seen.n_rows
         self.unsorted |= seen.unsorted
         self.walked.append(seen.bytes_walked)
         self.plane.merge(seen.plane)
         self.precision.merge(seen.precision)
-        with np.load(_ends_file(self._how, task)) as stored:
-            arrays = list(stored.values())
-        ends = [
-            RecordPiece(name, boxes, digits.tobytes())
-            for name, boxes, digits in zip(seen.end_names, arrays[::2], arrays[1::2], strict=True)
-        ]
-        if not ends:
-            return
-        if self._open is not None and self._open.name == ends[0].name:
-            self._open = self._open.joined_with(ends[0])
-        else:
-            self._close()
-            self._open = ends[0]
-        if ends[1:]:
-            self._close()
-            start = self._n_names
-            self.chunks += [chunk._replace(first=start + chunk.first) for chunk in seen.chunks]
-            self._name(seen.names)
-            self._open = ends[1]
-
-    def finish(self) -> None:
-        """Write the last open record."""
-        self._close()
-        self._write_ends()
+        start = sum(map(len, self._names))
+        self.chunks += [chunk._replace(first=start + chunk.first) for chunk in seen.chunks]
+        self._names.append(seen.names)
 
     @property
     def names(self) -> Pseudonyms:
@@ -184,32 +158,12 @@ class SpreadRecords:
         self._names = [Pseudonyms.concatenate(self._names)]
         return self._names[0]
 
-    def _name(self, names: Pseudonyms) -> None:
-        self._names.append(names)
-        self._n_names += len(names)
-
     def faults(self) -> Iterator[Finding]:
         """Findings on the order of the rows."""
         if self.names.duplicate_positions():
             yield Finding("row-order", "the rows of one record do not stand together")
         if self.unsorted:
             yield Finding("row-order", f"the rows of a record do not ascend by {', '.join(BOX_COLUMNS)}")
-
-    def _close(self) -> None:
-        if self._open is not None:
-            self._ends.append(self._open)
-            self._end_numbers.append(self._n_names)
-            self._name(Pseudonyms.of([self._open.name]))
-            self._open = None
-        if sum(len(piece.boxes) for piece in self._ends) > _ROWS_AT_ONCE:
-            self._write_ends()
-
-    def _write_ends(self) -> None:
-        if self._ends:
-            self.chunks.append(BucketFile(f"ends-{len(self.chunks)}", 0))
-            numbers = np.array(self._end_numbers, dtype=np.int64)
-            self.unsorted |= _write_chunk(self._how, self.chunks[-1].name, self._ends, numbers)
-        self._ends, self._end_numbers = [], []
 
 
 def read_bucket(
@@ -241,14 +195,33 @@ def _walk_layout(path: Path, layout: Layout) -> GroupWalk:
         raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
 
 
-def _read_tables(path: Path, first: int, end: int) -> Iterator[pa.Table]:
+def _read_tables(path: Path, groups: range, at_once: int) -> Iterator[pa.Table]:
     try:
         file = pq.ParquetFile(path)
-        for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=range(first, end)):
+        for batch in file.iter_batches(at_once, row_groups=groups):
             if len(batch):
                 yield pa.Table.from_batches([batch]).replace_schema_metadata(file.schema_arrow.metadata)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{RELEASE_FILE} is damaged; fetch or write it again") from error
+
+
+def _last_name(path: Path, end: int) -> str | None:
+    """The pseudonym of the last row before a row group."""
+    file = pq.ParquetFile(path)
+    filled = [group for group in range(end) if file.metadata.row_group(group).num_rows]
+    if not filled:
+        return None
+    table = file.read_row_group(filled[-1], columns=["trajectory_id"])
+    return str(encode_pseudonyms(table.slice(len(table) - 1)).dictionary[0])
+
+
+def _joined(waiting: list[RecordPiece], pieces: list[RecordPiece]) -> list[RecordPiece]:
+    """The pieces with the record that waits for its next one."""
+    if waiting and pieces and waiting[0].name == pieces[0].name:
+        one, more = waiting[0], pieces[0]
+        joined = RecordPiece(one.name, np.concatenate([one.boxes, more.boxes]), one.stored + more.stored)
+        return [joined, *pieces[1:]]
+    return waiting + pieces
 
 
 def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiece]:
@@ -262,7 +235,7 @@ def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiec
     ]
 
 
-def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece], numbers: Integers) -> bool:
+def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece]) -> bool:
     contents, drawn, unsorted = [], np.empty(len(pieces), dtype=np.int64), False
     lengths = np.array([len(piece.boxes) for piece in pieces], dtype=np.int64)
     together = np.concatenate([piece.boxes for piece in pieces])
@@ -278,7 +251,7 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece], numbe
         contents.append(content)
     records = np.empty(len(pieces), dtype=_RECORD)
     digests = b"".join(record_digest(piece.stored) for piece in pieces)
-    records["number"], records["boxes"] = numbers, lengths
+    records["number"], records["boxes"] = np.arange(len(pieces)), lengths
     records["stored"] = np.frombuffer(digests, dtype=np.int64).reshape(-1, 2)
     order = np.argsort(drawn, kind="stable")
     records = records[order]
@@ -309,7 +282,3 @@ def _read_chunk(how: Spreading, chunk: BucketFile, bucket: int) -> tuple[npt.NDA
         rows = np.fromfile(file, dtype=np.int64, count=int(end_box - first_box) * width)
     records["number"] += chunk.first
     return records, rows.reshape(-1, width)
-
-
-def _ends_file(how: Spreading, task: SpreadTask) -> Path:
-    return how.scratch / f"{task.first}.ends.npz"

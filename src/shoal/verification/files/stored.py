@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shoal.model.names import Pseudonyms
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
@@ -65,13 +63,13 @@ def stored_bytes(table: pa.Table, key: bytes = _KEY) -> Integers:
             ]
             columns.append(np.concatenate([*parts, np.empty(0, dtype=np.int64)]))
         elif values.type in BYTES:
-            columns += _digests(values, np.frombuffer(key, dtype=np.uint64).reshape(2, 2))
+            columns += list(_digests(values, key).T)
     return np.column_stack(columns) if columns else np.empty((len(table), 0), dtype=np.int64)
 
 
-def record_digest(stored: bytes) -> bytes:
-    """16 bytes for a record."""
-    return hashlib.blake2b(stored, digest_size=_DIGEST_BYTES).digest()
+def record_digest(stored: bytes, key: bytes = b"") -> bytes:
+    """16 bytes for a record, or an outline."""
+    return hashlib.blake2b(stored, digest_size=_DIGEST_BYTES, key=key).digest()
 
 
 def stored_differently(differing: int) -> Iterator[Finding]:
@@ -99,29 +97,12 @@ def records_stored_differently(
     yield from stored_differently(differing)
 
 
-def _digests(column: pa.ChunkedArray, keys: npt.NDArray[np.uint64]) -> list[Integers]:
-    lengths = pc.unique(pc.binary_length(column)).to_pylist()
-    if len(lengths) != 1 or not lengths[0]:
-        return []
-    size, digests = lengths[0], []
+def _digests(column: pa.ChunkedArray, key: bytes) -> Integers:
+    """int64 [rows, 2]: of equal outlines the same, each made once."""
+    parts = [np.empty((0, 2), dtype=np.int64)]
     for chunk in column.cast(pa.large_binary()).chunks:
         for start in range(0, len(chunk), _ROWS_AT_ONCE):
-            part = chunk.slice(start, _ROWS_AT_ONCE)
-            _, ends, content = part.buffers()
-            first = int(np.frombuffer(ends, dtype=np.int64)[part.offset])
-            raw = np.frombuffer(content, dtype=np.uint8, count=len(part) * size, offset=first)
-            words = np.zeros((len(part), -(-size // 8) * 8), dtype=np.uint8)
-            words[:, :size] = raw.reshape(-1, size)
-            digests.append(_mixed(words.view(np.uint64), keys))
-    return list(np.concatenate(digests).T)
-
-
-def _mixed(words: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> Integers:
-    mixed = np.empty((len(words), 2), dtype=np.uint64)
-    for half, (start, factor) in enumerate(keys):
-        state = np.full(len(words), start, dtype=np.uint64)
-        for word in words.T:
-            state = (state ^ word) * (factor | np.uint64(1))
-            state ^= state >> np.uint64(29)
-        mixed[:, half] = state
-    return mixed.view(np.int64)
+            coded = chunk.slice(start, _ROWS_AT_ONCE).fill_null(b"").dictionary_encode()
+            content = b"".join(record_digest(text, key) for text in coded.dictionary.to_pylist())
+            parts.append(np.frombuffer(content, dtype=np.int64).reshape(-1, 2)[coded.indices.to_numpy()])
+    return np.concatenate(parts)

@@ -79,10 +79,8 @@ def verify_streamed_folder(
     )
     tasks = list(_spread_tasks(spreading, layout, file.metadata))
     spread = SpreadRecords(spreading)
-    seen = run_tasks(spread_groups, tasks, workers, run, "reading the release")
-    for task, part in zip(tasks, seen, strict=True):
-        spread.add(task, part)
-    spread.finish()
+    for part in run_tasks(spread_groups, tasks, workers, run, "reading the release"):
+        spread.add(part)
     hidden = hidden_bytes(spread.walked, layout)
     if too_many := too_many_records(people, len(spread.names)):
         return Verdict.of(too_many, checked=0)

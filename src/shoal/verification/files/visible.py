@@ -20,19 +20,6 @@ _LAST_DIGITS: Final = 4  # units in the last place
 _LONGEST: Final = 1e15  # seconds or meters; beyond it a parameter bounds nothing
 
 
-def _wider_than_suppressed(release: Release, most_m: float) -> Flags:
-    return _if_whole_boxes_are_suppressed(release, _wider_than(release, most_m))
-
-
-def _longer_than_suppressed(release: Release, most_s: float) -> Flags:
-    return _if_whole_boxes_are_suppressed(release, _longer_than(release, most_s))
-
-
-def _if_whole_boxes_are_suppressed(release: Release, beyond: Flags) -> Flags:
-    """Its boxes have any size."""
-    return np.asarray(beyond & (release.parameters.get("suppress_by") != "samples"))
-
-
 def _wider_than(release: Release, most_m: float) -> Flags:
     boxes, grid = release.boxes, release.snapped_grid()
     sides = (boxes.x_max - boxes.x_min) + (boxes.y_max - boxes.y_min)
@@ -92,12 +79,13 @@ class VisibleParameter:
     payload: PayloadKind
     beyond: Callable[[Release, Any], Flags]  # boxes or points that contradict a value
     read: Callable[[Any], Any] = _length  # from the manifest, None where it bounds nothing
+    of_boxes: bool = False  # where samples are suppressed, boxes have any size
 
 
 # by method and parameter
 VISIBLE: Final[Mapping[tuple[str, str], VisibleParameter]] = {
-    ("glove", "suppress_space_m"): VisibleParameter(payload="boxes", beyond=_wider_than_suppressed),
-    ("glove", "suppress_time_s"): VisibleParameter(payload="boxes", beyond=_longer_than_suppressed),
+    ("glove", "suppress_space_m"): VisibleParameter(payload="boxes", beyond=_wider_than, of_boxes=True),
+    ("glove", "suppress_time_s"): VisibleParameter(payload="boxes", beyond=_longer_than, of_boxes=True),
     ("glove", "extent_at_most"): VisibleParameter(payload="boxes", beyond=_beyond_extents, read=_extents),
     ("static", "grid_m"): VisibleParameter(payload="boxes", beyond=_crosses_cells),
     ("static", "slot_s"): VisibleParameter(payload="boxes", beyond=_crosses_slots),
@@ -112,7 +100,8 @@ def count_beyond_parameters(release: Release) -> Counter[str]:
     if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
         for (method, name), row in VISIBLE.items():
             bound = row.read(release.parameters.get(name))
-            if bound is not None and (release.method, release.kind) == (method, row.payload):
+            any_size = row.of_boxes and release.parameters.get("suppress_by") == "samples"
+            if bound is not None and not any_size and (release.method, release.kind) == (method, row.payload):
                 beyond[name] += int(np.count_nonzero(row.beyond(release, bound)))
     return beyond
 

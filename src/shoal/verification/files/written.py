@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -86,6 +86,10 @@ class WrittenTable:
         counts = np.bincount(self.record, minlength=len(self.trajectory_ids))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
+    def without_rows(self) -> "WrittenTable":
+        """Without what needs memory."""
+        return replace(self, content=b"", record=self.record[:0].copy())
+
     def all_columns(self) -> pa.Table:
         """All rows, read again."""
         return read_table(pq.ParquetFile(pa.BufferReader(self.content)))
@@ -113,14 +117,14 @@ def read_written(
         hidden = layout_findings(content, run)
         file = pq.ParquetFile(pa.BufferReader(content))
     repacking = None if hidden else Repacking(content, file)
-    names, tables, schema = _PseudonymColumn(), list[pa.Table](), file.schema_arrow
+    names, tables, schema = list[pa.Array](), list[pa.Table](), file.schema_arrow
     for number in range(file.num_row_groups):
         group: pa.Table | None = None
         pieces = group_pieces(file, number)
         while (piece := _next_of(pieces, path)) is not None:
             with run.alongside(partial(_pack, repacking, piece)) as packed:
                 if group is None:
-                    names.add(piece)
+                    names.append(encode_pseudonyms(piece))
                 look(piece, file.metadata.num_rows)
                 packed()
             rest = piece.select([name for name in piece.column_names if name not in passed])
@@ -129,9 +133,9 @@ def read_written(
         tables.append(group)
     if not tables:
         tables.append(schema.empty_table())
-        names.add(tables[0])
+        names.append(encode_pseudonyms(tables[0]))
         look(tables[0], 0)
-    coded = names.coded()
+    coded = _unified(names)
     return WrittenTable(
         content=content,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -190,40 +194,22 @@ def _pieces_ascend(columns: Sequence[Numbers], offsets: Integers) -> Iterator[bo
         first = end
 
 
-class _PseudonymColumn:
-    def __init__(self) -> None:
-        self._parts: list[pa.Array] = []
-        self._lacking = self._gaps = False
-        self._no_text: pa.ArrowException | None = None
-
-    def add(self, table: pa.Table) -> None:
-        self._lacking |= "trajectory_id" not in table.column_names
-        self._gaps |= not self._lacking and table["trajectory_id"].null_count > 0
-        if self._lacking or self._gaps or self._no_text is not None:
-            return
-        try:
-            column = table["trajectory_id"].cast(pa.string())
-            column.validate(full=True)  # a file may hold bytes that are no text
-            self._parts += column.dictionary_encode().chunks
-        except pa.ArrowException as error:
-            self._no_text = error
-
-    def coded(self) -> pa.DictionaryArray:
-        """In order of first appearance."""
-        if self._lacking:
-            raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
-        if self._gaps:
-            raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
-        if self._no_text is not None:
-            raise InputError(
-                f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"
-            ) from self._no_text
-        kind = pa.dictionary(pa.int32(), pa.string())
-        return pa.chunked_array(self._parts, kind).unify_dictionaries().combine_chunks()
-
-
 def encode_pseudonyms(table: pa.Table) -> pa.DictionaryArray:
     """The pseudonym of each row, in order of first appearance."""
-    names = _PseudonymColumn()
-    names.add(table)
-    return names.coded()
+    if "trajectory_id" not in table.column_names:
+        raise InputError(f"{RELEASE_FILE} lacks the column trajectory_id; write the release again")
+    if table["trajectory_id"].null_count:
+        raise InputError(f"{RELEASE_FILE} has empty values in its columns; write the release again")
+    try:
+        names = table["trajectory_id"].cast(pa.string())
+        names.validate(full=True)  # a file may hold bytes that are no text
+        return _unified(names.dictionary_encode().chunks)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the column trajectory_id of {RELEASE_FILE} holds no text; write the release again"
+        ) from error
+
+
+def _unified(parts: list[pa.Array]) -> pa.DictionaryArray:
+    kind = pa.dictionary(pa.int32(), pa.string())
+    return pa.chunked_array(parts, kind).unify_dictionaries().combine_chunks()

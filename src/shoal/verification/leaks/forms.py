@@ -18,7 +18,6 @@ _INVERSE: Final = pow(_FACTOR, -1, 1 << 64)
 _LETTERS_AND_DIGITS: Final = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyz")
 _IS_WORD: Final = np.array([code in _LETTERS_AND_DIGITS for code in range(256)])
 _BETWEEN: Final = re.compile(r"[\W_]+")
-_RUN: Final = re.compile(r"[^\W_]+")
 
 
 def is_among(numbers: Words, sorted_numbers: Words) -> Flags:
@@ -106,36 +105,10 @@ class IdentifierPart:
         ends = np.cumsum([0, *map(len, self.plain)])
         return TextSpans(together, ends[:-1], ends[1:])
 
-    def words(self) -> Iterator[TextSpans]:
-        """Letters and digits, case-folded."""
-        yield self.lower.only(_IS_WORD[self.lower.together.codes])
-        yield TextSpans.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others])
-
-    def trimmed(self) -> Iterator[tuple[TextSpans, Integers, Sequence[str]]]:
-        """From first to last letter or digit, case-folded; number of runs; the original."""
-        lower = self.lower
-        is_word = _IS_WORD[lower.together.codes]
-        begins = is_word.copy()
-        begins[1:] &= ~is_word[:-1]
-        begins[lower.starts[lower.lengths > 0]] = is_word[lower.starts[lower.lengths > 0]]
-        before, runs_before = (np.concatenate([[0], np.cumsum(flags)]) for flags in (is_word, begins))
-        places = np.flatnonzero(is_word)
-        with_words = np.flatnonzero(before[lower.ends] > before[lower.starts])
-        starts, ends = lower.starts[with_words], lower.ends[with_words]
-        spans = TextSpans(lower.together, places[before[starts]], places[before[ends] - 1] + 1)
-        yield (
-            spans,
-            runs_before[ends] - runs_before[starts],
-            [self.plain[place] for place in with_words.tolist()],
-        )
-        texts, counts, names = [], [], []
-        for uid in self.others:
-            folded = uid.casefold()
-            if runs := [run.span() for run in _RUN.finditer(folded)]:
-                texts.append(folded[runs[0][0] : runs[-1][1]])
-                counts.append(len(runs))
-                names.append(uid)
-        yield TextSpans.of(texts), np.array(counts, dtype=np.int64), names
+    def words(self) -> Iterator[tuple[TextSpans, Sequence[str]]]:
+        """Letters and digits of each, case-folded; the originals."""
+        yield self.lower.only(_IS_WORD[self.lower.together.codes]), self.plain
+        yield TextSpans.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others]), self.others
 
 
 def split_identifiers(ids: Sequence[str]) -> Iterator[IdentifierPart]:

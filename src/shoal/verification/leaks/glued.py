@@ -4,16 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import lgamma, log
 from typing import Final
 
 import numpy as np
 
 from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers, distinct
+from shoal.verification.leaks.digests import FALSE_ALARMS, is_beyond_chance
 from shoal.verification.leaks.forms import Characters, TextSpans, Words, is_among, split_identifiers
 
-FALSE_ALARMS: Final = 1e-6  # largest share of honest releases refused by chance
 SHORTEST_MIXED: Final = 6  # letters and digits together
 SHORTEST_NUMBER: Final = 9  # digits alone
 _LETTERS_AND_DIGITS: Final = 16  # smallest alphabet: digests have 16 characters
@@ -50,7 +49,7 @@ class IdentifierKinds:
         return frozenset(
             words.text(number)
             for part in split_identifiers(self.ids)
-            for words in part.words()
+            for words, _ in part.words()
             for number in np.flatnonzero(is_among(words.hashes(), hashes)).tolist()
         )
 
@@ -66,7 +65,7 @@ class _Search:
         """By Poisson."""
         kind = self.kind
         expected = self.windows * len(kind.hashes) / float(kind.alphabet) ** kind.length
-        return n > 0 and n * log(expected) - lgamma(n + 1) < log(level)
+        return n > 0 and is_beyond_chance(n, expected, level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +117,7 @@ def identifier_kinds(ids: Sequence[str]) -> IdentifierKinds:
     """The identifiers long enough to differ from chance."""
     groups: dict[tuple[int, int, bool], list[Words]] = {}
     for part in split_identifiers(ids):
-        for words in part.words():
+        for words, _ in part.words():
             classes = _character_classes(words.together)
             letters, digits, hexes = (_count_in_spans(flags, words.starts, words.ends) for flags in classes)
             length = words.lengths

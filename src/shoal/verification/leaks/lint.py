@@ -58,13 +58,19 @@ _MOST_ROWS: Final = 1_000_000
 _LONGEST_SHOWN: Final = 200
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Place:
     where: str
     alone: frozenset[str]  # names that no format fixes, each compared whole with every identifier
     strings: frozenset[str]  # possible hashes
     text: str  # everything as running text
     seeds: int = 0  # number of keys that name a seed
+
+    @classmethod
+    def of(cls, where: str, strings: Iterable[str], text: str | None = None) -> "_Place":
+        """All strings alone, and as running text where it is no other."""
+        every = frozenset(strings)
+        return cls(where, every, every, searchable_text("\n".join(every)) if text is None else text)
 
 
 def leak_findings(
@@ -89,18 +95,9 @@ def leak_findings(
         *chain.from_iterable(_extra_file_places(path) for path in extra_files),
     ]
     page = _read_page(folder / REPORT_FILE)
-    places += (
-        []
-        if page is None
-        else [
-            _Place(
-                where=REPORT_FILE,
-                alone=frozenset(),
-                strings=frozenset(),
-                text="\n".join([searchable_text(page), searchable_text(picture_text(page))]),
-            )
-        ]
-    )
+    if page is not None:
+        text = "\n".join([searchable_text(page), searchable_text(picture_text(page))])
+        places.append(_Place.of(REPORT_FILE, (), text))
     titles = [*extra_columns, *(path.name for path in extra_files)]
     names = raw_identifiers.relevant_names(
         chain(titles, (Path(title).stem for title in titles), *(place.alone for place in places)),
@@ -200,9 +197,7 @@ def _manifest_place(path: Path) -> _Place:
         elif isinstance(value, (int, float)) and (not known_section or top == "parameters"):
             numbers.append(f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value))
     text = searchable_text("\n".join([*sorted(strings), *numbers]))
-    return _Place(
-        where=MANIFEST_FILE, alone=frozenset(alone), strings=frozenset(strings), text=text, seeds=seeds
-    )
+    return _Place(MANIFEST_FILE, frozenset(alone), frozenset(strings), text, seeds)
 
 
 def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str | None]]:
@@ -223,13 +218,7 @@ def _metadata_place(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
     columns = [column for column in schema.names if column not in _KNOWN_COLUMNS]
     text = searchable_text("\n".join([*alone, *columns, footer.created_by or ""]))
     seeds = sum("seed" in key.casefold() for key, _ in pairs)
-    return _Place(
-        where=f"metadata of {RELEASE_FILE}",
-        alone=alone | frozenset(columns),
-        strings=alone,
-        text=text,
-        seeds=seeds,
-    )
+    return _Place(f"metadata of {RELEASE_FILE}", alone | frozenset(columns), alone, text, seeds)
 
 
 def _searched_column(table: pa.Table, column: str) -> _Place:
@@ -238,24 +227,13 @@ def _searched_column(table: pa.Table, column: str) -> _Place:
         texts = frozenset(pc.unique(values.cast(pa.string())).drop_null().to_pylist())
     except pa.ArrowException:
         texts = frozenset(str(value) for value in values.to_pylist() if value is not None)
-    return _Place(
-        where="a column that does not belong there",
-        alone=texts,
-        strings=texts,
-        text=searchable_text("\n".join(texts)),
-    )
+    return _Place.of("a column that does not belong there", texts)
 
 
 def _extra_file_places(path: Path) -> Iterator[_Place]:
-    yield _Place(
-        where="the name of a file",
-        alone=frozenset({path.name, path.stem}),
-        strings=frozenset({path.name, path.stem}),
-        text=path.name,
-    )
+    yield _Place.of("the name of a file", (path.name, path.stem), path.name)
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST_READ:
         return
-    where = "the content of a file that does not belong there"
     try:
         content = path.read_bytes()
     except OSError:
@@ -267,8 +245,8 @@ def _extra_file_places(path: Path) -> Iterator[_Place]:
         yield from (_searched_column(table, column) for column in table.column_names)
     except (InputError, pa.ArrowException, OSError, ValueError, KeyError):
         text = content.decode("utf-8", "replace")
-        cells = frozenset(cell.strip() for cell in _CELLS.split(text))
-        yield _Place(where=where, alone=cells, strings=cells, text=searchable_text(text))
+        cells = (cell.strip() for cell in _CELLS.split(text))
+        yield _Place.of("the content of a file that does not belong there", cells, searchable_text(text))
 
 
 def _machine_names() -> Iterator[str]:

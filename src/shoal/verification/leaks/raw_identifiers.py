@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.model.names import Pseudonyms
 from shoal.model.population import Population
-from shoal.runtime.arrays import Integers, distinct
+from shoal.runtime.arrays import distinct
 from shoal.verification.leaks.digests import Digests, HashSearch, search_hashes
-from shoal.verification.leaks.forms import Characters, TextSpans, Words, is_among, split_identifiers
+from shoal.verification.leaks.forms import TextSpans, Words, is_among, split_identifiers
 from shoal.verification.leaks.glued import IdentifierKinds, identifier_kinds
 from shoal.verification.leaks.identifiers import Names
 
@@ -70,31 +70,32 @@ class RawIdentifiers:
         identifiers: list[str] = []
         for part in split_identifiers(self.ids):
             identifiers += name_set.intersection(chain(part.plain, part.others))
-            for folded, runs, originals in part.trimmed():
-                identifiers += [originals[place] for place in wording.rows_that_occur(folded, runs)]
+            for words, originals in part.words():
+                identifiers += [originals[place] for place in wording.rows_that_may_occur(words, originals)]
         return Names.of(identifiers)
 
 
 class _WordSequences:
+    """Words that follow each other in texts, whatever stands between."""
+
     def __init__(self, texts: Iterable[str]) -> None:
-        self._text = "\n".join(text.casefold() for text in texts)
-        runs = [run.span() for run in _RUN.finditer(self._text)]
-        self._runs = np.array(runs, dtype=np.int64).reshape(-1, 2)
+        self._runs = TextSpans.of(_RUN.findall("\n".join(text.casefold() for text in texts)))
         self._hashes: dict[int, Words] = {}
 
-    def rows_that_occur(self, folded: TextSpans, runs: Integers) -> list[int]:
-        """runs: words in each."""
-        places: list[int] = []
-        for n in np.unique(runs).tolist():
-            rows = np.flatnonzero(runs == n)
-            matched = is_among(folded.together.hashes(folded.starts[rows], folded.ends[rows]), self._of(n))
-            places += rows[matched].tolist()
-        return places
+    def rows_that_may_occur(self, words: TextSpans, originals: Sequence[str]) -> list[int]:
+        """words: letters and digits of each, case-folded."""
+        folded = zip(map(str.casefold, originals), words.lengths.tolist(), strict=True)
+        most = max((1 + len(uid) - length for uid, length in folded), default=0)
+        found = np.zeros(len(originals), dtype=np.bool_)
+        for n in range(1, 1 + min(most, len(self._runs.starts))):
+            found |= is_among(words.hashes(), self._of(n))
+        rows: list[int] = np.flatnonzero(found).tolist()
+        return rows
 
     def _of(self, n: int) -> Words:
         if n not in self._hashes:
-            starts, ends = self._runs[: max(0, len(self._runs) - n + 1), 0], self._runs[n - 1 :, 1]
-            self._hashes[n] = distinct(Characters(self._text).hashes(starts, ends))
+            starts, ends = self._runs.starts[: len(self._runs.starts) - n + 1], self._runs.ends[n - 1 :]
+            self._hashes[n] = distinct(self._runs.together.hashes(starts, ends))
         return self._hashes[n]
 
 
@@ -102,8 +103,8 @@ def _numbers_of(ids: Sequence[str]) -> Words:
     numbers = [
         int(word, 16)
         for part in split_identifiers(ids)
-        for folded, runs, _ in part.trimmed()
-        for place in np.flatnonzero((runs == 1) & (folded.lengths == 16)).tolist()
-        if _PSEUDONYM.fullmatch(word := folded.text(place))
+        for words, originals in part.words()
+        for place in np.flatnonzero(words.lengths == 16).tolist()
+        if _PSEUDONYM.fullmatch(word := words.text(place)) and word in originals[place].casefold()
     ]
     return distinct(np.array(numbers, dtype=np.uint64))

@@ -9,7 +9,6 @@ of a false alarm.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -206,20 +205,20 @@ def _compare_pairs(words: str, runs: Sequence[Draws], groups: Sequence[Integers]
 
 def _compare_each_group_with_start(runs: Sequence[Draws], alone: str) -> Iterator[Comparison]:
     """One group that keeps its points, or sends those of a person to one record, is not seen in the sum."""
-    n_groups = sum(len(np.unique(draws.group)) for draws in runs)
+    n_groups = max(1, sum(len(np.unique(draws.group)) for draws in runs))
     stayed, same_way = [], []
     for draws in runs:
-        n = np.bincount(draws.group)
-        still = (draws.by_place == np.arange(draws.by_place.shape[1])).sum(axis=1)
+        n, width = np.bincount(draws.group), draws.by_person.shape[1]
+        still = (draws.by_place == np.arange(width)).sum(axis=1)
         same = np.bincount(draws.group, weights=still).astype(np.int64)
-        stayed.append(_Counts(draws, same, n, np.full(len(n), 1 / max(n_groups, 1))))
-        width = draws.by_person.shape[1]
+        stayed.append((draws, same, n, np.full(len(n), 1 / n_groups)))
+        choices = replace(draws, by_place=draws.by_place[:, :1])  # of one person: no permutations
         for person in range(width):
             cells = np.bincount(
                 draws.group * draws.c + draws.by_person[:, person], minlength=len(n) * draws.c
             )
-            share = np.full(len(cells), 1 / (max(n_groups, 1) * draws.c * width))
-            same_way.append(_Counts(draws, cells, np.repeat(n, draws.c), share, permutes=False))
+            share = np.full(len(cells), 1 / (n_groups * draws.c * width))
+            same_way.append((choices, cells, np.repeat(n, draws.c), share))
     yield _least_probable(f"where they came from, points {alone}", stayed)
     yield _least_probable(f"each other, points of one person {alone}", same_way)
 
@@ -234,43 +233,19 @@ def _compare_each_group_by_lag(in_time: Sequence[Draws], alone: str, *, mirrored
             pairs = np.maximum(n[:, None] - distance, 0)
             share = np.broadcast_to(1 / (n_groups * distance * (distance + 1.0)), pairs.shape)
             possible = pairs > 0
-            counts.append(_Counts(draws, agreements[:, 1:][possible], pairs[possible], share[possible]))
+            counts.append((draws, agreements[:, 1:][possible], pairs[possible], share[possible]))
     series = "the reverse of another exchange" if mirrored else "another exchange"
     return _least_probable(f"{series} at some distance, points {alone}", counts)
 
 
-@dataclass(frozen=True, eq=False)
-class _Counts:
-    draws: Draws
-    same: Integers
-    pairs: Integers
-    share: Floats  # of the probability of a false alarm
-    permutes: bool | None = None  # None: as the draws
-
-
-def _least_probable(words: str, counts: Sequence[_Counts]) -> Comparison:
-    least = _no_comparison(words)
-    for some in counts:
-        permutes = some.draws.permutes if some.permutes is None else some.permutes
-        mean, spread, *_ = agreement_moments(some.draws.c, permutes=permutes)
-        expected, variance = mean * some.pairs, spread * some.pairs
-        far = np.flatnonzero((some.same - expected) ** 2 >= np.maximum(_NEAR**2 * variance, 1e-12))
-        if not len(far):
-            continue
-        mgf = partial(log_mgf, some.draws.c, permutes=permutes)
-        p = bound_tails(some.same[far], [(some.pairs[far], mgf)]) * _FAMILIES / some.share[far]
-        at = int(np.argmin(p))
-        if p[at] < least.p_value:
-            one = far[at]
-            z = (some.same[one] - expected[one]) / math.sqrt(variance[one])
-            least = Comparison(
-                words=words,
-                same=float(some.same[one]),
-                expected=float(expected[one]),
-                z=float(z),
-                p_value=float(p[at]),
-            )
-    return least
+def _least_probable(words: str, counts: Sequence[tuple[Draws, Integers, Integers, Floats]]) -> Comparison:
+    """Of agreeing points of so many pairs, each with a share of the probability of a false alarm."""
+    found = [_no_comparison(words)]
+    for draws, same, pairs, share in counts:
+        if len(same):
+            at = int(np.argmin(_p_values([draws], same, [pairs]) / share))
+            found.append(_comparison_at(words, [draws], same, [pairs], share, at))
+    return min(found, key=lambda comparison: comparison.p_value)
 
 
 def _comparison_at(

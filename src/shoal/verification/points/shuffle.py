@@ -18,7 +18,6 @@ from shoal.verification.points.correlation import Correlation, compare_draws
 from shoal.verification.points.draws import Draws, read_draws
 from shoal.verification.points.tails import chi_squared_tail
 
-LEVEL: Final = 0.001  # of the test over many runs
 # of a verdict on one release, since a sound one must not be refused once in a thousand times
 PROOF: Final = 1e-6
 _HALF: Final = PROOF / 2  # for each of the two tests
@@ -33,11 +32,6 @@ class Shuffle:
     stayed: int
     expected: float
     p_value: float
-
-    @property
-    def fair(self) -> bool:
-        """At level 0.001: one fair release in a thousand fails."""
-        return self.p_value >= LEVEL
 
     @property
     def words(self) -> str:
@@ -83,17 +77,11 @@ def judge_fairness(
 ) -> Fairness:
     """Both tests, of a sound trace. subject_of: int64 [records], -1 = unknown."""
     draws = read_draws(original, release, subject_of, trace, times_stay=times_stay)
-    return Fairness(shuffle=_test_places(draws), correlation=compare_draws(draws))
+    return Fairness(shuffle=judge_places(draws), correlation=compare_draws(draws))
 
 
-def judge_shuffle(
-    original: Trajectories, release: Release, subject_of: Integers, trace: Trace, *, times_stay: bool
-) -> Shuffle:
-    """The chi-squared test, of a sound trace."""
-    return _test_places(read_draws(original, release, subject_of, trace, times_stay=times_stay))
-
-
-def _test_places(runs: Sequence[Draws]) -> Shuffle:
+def judge_places(runs: Sequence[Draws]) -> Shuffle:
+    """The chi-squared test."""
     square, freedom, points, stayed, expected = 0.0, 0, 0, 0, 0.0
     for draws in runs:
         c, width = draws.c, draws.by_place.shape[1]

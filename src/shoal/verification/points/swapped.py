@@ -109,7 +109,7 @@ def _row_codes(
 def _invented_or_doubled(
     claim: Swapped, original: Trajectories, release: Release, *, times_stay: bool
 ) -> Iterator[Finding]:
-    points = release.points
+    points, tell = release.points, partial(findings_per_point, release)
     raw, released = [original.x, original.y], [points.x, points.y]
     if (
         original.lat is not None
@@ -123,14 +123,10 @@ def _invented_or_doubled(
     had, published, n = _row_codes(raw, released)
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
-    yield from findings_per_point(
-        release,
-        count_had[published] == 0,
-        "invented-point",
-        f"shows a {what} that stands nowhere in the raw data",
+    yield from tell(
+        count_had[published] == 0, "invented-point", f"shows a {what} that stands nowhere in the raw data"
     )
-    yield from findings_per_point(
-        release,
+    yield from tell(
         (count_had[published] > 0) & (count_published[published] > count_had[published]),
         "doubled-point",
         f"shows a {what} that is published more often than it occurs in the raw data",
@@ -142,8 +138,7 @@ def _invented_or_doubled(
         begin, end = np.searchsorted(codes, published), np.searchsorted(codes, published, side="right")
         for i in np.flatnonzero(end > begin).tolist():
             near[i] = bool((np.abs(times[begin[i] : end[i]] - points.t[i]) <= claim.time_threshold_s).any())
-        yield from findings_per_point(
-            release,
+        yield from tell(
             ~near & (count_had[published] > 0),
             "beyond-threshold",
             "shows a place where nobody was within the time threshold",
@@ -159,9 +154,8 @@ def _times_changed(original: Trajectories, release: Release, subject_of: Integer
     wrong = (np.bincount(published, minlength=n) > np.bincount(had, minlength=n))[published] & (
         subject_of[record] >= 0
     )
-    yield from findings_per_point(
-        release, wrong, "time-changed", "has a time that its subject does not have, or has it too often"
-    )
+    fault = "has a time that its subject does not have, or has it too often"
+    yield from findings_per_point(release, wrong, "time-changed", fault)
 
 
 def _trace_faults(
@@ -183,26 +177,21 @@ def _trace_faults(
             "release",
         )
         return
-    points, owner = release.points, np.repeat(np.arange(original.n_subjects), original.lengths)
+    points, tell = release.points, partial(findings_per_point, release)
+    owner = np.repeat(np.arange(original.n_subjects), original.lengths)
     as_told = (
         (points.t == original.t[trace.time_from])
         & (points.x == original.x[trace.place_from])
         & (points.y == original.y[trace.place_from])
     )
-    yield from findings_per_point(
-        release, ~as_told, "trace-mismatch", "is not what the trace says it came from"
-    )
+    yield from tell(~as_told, "trace-mismatch", "is not what the trace says it came from")
     for rows_used, what in ((trace.place_from, "place"), (trace.time_from, "time")):
         twice = np.bincount(rows_used, minlength=original.n_samples)[rows_used] > 1
-        yield from findings_per_point(
-            release,
-            twice,
-            "doubled-point",
-            f"has its {what} from a raw sample that another point has it from",
+        yield from tell(
+            twice, "doubled-point", f"has its {what} from a raw sample that another point has it from"
         )
     if not times_stay:
-        yield from findings_per_point(
-            release,
+        yield from tell(
             trace.time_from != trace.place_from,
             "time-changed",
             "has its time and its place from different raw samples",
@@ -216,21 +205,20 @@ def _trace_faults(
     pairs = set_of_row * original.n_samples + trace.set_rows
     member = inside & np.isin(trace.swap_set * original.n_samples + trace.place_from, pairs)
     member &= np.isin(trace.swap_set * original.n_samples + trace.time_from, pairs)
-    yield from findings_per_point(release, ~member, "unswapped-point", "was in no swap set")
+    yield from tell(~member, "unswapped-point", "was in no swap set")
     if not member.all():
         return
     record = np.repeat(np.arange(release.n_records), np.diff(release.offsets))
     holder = subject_of[record]
     if times_stay:
         home = (holder == owner[trace.time_from]) | (holder < 0)
-        yield from findings_per_point(release, ~home, "time-changed", "has the time of another subject")
+        yield from tell(~home, "time-changed", "has the time of another subject")
         partner = np.full(original.n_samples, -1, dtype=np.int64)
         partner[trace.time_from] = trace.place_from
         traded = partner[trace.place_from] == trace.time_from
         leads = leaders[trace.swap_set]
         involved = (trace.time_from == leads) | (trace.place_from == leads)
-        yield from findings_per_point(
-            release,
+        yield from tell(
             ~(traded & involved),
             "wrong-exchange",
             "did not trade places with the one that led its set, or only one of the two did",
@@ -248,36 +236,21 @@ def _bad_sets(
     *,
     times_stay: bool,
 ) -> Iterator[Finding]:
-    sizes, leader = np.diff(trace.set_offsets), trace.leaders[set_of_row]
+    sizes, rows, leader = np.diff(trace.set_offsets), trace.set_rows, trace.leaders[set_of_row]
     yield from _set_finding(sizes < claim.k, "small-swap-set", f"has fewer than k = {claim.k} points")
-    yield from _set_finding(
-        _sets_with_repeats(set_of_row, [owner[trace.set_rows]], trace.n_sets),
-        "small-swap-set",
-        "holds two points of one trajectory",
-    )
+    repeats = partial(_sets_with_repeats, set_of_row, n_sets=trace.n_sets)
+    one_person = repeats([owner[rows]])
+    yield from _set_finding(one_person, "small-swap-set", "holds two points of one trajectory")
     if times_stay:
-        places = [original.x[trace.set_rows], original.y[trace.set_rows]]
-        yield from _set_finding(
-            _sets_with_repeats(set_of_row, places, trace.n_sets),
-            "small-swap-set",
-            "holds the same place twice",
-        )
-    late = np.abs(original.t[trace.set_rows] - original.t[leader]) > claim.time_threshold_s
-    yield from _set_finding(
-        np.bincount(set_of_row[late], minlength=trace.n_sets) > 0,
-        "beyond-threshold",
-        "holds a point beyond the time threshold",
-    )
+        one_place = repeats([original.x[rows], original.y[rows]])
+        yield from _set_finding(one_place, "small-swap-set", "holds the same place twice")
+    beyond = {"time": np.abs(original.t[rows] - original.t[leader]) > claim.time_threshold_s}
     if not times_stay:
-        far = np.hypot(
-            original.x[trace.set_rows] - original.x[leader], original.y[trace.set_rows] - original.y[leader]
-        )
-        beyond = far > claim.space_threshold_m
-        yield from _set_finding(
-            np.bincount(set_of_row[beyond], minlength=trace.n_sets) > 0,
-            "beyond-threshold",
-            "holds a point beyond the space threshold",
-        )
+        away_m = np.hypot(original.x[rows] - original.x[leader], original.y[rows] - original.y[leader])
+        beyond["space"] = away_m > claim.space_threshold_m
+    for what, far in beyond.items():
+        sets = np.bincount(set_of_row[far], minlength=trace.n_sets) > 0
+        yield from _set_finding(sets, "beyond-threshold", f"holds a point beyond the {what} threshold")
 
 
 def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
@@ -322,12 +295,8 @@ def _not_exchanged(
     twice = np.zeros(len(ended), dtype=np.bool_)
     order = np.argsort(ended, kind="stable")
     twice[order[1:]] = np.diff(ended[order]) == 0
-    yield from findings_per_point(
-        release,
-        (strange | twice) & linked,
-        "wrong-exchange",
-        "ended with a trajectory that gave its set no point, or that got two",
-    )
+    fault = "ended with a trajectory that gave its set no point, or that got two"
+    yield from findings_per_point(release, (strange | twice) & linked, "wrong-exchange", fault)
 
 
 def _sets_with_repeats(
