@@ -72,7 +72,7 @@ class Check:
     parts: tuple[str, ...]  # what the claim consists of, keys of PARTS
     examine: Callable[[Any, Examination[Trajectories], Run], None]  # marks each part that it checked
     candidates: Candidates  # who could be whom
-    streamed: StreamedCheck | None  # the check in parts, None where it needs all records
+    streamed: StreamedCheck | None = None  # the check in parts, None where it needs all records
 
     def parts_of(self, claim: Claim) -> tuple[str, ...]:
         """The parts of this claim; boxes that need not be truthful, or diverse, are not checked for that."""
@@ -96,31 +96,26 @@ CHECKS: Final[dict[type[Claim], Check]] = {
         parts=("account", "subjects", "order", "own-samples", "lost-samples", "candidates", "hiders"),
         examine=examine_kte_anonymity,
         candidates=OF_INTERVALS,
-        streamed=None,
     ),
     KDeltaAnonymity: Check(
         parts=("account", "subjects", "order", "near", "counts"),
         examine=examine_co_location,
         candidates=OF_CO_LOCATION,
-        streamed=None,
     ),
     TrajectoryPrivacy: Check(
         parts=("account", "subjects", "order", "true-points", "swap-sets", "shuffle"),
         examine=examine_trajectory_privacy,
         candidates=OF_SWAP_SETS,
-        streamed=None,
     ),
     LocationPrivacy: Check(
         parts=("account", "subjects", "order", "true-points", "own-times", "swap-sets", "shuffle", "paths"),
         examine=examine_location_privacy,
         candidates=NONE_OF_PLACES,
-        streamed=None,
     ),
     Blurred: Check(
         parts=("account", "subjects", "order", "sizes", "own-samples", "lost-samples"),
         examine=examine_blurred,
         candidates=NONE_OF_BLUR,
-        streamed=None,
     ),
 }
 

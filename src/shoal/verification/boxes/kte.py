@@ -303,11 +303,7 @@ def too_few_owners(
     place_of = np.full(release.n_records, -1, dtype=np.int64)
     place_of[linked] = np.arange(len(linked))
     published, people = published_records(records.boxes, records.offsets), links.subject_of[linked]
-    starts = np.zeros(len(linked) + 1, dtype=np.int64)
-    find_holders(raw, published, place_of, people, starts, np.empty(0, dtype=np.int64))
-    starts = np.concatenate([[0], np.cumsum(starts[:-1])]).astype(np.int64)
-    holders = np.empty(starts[-1], dtype=np.int64)
-    find_holders(raw, published, place_of, people, starts, holders)
+    starts, holders = find_holders(raw, published, place_of, people)
     person = np.repeat(np.arange(len(linked)), np.diff(starts))
     circle = np.full(len(linked), -1, dtype=np.int64)
     number_components(starts, holders, circle)
@@ -322,29 +318,26 @@ def too_few_owners(
 
 @compiled
 def find_holders(
-    raw: RawSamples,
-    published: PublishedRecords,
-    place_of: Integers,
-    people: Integers,
-    starts: Integers,
-    holders: Integers,
-) -> None:
-    """For each person, the places of the records that hold them; place_of: int64 [n], -1 = has no person.
+    raw: RawSamples, published: PublishedRecords, place_of: Integers, people: Integers
+) -> tuple[Integers, Integers]:
+    """Starts [p + 1] and holders: of person i, from starts[i] on, the places of the records that hold it.
 
-    Fills ``holders`` from starts[i] on; if empty, counts into ``starts``.
+    place_of: int64 [n], -1 = has no person.
     """
     search = new_search(published)
+    starts, holders = np.zeros(len(people) + 1, dtype=np.int64), np.empty(len(people), dtype=np.int64)
     for i in range(len(people)):
         samples, _ = split_samples(raw, people[i])
-        n_holders = 0
+        end = starts[i]
         for found in range(find_records(raw, published, samples[0], search) if len(samples) else 0):
             record = search.records[found]
             if place_of[record] >= 0 and fits_at(raw, published, record, samples, 0, -FOREVER, 2 * FOREVER):
-                if len(holders):
-                    holders[starts[i] + n_holders] = place_of[record]
-                n_holders += 1
-        if not len(holders):
-            starts[i] = n_holders
+                if end == len(holders):
+                    holders = np.append(holders, np.empty(end + 1, dtype=np.int64))
+                holders[end] = place_of[record]
+                end += 1
+        starts[i + 1] = end
+    return starts, holders[: starts[-1]]
 
 
 @compiled

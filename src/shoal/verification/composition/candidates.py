@@ -26,11 +26,12 @@ from shoal.verification.boxes.kte_loops import (
     RawSamples,
     Search,
     find_records,
+    first_at_or_after,
     fits_at,
-    holds_sample,
     new_search,
+    split_samples,
 )
-from shoal.verification.boxes.records import classify_records
+from shoal.verification.boxes.records import classify_records, match_own_samples
 from shoal.verification.points.co_location import co_located_records
 
 Fitting = Callable[[int, float], Integers | None]
@@ -145,20 +146,19 @@ def _fitting_in_interval(
     original, release = entry.original, entry.release
     records, slot_s = classify_records(release), release.snapped_grid().slot_s
     published = published_records(records.boxes, records.offsets)
-    raw = RawSamples(
-        original.t, original.x, original.y, original.offsets, np.ones(original.n_samples, dtype=np.bool_)
-    )
-    subject_at = np.full(len(people.record_of), -1, dtype=np.int64)
+    subject_at = np.full(len(people.record_of) + 1, -1, dtype=np.int64)  # the last: of nobody
     subject_at[people.person_at] = np.arange(original.n_subjects)
+    covered = match_own_samples(original, records, subject_at[people.person_of], records.offsets[:-1]).covered
+    raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
     tau = slots_touched(claim.tau_s if tau_s is None else min(claim.tau_s, tau_s), slot_s)
     search = new_search(published)
 
     def fit(person: int, moment_s: float) -> Integers | None:
-        subject, record = int(subject_at[person]), int(people.record_of[person])
-        if subject < 0 or record < 0:
+        subject = int(subject_at[person])
+        if subject < 0 or people.record_of[person] < 0:
             return None
         start = int(np.floor(moment_s / slot_s))
-        count = fitting_records(raw, published, subject, record, start, tau, search)
+        count = fitting_records(raw, published, subject, start, tau, search)
         return None if count < 0 else np.sort(people.person_of[search.records[:count]])
 
     return fit
@@ -179,27 +179,16 @@ NONE_OF_BLUR: Final = Candidates(
 
 @compiled
 def fitting_records(
-    raw: RawSamples,
-    published: PublishedRecords,
-    subject: int,
-    record: int,
-    a: int,
-    tau: int,
-    search: Search,
+    raw: RawSamples, published: PublishedRecords, subject: int, a: int, tau: int, search: Search
 ) -> int:
-    """Write to ``search.records`` what fits ``record`` in [a, a + tau); -1 = shows nothing there."""
-    samples = np.empty(raw.offsets[subject + 1] - raw.offsets[subject], dtype=np.int64)
-    n_samples = 0
-    for i in range(raw.offsets[subject], raw.offsets[subject + 1]):
-        if raw.t[i] >= a and holds_sample(raw, published, record, i):
-            samples[n_samples] = i
-            n_samples += 1
-    samples = samples[:n_samples]
-    if n_samples == 0 or raw.t[samples[0]] >= a + tau:
+    """Write to ``search.records`` what fits the subject in [a, a + tau); -1 = is not published there."""
+    samples, _ = split_samples(raw, subject)
+    low = first_at_or_after(raw, samples, a)
+    if low == len(samples) or raw.t[samples[low]] >= a + tau:
         return -1
     count = 0
-    for place in range(find_records(raw, published, samples[0], search)):
-        if fits_at(raw, published, search.records[place], samples, 0, a, tau):
+    for place in range(find_records(raw, published, samples[low], search)):
+        if fits_at(raw, published, search.records[place], samples, low, a, tau):
             search.records[count] = search.records[place]
             count += 1
     return count

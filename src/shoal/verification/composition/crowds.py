@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -32,47 +33,23 @@ _DIGEST_BYTES: Final = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesEntry:
-    """One release of a series.
+    """One release of a series."""
 
-    Parameters
-    ----------
-    label
-        The release in words, for messages.
-    sha256
-        Of its table.
-    k
-        The k of its claim.
-    unit_of_protection, per_day
-        What its ids stand for.
-    span_s
-        The first and the last second that its boxes touch.
-    """
-
-    label: str
-    sha256: str
-    k: int
+    label: str  # in words, for messages
+    sha256: str  # of its table
+    k: int  # of its claim
     unit_of_protection: str
     per_day: bool
-    span_s: tuple[float, float]
+    span_s: tuple[float, float]  # the first and the last second that its boxes touch
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ReleaseCrowds:
-    """Who shares a crowd in one release.
-
-    Parameters
-    ----------
-    about
-        The release.
-    uids
-        The n people with a record.
-    crowd : int64 [n]
-        People of equal number share a crowd.
-    """
+    """Who shares a crowd in one release."""
 
     about: SeriesEntry
-    uids: TextNames
-    crowd: Integers
+    uids: TextNames  # the n people with a record
+    crowd: Integers  # int64 [n], people of equal number share a crowd
 
 
 def is_in_crowds(folder: Path) -> bool:
@@ -142,21 +119,17 @@ def _linked_records(names: Pseudonyms, linkage: Linkage, label: str) -> Integers
 
 def _records(path: Path, grid: Grid) -> Iterator[tuple[str, Integers]]:
     """Each record's pseudonym and boxes [b, 6], its rows ascending."""
-    open_name: str | None = None
-    pieces: list[Integers] = []
+    for name, pieces in groupby(_pieces(path, grid), key=itemgetter(0)):
+        yield name, _ascending([boxes for _, boxes in pieces])
+
+
+def _pieces(path: Path, grid: Grid) -> Iterator[tuple[str, Integers]]:
     for table in _tables(path):
         boxes = np.stack(decode_boxes(table, grid, str(path)).columns(), axis=1)
         code, names = number_records(table["trajectory_id"])
-        starts = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(code)]
-        for start, end in pairwise(starts):
-            name = names[code[start]]
-            if open_name is not None and name != open_name:
-                yield open_name, _ascending(pieces)
-                pieces = []
-            open_name = name
-            pieces.append(boxes[start:end])
-    if open_name is not None:
-        yield open_name, _ascending(pieces)
+        cuts = np.flatnonzero(np.diff(code)) + 1
+        for start, piece in zip([0, *cuts.tolist()], np.split(boxes, cuts), strict=True):
+            yield names[code[start]], piece
 
 
 def _ascending(pieces: list[Integers]) -> Integers:

@@ -38,27 +38,13 @@ _ASK: Final = (
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Series:
-    """Who remains in all releases of a series together.
+    """Who remains in all releases of a series together, for each person with a record in any."""
 
-    Parameters
-    ----------
-    releases
-        Each release, the newest first.
-    remaining : int64 [people]
-        For each person with a record in any release: the people who share her crowd in each of her releases.
-    in_same : int64 [people]
-        Those of them who have records in the same releases as she, and in no others.
-    n_of : int64 [people]
-        The number of her releases.
-    in_newest
-        How many of the people, the first ones, have a record in the newest release.
-    """
-
-    releases: Sequence[SeriesEntry]
-    remaining: Integers
-    in_same: Integers
-    n_of: Integers
-    in_newest: int
+    releases: Sequence[SeriesEntry]  # the newest first
+    remaining: Integers  # int64 [people], who share the person's crowd in each of the person's releases
+    in_same: Integers  # [people], those of them who have records in the same releases, and in no others
+    n_of: Integers  # [people], the number of the person's releases
+    in_newest: int  # how many of the people, the first ones, have a record in the newest release
 
     @property
     def claim(self) -> SeriesAnonymity:

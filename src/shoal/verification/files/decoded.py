@@ -116,9 +116,5 @@ def _columns_by_name(payload: Payload) -> Mapping[str, Numbers]:
 
 
 def _have_equal_bits(one: Numbers, other: Numbers) -> bool:
-    return one.dtype == other.dtype and np.array_equal(_bits(one), _bits(other))
-
-
-def _bits(column: Numbers) -> Numbers:
     """Zeros of either sign differ."""
-    return column.view(np.int64)
+    return one.dtype == other.dtype and np.array_equal(one.view(np.int64), other.view(np.int64))

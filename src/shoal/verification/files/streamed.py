@@ -252,11 +252,8 @@ def _examine_buckets(
 def _name_records(findings: Sequence[Finding], names: Sequence[str]) -> Iterator[Finding]:
     """In file order; the order of buckets is random."""
     for finding in sorted(findings, key=lambda finding: int(finding.trajectory_id or 0)):
-        yield (
-            finding
-            if finding.trajectory_id is None
-            else replace(finding, trajectory_id=names[int(finding.trajectory_id)])
-        )
+        number = finding.trajectory_id
+        yield finding if number is None else replace(finding, trajectory_id=names[int(number)])
 
 
 def _open_table(path: Path) -> tuple[Layout, pq.ParquetFile]:

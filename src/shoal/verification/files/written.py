@@ -95,15 +95,11 @@ class WrittenTable:
         return read_table(pq.ParquetFile(pa.BufferReader(self.content)))
 
 
-def ignore_piece(piece: pa.Table, n_rows: int) -> None:
-    """The default for ``look``."""
-
-
 def read_written(
     path: Path,
     run: Run | None = None,
     *,
-    look: Callable[[pa.Table, int], None] = ignore_piece,
+    look: Callable[[pa.Table, int], None] = lambda _piece, _n_rows: None,
     passed: Collection[str] = (),
 ) -> WrittenTable:
     """Read a release's table once, group by group, outlines last.
@@ -117,12 +113,13 @@ def read_written(
         hidden = layout_findings(content, run)
         file = pq.ParquetFile(pa.BufferReader(content))
     repacking = None if hidden else Repacking(content, file)
+    pack = (lambda _piece: None) if repacking is None else repacking.pack
     names, tables, schema = list[pa.Array](), list[pa.Table](), file.schema_arrow
     for number in range(file.num_row_groups):
         group: pa.Table | None = None
         pieces = group_pieces(file, number)
         while (piece := _next_of(pieces, path)) is not None:
-            with run.alongside(partial(_pack, repacking, piece)) as packed:
+            with run.alongside(partial(pack, piece)) as packed:
                 if group is None:
                     names.append(encode_pseudonyms(piece))
                 look(piece, file.metadata.num_rows)
@@ -166,11 +163,6 @@ def _add_columns(table: pa.Table, more: pa.Table) -> pa.Table:
     for field, column in zip(more.schema, more.columns, strict=True):
         table = table.append_column(field, column)
     return table
-
-
-def _pack(repacking: Repacking | None, piece: pa.Table) -> None:
-    if repacking is not None:
-        repacking.pack(piece)
 
 
 def row_order_faults(

@@ -111,10 +111,8 @@ SPELLINGS: Final = (
 
 def hash_like_words(text: str) -> Iterator[str]:
     """Words long enough to be a hash."""
-    for match in _HEX_IN_TEXT.finditer(text.lower()):
-        yield match[0]
-    for match in _IN_TEXT.finditer(text):
-        yield match[0]
+    yield from _HEX_IN_TEXT.findall(text.lower())
+    yield from _IN_TEXT.findall(text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,9 +101,7 @@ class IdentifierPart:
     @cached_property
     def lower(self) -> TextSpans:
         """The ASCII identifiers in lower case, end to end."""
-        together = Characters("".join(self.plain).lower())
-        ends = np.cumsum([0, *map(len, self.plain)])
-        return TextSpans(together, ends[:-1], ends[1:])
+        return TextSpans.of([uid.lower() for uid in self.plain])
 
     def words(self) -> Iterator[tuple[TextSpans, Sequence[str]]]:
         """Letters and digits of each, case-folded; the originals."""

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -58,8 +59,7 @@ class IdentifierKinds:
 class _Search:
     kind: IdentifierKind
     windows: int = 0
-    candidates: list[Words] = field(default_factory=list)
-    identifiers: dict[int, set[str]] = field(default_factory=dict)
+    owners_of: dict[str, set[int]] = field(default_factory=dict)  # texts that hold each possible identifier
 
     def is_beyond_chance(self, level: float, n: int) -> bool:
         """By Poisson."""
@@ -87,29 +87,21 @@ def find_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> Mapping[int, int
     """The counts of texts that have any, by place."""
     searches = [_Search(kind) for kind in kinds.every]
     for words, subset in _words_in_parts(texts, searches):
-        for search, _, hashes in _find_candidates(words, subset, counted=True):
-            search.candidates.append(distinct(hashes))
-    level = FALSE_ALARMS / max(1, len(searches))
-    candidates = {
-        id(search): distinct(np.concatenate(search.candidates)) for search in searches if search.candidates
-    }
-    likely = [
-        search for search in searches if search.is_beyond_chance(level, len(candidates.get(id(search), ())))
-    ]
-    if not likely:
-        return {}
-    real = kinds.with_hashes(distinct(np.concatenate([candidates[id(search)] for search in likely])))
-    for words, subset in _words_in_parts(texts, likely):
-        for search, at, _ in _find_candidates(words, subset, counted=False):
-            together, length = words.words.together.text, search.kind.length
+        together = words.words.together.text
+        for search, at in _find_candidates(words, subset):
             owner = words.owners[np.searchsorted(words.words.starts, at, side="right") - 1]
             for first, place in zip(at.tolist(), owner.tolist(), strict=True):
-                if (piece := together[first : first + length]) in real:
-                    search.identifiers.setdefault(place, set()).add(piece)
+                piece = together[first : first + search.kind.length]
+                search.owners_of.setdefault(piece, set()).add(place)
+    level = FALSE_ALARMS / max(1, len(searches))
+    likely = [search for search in searches if search.is_beyond_chance(level, len(search.owners_of))]
+    pieces = TextSpans.of([piece for search in likely for piece in search.owners_of])
+    real = kinds.with_hashes(distinct(pieces.hashes())) if likely else frozenset()
     counts: Counter[int] = Counter()
     for search in likely:
-        if search.is_beyond_chance(level, len(set().union(*search.identifiers.values()))):
-            counts.update({place: len(names) for place, names in search.identifiers.items()})
+        owners = [owners for piece, owners in search.owners_of.items() if piece in real]
+        if search.is_beyond_chance(level, len(owners)):
+            counts.update(chain.from_iterable(owners))
     return counts
 
 
@@ -207,9 +199,8 @@ def _words_of(texts: Iterable[tuple[int, str]], pattern: re.Pattern[str], shorte
         yield _Words(TextSpans.of(words), np.array(owners))
 
 
-def _find_candidates(
-    words: _Words, searches: Sequence[_Search], *, counted: bool
-) -> Iterator[tuple[_Search, Integers, Words]]:
+def _find_candidates(words: _Words, searches: Sequence[_Search]) -> Iterator[tuple[_Search, Integers]]:
+    """Where pieces with the hashes of identifiers begin."""
     text = words.words.together
     ends = np.repeat(words.words.ends, words.words.lengths)
     _, is_digit, is_hex = _character_classes(text)
@@ -227,9 +218,7 @@ def _find_candidates(
         if kind.beyond_hex:
             whole &= hexes[stops] - hexes[first] < kind.length
         first = first[whole]
-        if counted:
-            search.windows += len(first)
+        search.windows += len(first)
         hashes = text.hashes(first, first + kind.length)
         order = np.argsort(hashes)
-        matched = order[is_among(hashes[order], kind.hashes)]
-        yield search, np.sort(first[matched]), hashes[matched]
+        yield search, np.sort(first[order[is_among(hashes[order], kind.hashes)]])

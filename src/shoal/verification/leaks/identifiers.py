@@ -11,7 +11,6 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 from urllib.parse import unquote
 
@@ -82,27 +81,14 @@ class Names:
             frozenset(folded_words) - _ORDINARY,
         )
 
-    @cached_property
-    def _first_runs(self) -> Mapping[int, frozenset[str]]:
-        return {
-            n_runs: frozenset(_RUN.findall(name)[0] for name in group)
-            for n_runs, group in self.distinctive.items()
-        }
-
     def in_text(self, text: str) -> int:
         """Count the different distinctive or enclosed names in a text, as whole words."""
         folded = text.casefold()
         if folded.isalnum():  # one word, and no quotation or element
             return int(folded in self.distinctive.get(1, ()))
         hits: set[str] = set()
-        words = frozenset(_RUN.findall(folded))
-        possible = {
-            n_runs: group
-            for n_runs, group in self.distinctive.items()
-            if not words.isdisjoint(self._first_runs[n_runs])
-        }
-        spans = [run.span() for run in _RUN.finditer(folded)] if possible else []
-        for n_runs, group in possible.items():
+        spans = [run.span() for run in _RUN.finditer(folded)] if self.distinctive else []
+        for n_runs, group in self.distinctive.items():
             for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
                 text_here = folded[first[0] : last[1]]
                 if (

@@ -94,7 +94,8 @@ def leak_findings(
         *(_searched_column(table, column) for column in extra_columns),
         *chain.from_iterable(_extra_file_places(path) for path in extra_files),
     ]
-    page = _read_page(folder / REPORT_FILE)
+    file = folder / REPORT_FILE
+    page = file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
     if page is not None:
         text = "\n".join([searchable_text(page), searchable_text(picture_text(page))])
         places.append(_Place.of(REPORT_FILE, (), text))
@@ -153,10 +154,6 @@ def unexpected_attributes(paths: Iterable[Path]) -> Iterator[Finding]:
     if n := sum(path.exists() and has_attributes(path) for path in paths):
         files = counted(n, "file or folder carries", "files or folders carry")
         yield Finding("unexpected-file", f"{files} extended attributes beside its bytes; expected none")
-
-
-def _read_page(path: Path) -> str | None:
-    return path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
 
 
 def expected_columns(manifest: Manifest, *, in_degrees: bool) -> list[str]:

@@ -28,7 +28,8 @@ def order_findings(
     orders = {"raw identifiers": subjects}
     if original.input_rank is not None:
         orders["input"] = original.input_rank[subjects]
-    by_name = _alphabetical_order(Pseudonyms.of(trajectory_ids).take(np.flatnonzero(linked)))
+    names = Pseudonyms.of(trajectory_ids).take(np.flatnonzero(linked))
+    by_name = np.argsort(np.array(list(names)) if names.irregular else names.numbers, kind="stable")
     compared = [("pseudonyms", by_name, FEWEST_PSEUDONYMS)]
     if (np.diff(by_name) != 1).any():  # else records stand by pseudonym, as in an export by day
         compared.insert(0, ("records", np.arange(len(subjects)), FEWEST_RECORDS))
@@ -40,10 +41,6 @@ def order_findings(
                     "record-order",
                     f"the order of the {what} {resemblance} the order of the {source}; expected a random one",
                 )
-
-
-def _alphabetical_order(names: Pseudonyms) -> Integers:
-    return np.argsort(np.array(list(names)) if names.irregular else names.numbers, kind="stable")
 
 
 def _resemblance(place: Integers, n_subjects: int, fewest: int) -> str | None:

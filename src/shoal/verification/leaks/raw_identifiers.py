@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from threading import Lock
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from shoal.model.names import Pseudonyms
 from shoal.model.population import Population
-from shoal.runtime.arrays import distinct
+from shoal.runtime.arrays import Flags, distinct
 from shoal.verification.leaks.digests import Digests, HashSearch, search_hashes
 from shoal.verification.leaks.forms import TextSpans, Words, is_among, split_identifiers
 from shoal.verification.leaks.glued import IdentifierKinds, identifier_kinds
@@ -27,9 +27,8 @@ class RawIdentifiers:
 
     def __init__(self, ids: Sequence[str], digests_of: _DigestsOf | None = None) -> None:
         self.ids, self.digests = ids, (digests_of or Digests)(ids)
-        self._kinds: IdentifierKinds | None = None
-        self._numbers: Words | None = None
         self._searched: tuple[Pseudonyms, HashSearch] | None = None
+        self._made: dict[str, Any] = {}
         self._lock, self._searching = Lock(), Lock()
 
     @classmethod
@@ -43,18 +42,20 @@ class RawIdentifiers:
     @property
     def kinds(self) -> IdentifierKinds:
         """As pieces of words."""
-        with self._lock:  # made once even if two searches start together
-            if self._kinds is None:
-                self._kinds = identifier_kinds(self.ids)
-            return self._kinds
+        kinds: IdentifierKinds = self._once("kinds", lambda: identifier_kinds(self.ids))
+        return kinds
 
     @property
     def numbers(self) -> Words:
         """Those of 16 hexadecimal digits, as numbers."""
-        with self._lock:
-            if self._numbers is None:
-                self._numbers = _numbers_of(self.ids)
-            return self._numbers
+        numbers: Words = self._once("numbers", lambda: _numbers_of(self.ids))
+        return numbers
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        with self._lock:  # made once even if two searches start together
+            if name not in self._made:
+                self._made[name] = make()
+            return self._made[name]
 
     def hashes_in(self, names: Pseudonyms) -> HashSearch:
         """Search names for hashes; the last search is remembered."""
@@ -71,7 +72,8 @@ class RawIdentifiers:
         for part in split_identifiers(self.ids):
             identifiers += name_set.intersection(chain(part.plain, part.others))
             for words, originals in part.words():
-                identifiers += [originals[place] for place in wording.rows_that_may_occur(words, originals)]
+                places = np.flatnonzero(wording.may_occur(words, originals)).tolist()
+                identifiers += [originals[place] for place in places]
         return Names.of(identifiers)
 
 
@@ -82,15 +84,14 @@ class _WordSequences:
         self._runs = TextSpans.of(_RUN.findall("\n".join(text.casefold() for text in texts)))
         self._hashes: dict[int, Words] = {}
 
-    def rows_that_may_occur(self, words: TextSpans, originals: Sequence[str]) -> list[int]:
-        """words: letters and digits of each, case-folded."""
+    def may_occur(self, words: TextSpans, originals: Sequence[str]) -> Flags:
+        """[n]; words: letters and digits of each, case-folded."""
         folded = zip(map(str.casefold, originals), words.lengths.tolist(), strict=True)
         most = max((1 + len(uid) - length for uid, length in folded), default=0)
         found = np.zeros(len(originals), dtype=np.bool_)
         for n in range(1, 1 + min(most, len(self._runs.starts))):
             found |= is_among(words.hashes(), self._of(n))
-        rows: list[int] = np.flatnonzero(found).tolist()
-        return rows
+        return found
 
     def _of(self, n: int) -> Words:
         if n not in self._hashes:

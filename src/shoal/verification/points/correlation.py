@@ -7,8 +7,9 @@ of a false alarm.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -60,11 +61,6 @@ class Correlation:
     def enough(self, level: float) -> bool:
         """Whether draws are enough to refuse, at this level, a release in which nothing moved."""
         return self.log_chance_of_none + math.log(2 * _FAMILIES) < math.log(level)
-
-    @property
-    def words(self) -> str:
-        """The result in a sentence."""
-        return self.before.in_words
 
 
 def compare_draws(runs: Sequence[Draws]) -> Correlation:
@@ -273,13 +269,10 @@ def _p_values(runs: Sequence[Draws], same: Integers, counts: Sequence[Integers])
     variance = sum(m[1] * pairs for m, pairs in zip(moments, counts, strict=True))
     far = np.flatnonzero((same - expected) ** 2 >= _NEAR**2 * variance)
     bounds = np.ones(len(same))
-    of_size = [(pairs[far], _log_mgf_of(draws)) for draws, pairs in zip(runs, counts, strict=True)]
+    mgfs = [partial(log_mgf, draws.c, permutes=draws.permutes) for draws in runs]
+    of_size = [(pairs[far], mgf) for pairs, mgf in zip(counts, mgfs, strict=True)]
     bounds[far] = bound_tails(same[far], of_size)
     return bounds
-
-
-def _log_mgf_of(draws: Draws) -> Callable[[Floats], Floats]:
-    return lambda theta: log_mgf(draws.c, theta, permutes=draws.permutes)
 
 
 def _no_comparison(words: str) -> Comparison:

@@ -60,7 +60,7 @@ class Fairness:
     @property
     def notes(self) -> tuple[str, str]:
         """Both results in words."""
-        return self.shuffle.words, self.correlation.words
+        return self.shuffle.words, self.correlation.before.in_words
 
     def findings(self) -> Iterator[Finding]:
         """What a fair shuffle causes once in a million releases."""
