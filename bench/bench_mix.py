@@ -46,7 +46,7 @@ def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:
             if isinstance(event, Broadcast):
                 for other in range(n):
                     if other != place:
-                        waiting.append((other, letters[place].seal(other, event.frame, chance)))
+                        waiting.append((other, letters[place].seal(other, event.frame)))
                         sent_bytes[place] += len(waiting[-1][1])
                         messages[place] += 1
             outcomes[place] |= isinstance(event, OpenedRecords)

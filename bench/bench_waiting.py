@@ -25,7 +25,6 @@ from bench_flood import memory_mib
 from bench_service import cpu_of
 from service_town import PLACES, TERMS, identity_of, seed
 from shoal.local_pages.serving import open_server
-from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.roles.requests import answer_digest, authorization, body_digest
 from shoal_collect.roles.wire import bundles, unpack
@@ -148,7 +147,7 @@ async def run(addresses: list[str], given: argparse.Namespace, children: list[in
         count = sum(one[0] == group for one in sent)
         place = 1 + count % (GROUP - 1)
         letter = Correspondence(channel(GROUP * group), identities, 0, sender.seed).seal(
-            place, bytes(given.bytes), Chance(seed("letter", number))
+            place, bytes(given.bytes)
         )
         await sender.send("POST", "/v1/letters", bundles([letter])[0])
         sent.append((group, place, time.perf_counter()))

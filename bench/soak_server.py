@@ -165,9 +165,7 @@ class Writer:
         try:
             for group in groups:
                 identities = [identity_of(member(group, place)) for place in range(3)]
-                letter = Correspondence(channel(group), identities, 0, member(group, 0)).seal(
-                    1, b"a letter", chance
-                )
+                letter = Correspondence(channel(group), identities, 0, member(group, 0)).seal(1, b"a letter")
                 self._post(member(group, 0), "/v1/letters", bundles([letter])[0])
                 self._done.append(("letter", group, ""))
                 body = b"".join(encode_release(release_of(group), 1, chance))

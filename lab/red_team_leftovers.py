@@ -80,9 +80,9 @@ def storage() -> dict[str, int]:
             )
         mailbox = Mailbox(database, seed("server"))
         letters = Correspondence(channel, names, 0, seed("member", 0))
-        head = len(letters.seal(1, b"", Chance(bytes(32))))
-        for number in range(LETTERS):
-            letter = letters.seal(1, bytes(longest - head), Chance(seed(number)))
+        head = len(letters.seal(1, b""))
+        for _ in range(LETTERS):
+            letter = letters.seal(1, bytes(longest - head))
             try:
                 kept += mailbox.send(names[0], bundles([letter])[0], time.time()) * len(letter)
             except PeerError:

@@ -7,6 +7,7 @@ packages/collect/tests/vectors and raises ``Refused`` with the name of the fault
 
 import base64
 import hashlib
+import hmac
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -575,6 +576,25 @@ def mailbox(identity: bytes) -> bytes:
     return ((1 + y) * pow(1 - y, -1, P) % P).to_bytes(32, "little")
 
 
+def hpke_key(secret: X25519PrivateKey, fresh: bytes, info: bytes) -> tuple[bytes, bytes]:
+    """RFC 9180, base mode: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305; ValueError if weak."""
+
+    def extract(suite: bytes, salt: bytes, label: bytes, text: bytes) -> bytes:
+        return hmac.digest(salt, b"HPKE-v1" + suite + label + text, "sha256")
+
+    def expand(suite: bytes, key: bytes, label: bytes, text: bytes, size: int) -> bytes:
+        labeled = size.to_bytes(2) + b"HPKE-v1" + suite + label + text
+        return hmac.digest(key, labeled + b"\x01", "sha256")[:size]
+
+    kem, hpke = b"KEM\x00\x20", b"HPKE\x00\x20\x00\x01\x00\x03"
+    both = fresh + secret.public_key().public_bytes_raw()
+    exchanged = secret.exchange(X25519PublicKey.from_public_bytes(fresh))
+    shared = expand(kem, extract(kem, b"", b"eae_prk", exchanged), b"shared_secret", both, 32)
+    context = b"\x00" + extract(hpke, b"", b"psk_id_hash", b"") + extract(hpke, b"", b"info_hash", info)
+    scheduled = extract(hpke, shared, b"secret", b"")
+    return expand(hpke, scheduled, b"key", context, 32), expand(hpke, scheduled, b"base_nonce", context, 12)
+
+
 def _letters(vector: Vector, texts: Sequence[bytes]) -> bytes:
     name, me = bytes.fromhex(vector["name"]), vector["member"]
     members, seed = (
@@ -592,13 +612,9 @@ def _letters(vector: Vector, texts: Sequence[bytes]) -> bytes:
         refuse_unless(sender < len(members) and sender != me, "unknown-member")
         head, public, number = letter[:44], letter[44:76], int.from_bytes(letter[40:44])
         try:
-            shared = secret.exchange(X25519PublicKey.from_public_bytes(public))
-        except ValueError as error:
-            raise Refused("bad-element") from error
-        key = blake(shared + public + mailbox(members[me]), b"shoal letter")
-        try:
-            text = ChaCha20Poly1305(key).decrypt(bytes(12), letter[76:], head)
-        except InvalidTag as error:
+            key, nonce = hpke_key(secret, public, head)
+            text = ChaCha20Poly1305(key).decrypt(nonce, letter[76:], b"")
+        except (ValueError, InvalidTag) as error:
             raise Refused("bad-seal") from error
         bound = head + members[sender] + members[receiver]
         require_signature(members[sender], b"letter", bound + text[64:], text[:64])

@@ -15,7 +15,6 @@ from nacl.signing import SigningKey
 
 from mix_runs import seed
 from shoal.errors import MisuseError
-from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES, Correspondence, Letter, mailbox_key
 from shoal_collect.device.json_state import decode, encode
 from shoal_collect.faults import PeerError
@@ -44,10 +43,10 @@ def refused(kind: str, receiver: Correspondence, letter: bytes) -> None:
     )
 )
 def test_letters_arrive_once_and_in_turn(plan: list[tuple[tuple[int, int], bytes]]) -> None:
-    members, chance = [member(i) for i in range(N)], Chance(seed("letters"))
+    members = [member(i) for i in range(N)]
     counts: dict[tuple[int, int], int] = {}
     for (sender, receiver), text in plan:
-        letter = members[sender].seal(receiver, text, chance)
+        letter = members[sender].seal(receiver, text)
         assert len(letter) == OVERHEAD_BYTES + len(text)
         assert len(text) < 8 or text not in letter
         number = counts.get((sender, receiver), 0)
@@ -59,18 +58,16 @@ def test_letters_arrive_once_and_in_turn(plan: list[tuple[tuple[int, int], bytes
         assert members[sender]._sent[receiver] == members[receiver]._received[sender] == count
 
 
-def test_a_key_never_seals_two_texts_even_with_the_same_randomness() -> None:
-    letters = [member(0).seal(1, text, Chance(bytes(32))) for text in (b"one", b"two")]
-    publics = {letter[44:76] for letter in letters}
-    assert len(publics) == 2
-    assert (
-        member(0).seal(1, b"one", Chance(bytes(32))) == letters[0]
-    )  # and a device that resumes sends the same letter again
+def test_each_letter_has_a_fresh_key() -> None:
+    """The same device, text and number: a copied disk seals under another key."""
+    letters = [member(0).seal(1, b"text") for _ in range(2)]
+    assert letters[0][44:76] != letters[1][44:76]
+    assert [member(1).open(letter).text for letter in letters] == [b"text", b"text"]
 
 
 def test_order_and_replay() -> None:
-    sender, receiver, chance = member(0), member(1), Chance(bytes(32))
-    first, second, third = (sender.seal(1, bytes((i,)), chance) for i in range(3))
+    sender, receiver = member(0), member(1)
+    first, second, third = (sender.seal(1, bytes((i,))) for i in range(3))
     refused("out-of-order", receiver, second)
     receiver.open(first)
     refused("duplicate", receiver, first)
@@ -82,8 +79,7 @@ def test_order_and_replay() -> None:
 
 
 def test_letters_for_others_other_sessions_and_forgeries_are_named() -> None:
-    chance = Chance(bytes(32))
-    good = member(0).seal(1, b"text", chance)
+    good = member(0).seal(1, b"text")
     other_identities = [IDENTITIES[0], IDENTITIES[1], bytes(crypto_sign_seed_keypair(seed("stranger"))[0])]
     same_name = Correspondence(NAME, [IDENTITIES[2], *IDENTITIES[:2]], 1, seed("identity", 0))
     cases: list[tuple[str, Correspondence, bytes]] = [
@@ -96,7 +92,7 @@ def test_letters_for_others_other_sessions_and_forgeries_are_named() -> None:
         ("bad-seal", member(1), good[:40] + b"\x00\x00\x00\x01" + good[44:]),  # renumbered
         ("bad-seal", member(1), good[:-1] + bytes((good[-1] ^ 1,))),
         ("bad-seal", same_name, good),  # in a group where other people have these places
-        ("bad-element", member(1), good[:44] + bytes(32) + good[76:]),
+        ("bad-seal", member(1), good[:44] + bytes(32) + good[76:]),
         ("bad-frame", member(1), b"x" + good[1:]),
         ("bad-length", member(1), good[: OVERHEAD_BYTES - 1]),
         ("bad-length", member(1), good + bytes(MAX_TEXT_BYTES)),
@@ -106,14 +102,14 @@ def test_letters_for_others_other_sessions_and_forgeries_are_named() -> None:
         refused(kind, receiver, letter)
     thief = Correspondence(NAME, other_identities, 2, seed("stranger"))
     refused(
-        "bad-signature", member(1), thief.seal(1, b"text", chance)
+        "bad-signature", member(1), thief.seal(1, b"text")
     )  # sealed well, by somebody who is not member 2
     assert member(1).open(good) == Letter(0, 0, b"text")
 
 
 def test_a_letter_cannot_be_passed_on_as_if_written_to_another() -> None:
     """Whoever opens a letter holds its sender's signature; sealed again for somebody else it does not fit."""
-    first = member(0).seal(1, b"yes", Chance(bytes(32)))
+    first = member(0).seal(1, b"yes")
     for place in range(len(first)):
         mutated = bytearray(first)
         mutated[place] ^= 0x40
@@ -124,7 +120,7 @@ def test_a_letter_cannot_be_passed_on_as_if_written_to_another() -> None:
         def _signed_text(self, head: bytes) -> bytes:
             return super()._signed_text(first[:44])  # signs, as member 0 once did, for the place of member 1
 
-    forged = PassesOn(NAME, IDENTITIES, 0, seed("identity", 0)).seal(2, b"yes", Chance(bytes(32)))
+    forged = PassesOn(NAME, IDENTITIES, 0, seed("identity", 0)).seal(2, b"yes")
     refused("bad-signature", member(2), forged)
 
 
@@ -136,9 +132,9 @@ def test_random_bytes_are_no_letter(letter: bytes) -> None:
 
 def test_misuse_is_told() -> None:
     bad: list[Callable[[], object]] = [
-        lambda: member(0).seal(0, b"", Chance(bytes(32))),
-        lambda: member(0).seal(N, b"", Chance(bytes(32))),
-        lambda: member(0).seal(1, bytes(MAX_TEXT_BYTES + 1), Chance(bytes(32))),
+        lambda: member(0).seal(0, b""),
+        lambda: member(0).seal(N, b""),
+        lambda: member(0).seal(1, bytes(MAX_TEXT_BYTES + 1)),
         lambda: member(0, who=1),
         lambda: member(0, name=b"short"),
         lambda: Correspondence(NAME, [IDENTITIES[0]] * 2, 0, seed("identity", 0)),
@@ -149,7 +145,7 @@ def test_misuse_is_told() -> None:
     full = member(0)
     full._sent[1] = 2**32
     with pytest.raises(MisuseError, match="another one"):
-        full.seal(1, b"", Chance(bytes(32)))
+        full.seal(1, b"")
     for identity in (bytes(31), bytes(32), b"\x02" + bytes(31)):
         with pytest.raises(PeerError, match="bad-element"):
             mailbox_key(identity)

@@ -330,7 +330,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
     secret, owner = envelope.draw_secret(chance), seed("owner")
     authority = Authority(secret, frozenset({collector.public_key}))
     given = receipt(collector.signing_seed, "ab" * 16, bytes(crypto_sign_seed_keypair(owner)[0]))
-    letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text", chance)
+    letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text")
     reader = Correspondence(seed(1), session.identities, 1, seed("identity", 1))
     return {
         "frame": (lambda data: open_frame(session, data), frames[Kind.VOTE]),

@@ -226,7 +226,7 @@ def bad_shuffles(session: Session, log: list[tuple[int, bytes]]) -> None:
 
 def letters() -> None:
     identities = [bytes(crypto_sign_seed_keypair(seed("identity", i))[0]) for i in range(3)]
-    name, chance = seed("letters"), Chance(seed("chance"))
+    name = seed("letters")
     common = {
         "name": name.hex(),
         "identities": hexes(*identities),
@@ -234,12 +234,12 @@ def letters() -> None:
         "signing_seed": seed("identity", 1).hex(),
     }
     writer = Correspondence(name, identities, 0, seed("identity", 0))
-    first, second = writer.seal(1, b"first", chance), writer.seal(1, b"second", chance)
-    elsewhere = writer.seal(2, b"to another", chance)
-    stale = Correspondence(seed("old"), identities, 0, seed("identity", 0)).seal(1, b"old", chance)
+    first, second = writer.seal(1, b"first"), writer.seal(1, b"second")
+    elsewhere = writer.seal(2, b"to another")
+    stale = Correspondence(seed("old"), identities, 0, seed("identity", 0)).seal(1, b"old")
     imposter = Correspondence(
         name, [identities[2], *identities[1:2], identities[0]], 0, seed("identity", 2)
-    ).seal(1, b"I am 0", chance)
+    ).seal(1, b"I am 0")
     write("good_letters", parse="letters", bytes=hexes(first, second), text=b"firstsecond".hex(), **common)
     for title, error, parts in (
         ("twice", "duplicate", (first, first)),
@@ -251,7 +251,7 @@ def letters() -> None:
         ("of_an_old_session", "wrong-session", (stale,)),
         ("from_nobody", "unknown-member", (first[:38] + b"\x03" + first[39:],)),
         ("of_an_imposter", "bad-signature", (imposter,)),
-        ("with_a_weak_key", "bad-element", (first[:44] + bytes(32) + first[76:],)),
+        ("with_a_weak_key", "bad-seal", (first[:44] + bytes(32) + first[76:],)),
         ("cut", "bad-length", (first[:100],)),
         ("no_letter", "bad-frame", (b"shoal1" + first[6:],)),
     ):

@@ -177,7 +177,7 @@ class GroupSession:
     def _broadcast(self, text: bytes) -> None:
         tag = bytes((self._tag,))
         others = (place for place in self._left if place != self.group.me)
-        letters = [self._letters.seal(receiver, tag + text, self._chance) for receiver in others]
+        letters = [self._letters.seal(receiver, tag + text) for receiver in others]
         self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
 
     # the mixes
