@@ -1,6 +1,5 @@
 """Who takes part: persons with one token each, spent once, and rosters that everybody can check."""
 
-import http.client
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from shoal_collect.device.admission import request_entry
 from shoal_collect.device.connection import _require_same_registrar
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.mix.grouping import commitment, read_lot, sign_lot
 from shoal_collect.roles.admission import (
@@ -478,12 +477,12 @@ class Restarted(RemoteServer):
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
         self.troubles -= 1
         if self.troubles == 2:
-            raise ConnectionRefusedError
+            raise UnavailableError("it does not answer")
         if self.troubles == 1:
             return Reply(503, b'{"error": "unavailable", "message": "the database does not answer"}')
         reply = super().send(call, device, now_s, signing_seed)
         if self.troubles == 0:
-            raise http.client.RemoteDisconnected("its answer was lost")
+            raise UnavailableError("it does not answer: its answer was lost")
         return reply
 
 

@@ -24,6 +24,7 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client import generate_latest
 
+from on_the_way import Said, Sent, on_the_way
 from service_town import PLACES, TERMS, identity_of, running, seed, vouched
 from shoal.errors import InputError, MisuseError
 from shoal.local_pages.serving import open_server
@@ -374,22 +375,45 @@ def test_only_members_wait(site: Site) -> None:
     assert time.monotonic() - began < 15
 
 
-def test_each_thread_has_a_connection_of_its_own(site: Site) -> None:
-    server, lines, both = RemoteServer(site.url), list[object](), Barrier(2)
+def test_threads_share_a_server_and_it_opens_again(site: Site) -> None:
+    server, names, both = RemoteServer(site.url), list[str](), Barrier(2)
 
     def ask() -> None:
-        server.about()
-        both.wait()
-        lines.extend(server._lines.values())
+        for _ in range(20):
+            both.wait()
+            names.append(server.about()["server_key"])
 
-    threads = [Thread(target=ask) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert len(set(map(id, lines))) == 2
+    for _ in range(2):
+        threads = [Thread(target=ask) for _ in range(2)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        server.close()
+    assert names == [identity_of(KEY).hex()] * 80
+
+
+def test_nothing_in_the_environment_and_no_redirect_changes_whom_a_device_asks(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of the machine must not send sealed letters through somebody else's proxy."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    server = RemoteServer(site.url)
+    assert server.about()["server_key"] == identity_of(KEY).hex()
     server.close()
-    assert not server._lines
+    heard = list[dict[str, str]]()
+
+    def redirect(sent: Sent) -> Said:
+        heard.append(dict(sent.headers))
+        return Said(302, b"", {"location": site.url + "/v1/about"})
+
+    with on_the_way(redirect) as url:
+        server = RemoteServer(url)
+        with pytest.raises(InputError, match="status 302"):
+            server.about()
+        server.close()
+    assert len(heard) == 1
 
 
 def test_logs_and_metrics_hold_no_content(

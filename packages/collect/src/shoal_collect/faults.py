@@ -85,3 +85,7 @@ class PeerError(ShoalError):
 
 class UnavailableError(ShoalError):
     """A server or a database cannot be reached now."""
+
+
+class UntrustedError(UnavailableError):
+    """A server without a certificate that is trusted: waiting mends nothing."""

@@ -1,15 +1,13 @@
 """A device's token."""
 
-import http.client
 import json
-import ssl
 import time
 from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
 from shoal.errors import InputError
-from shoal_collect.device.http_client import Patience, RemoteServer, silence_in_words
+from shoal_collect.device.http_client import Patience, RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
 from shoal_collect.roles.contributors import purpose_in
@@ -17,7 +15,6 @@ from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 
-_DOWN: Final = (OSError, http.client.HTTPException)
 _LONGEST_URL: Final = 4_096
 _LOOK_S: Final = 2.0
 
@@ -58,9 +55,16 @@ def request_entry(
     request = TokenRequest(device.device_key, device.server_key, registrar, purpose)
 
     def send(call: Call) -> Reply:
-        return _patiently(
-            server, lambda: server.send(call, device, time.time(), request.account_seed), patience_s, tell
-        )
+        patience = Patience(patience_s, tell or (lambda _: None))
+
+        def try_once() -> Reply:
+            reply = server.send(call, device, time.time(), request.account_seed)
+            if reply.status >= 500 and patience.wait(trouble):
+                return try_once()
+            return reply
+
+        trouble = "the registrar does not answer yet"
+        return patience.until(try_once, trouble, "the registrar is away; try again later")
 
     def require_body(reply: Reply) -> bytes:
         if reply.refusal is None:
@@ -108,23 +112,6 @@ def request_credentials(
         )
         for area in areas
     }
-
-
-def _patiently(
-    server: RemoteServer, send: Callable[[], Reply], patience_s: float, tell: Callable[[str], None] | None
-) -> Reply:
-    patience, trouble = Patience(patience_s, tell or (lambda _: None)), "the registrar does not answer yet"
-    while True:
-        try:
-            reply = send()
-            if reply.status < 500 or not patience.wait(trouble):
-                return reply
-        except _DOWN as error:
-            untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
-            if untrusted or not patience.wait(trouble):
-                raise InputError(
-                    f"{silence_in_words(f'the registrar at {server.url}', error)}; try again later"
-                ) from error
 
 
 def _after_login(

@@ -1,21 +1,21 @@
 """Signed requests, checked replies, and patience while a server is down."""
 
-import http.client
 import json
 import math
 import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
+
+import httpx
 
 from shoal.errors import InputError, MisuseError
 from shoal.units import counted, show_s
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.faults import PeerError, UnavailableError
+from shoal_collect.faults import PeerError, UnavailableError, UntrustedError
 from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
 from shoal_collect.roles.requests import (
@@ -30,10 +30,10 @@ from shoal_collect.roles.requests import (
 )
 from shoal_collect.roles.wire import BATCH_BYTES
 
+_Answer = TypeVar("_Answer")
 _TIMEOUT_S: Final = 60.0
 _HELD_S: Final = 30.0  # so long a server may let a device wait for news; proxies give up after 60 s
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-_DOWN: Final = (OSError, http.client.HTTPException)
 # refusals that pass, as a server that is down does: from a proxy or anybody else on the way, or because this
 # machine or the server was stopped in the middle of a request, or because somebody changed it on the way
 _PASSING: Final = ("unavailable", "clock-skew", "too-slow", "damaged")
@@ -63,6 +63,15 @@ class Patience:
         self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
         return True
 
+    def until(self, ask: Callable[[], _Answer], trouble: str, remedy: str) -> _Answer:
+        """The answer of a server, waiting while it is away; then InputError, at once if it is untrusted."""
+        while True:
+            try:
+                return ask()
+            except UnavailableError as error:
+                if isinstance(error, UntrustedError) or not self.wait(trouble):
+                    raise InputError(f"{error}; {remedy}") from error
+
 
 class RemoteServer:
     """A collector, witness or authority.
@@ -75,19 +84,16 @@ class RemoteServer:
     def __init__(self, url: str, ca: Path | None = None, key: bytes | None = None) -> None:
         try:
             parts = urlsplit(url)
-            port = parts.port
-        except ValueError as error:  # a port or an address in brackets that cannot be
-            raise MisuseError(_no_address(url)) from error
-        if (
-            parts.scheme not in ("http", "https")
-            or not parts.hostname
-            or parts.path.strip("/")
-            or parts.query
-            or not url.isprintable()
-        ):
-            raise MisuseError(_no_address(url))
-        self.url, self._host, self._port, self._key = url, parts.hostname, port, key
-        self._tls = None
+            self._root = httpx.URL(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+            sound = url.isprintable() and parts.port != 0 and not (parts.path.strip("/") or parts.query)
+        except (ValueError, httpx.InvalidURL):
+            sound = False
+        if not sound or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise MisuseError(
+                f"{url!r} is not an address of a server; write it like https://collect.example.org or "
+                "http://127.0.0.1:8000"
+            )
+        self.url, self._key, self._tls = url, key, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if parts.scheme == "https":
             try:
                 self._tls = ssl.create_default_context(cafile=ca)
@@ -95,12 +101,12 @@ class RemoteServer:
                 raise InputError(
                     f"the certificates in {ca} cannot be read; give a file in PEM format"
                 ) from error
-        self._lines: dict[int, http.client.HTTPConnection] = {}  # one for each thread, as http.client needs
+        self._client = _open_client(self._tls)
 
     @property
     def readable(self) -> bool:
         """Whether traffic can be read on the way."""
-        return self._tls is None and self._host not in ("127.0.0.1", "::1", "localhost")
+        return self._root.scheme == "http" and self._root.host not in ("127.0.0.1", "::1", "localhost")
 
     def about(
         self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None, path: str = "/v1/about"
@@ -109,17 +115,11 @@ class RemoteServer:
 
         ``patience_s``: seconds; ``say``: told once; ``path``: "/v1/registrar" of a registrar.
         """
-        patience = Patience(patience_s, say)
-        while True:
-            try:
-                reply, signed = self._exchange("GET", path, b"", {})
-                break
-            except _DOWN as error:
-                untrusted = isinstance(error, ssl.SSLCertVerificationError)  # waiting mends nothing
-                if untrusted or not patience.wait(f"{self.url} does not answer yet"):
-                    raise InputError(
-                        f"{silence_in_words(self.url, error)}; check the address, and that the server runs"
-                    ) from error
+        reply, signed = Patience(patience_s, say).until(
+            lambda: self._exchange("GET", path, b"", {}),
+            f"{self.url} does not answer yet",
+            "check the address, and that the server runs",
+        )
         if reply.status != 200:
             raise InputError(
                 f"{self.url} is not a server of shoal (status {reply.status}); check the address"
@@ -139,7 +139,7 @@ class RemoteServer:
         """Of an address that anybody may ask; 0 without an answer."""
         try:
             return self._exchange("GET", path, b"", {})[0].status
-        except (*_DOWN, PeerError):
+        except (UnavailableError, PeerError):
             return 0
 
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
@@ -147,7 +147,7 @@ class RemoteServer:
 
         ``call``: the request. ``device``: its device, which knows the servers' keys. ``now_s``: the time, in
         seconds since 1970. ``signing_seed``: 32 secret bytes that sign the request; by default the device's
-        own. OSError, HTTPException if the server is down. PeerError if another party answers.
+        own. UnavailableError if the server is down. PeerError if another party answers.
         """
         headers = {}
         key = device.authority_signing_key
@@ -171,42 +171,41 @@ class RemoteServer:
     def _exchange(
         self, method: str, target: str, body: bytes, headers: dict[str, str]
     ) -> tuple[Reply, str | None]:
-        connection = self._lines.get(threading.get_ident())
-        if connection is None:
-            if self._tls is None:
-                connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT_S)
-            else:
-                connection = http.client.HTTPSConnection(
-                    self._host, self._port, timeout=_TIMEOUT_S, context=self._tls
-                )
-            self._lines[threading.get_ident()] = connection
+        content = bytearray()
         try:
-            connection.request(method, target, body or None, headers)
-            response = connection.getresponse()
-            content = response.read(BATCH_BYTES + 1)
-            if len(content) > BATCH_BYTES:
-                raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
-            if response.length:  # a read of so many bytes says nothing of a body that was cut off
-                raise http.client.IncompleteRead(content, response.length)
-        except BaseException:
-            self._lines.pop(threading.get_ident(), connection).close()
-            raise
-        return Reply(response.status, content), response.headers.get("Shoal-Signature")
+            with self._client.stream(
+                method, self._root.join(target), content=body or None, headers=headers
+            ) as response:
+                for part in response.iter_raw():
+                    content += part
+                    if len(content) > BATCH_BYTES:
+                        raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
+        except httpx.TransportError as error:
+            if (cause := _untrusted(error)) is not None:
+                raise UntrustedError(
+                    f"the certificate of {self.url} is not trusted ({cause.verify_message}); if you know it, "
+                    "name the certificates to trust with --ca"
+                ) from error
+            raise UnavailableError(f"{self.url} does not answer ({type(error).__name__})") from error
+        return Reply(response.status_code, bytes(content)), response.headers.get("Shoal-Signature")
 
     def close(self) -> None:
-        """Of all threads, those that wait included; the next request opens another."""
-        while self._lines:
-            self._lines.popitem()[1].close()
+        """All connections; the next request opens another."""
+        client, self._client = self._client, _open_client(self._tls)
+        client.close()
 
 
-def silence_in_words(where: str, error: Exception) -> str:
-    """Why a server does not answer; for a certificate, with a remedy."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"the certificate of {where} is not trusted ({error.verify_message}); if you know it, name the "
-            "certificates to trust with --ca"
-        )
-    return f"{where} does not answer ({type(error).__name__})"
+def _open_client(tls: ssl.SSLContext) -> httpx.Client:
+    """No proxy of the machine, and no head that tells devices apart."""
+    client = httpx.Client(verify=tls, timeout=_TIMEOUT_S, trust_env=False)
+    client.headers.clear()
+    return client
+
+
+def _untrusted(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    while not (error is None or isinstance(error, ssl.SSLCertVerificationError)):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
@@ -219,12 +218,10 @@ def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callabl
     def ask(target: str) -> Any:
         try:
             reply = server.send(Call("GET", target), itself, time.time())
-        except _DOWN as error:
-            raise UnavailableError(silence_in_words(server.url, error)) from error
         except PeerError as error:
             raise UnavailableError(f"{server.url} does not answer as the collector") from error
-        if (passing := _passing_in_words(reply)) is not None:
-            raise UnavailableError(f"{server.url} {passing}")
+        if (passing := _passing_in_words(server.url, reply)) is not None:
+            raise UnavailableError(passing)
         if reply.refusal is not None:
             raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
         return read_json(reply.body)
@@ -267,18 +264,15 @@ def run_round(
         asked = _waiting(call, held_s, seen[1] if seen[0] == call.target else b"") if waits else call
         try:
             reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
-            trouble = _passing_in_words(reply)
-        except _DOWN as error:
-            trouble = f"does not answer ({type(error).__name__})"
+            trouble = _passing_in_words(servers[call.to].url, reply)
+        except UnavailableError as error:
+            trouble = str(error)
         except PeerError as error:
-            trouble = f"is not who answers there ({error})"
+            trouble = f"{servers[call.to].url} is not who answers there ({error})"
         if trouble is not None:
-            if not patience.wait(f"{servers[call.to].url} {trouble}"):
+            if not patience.wait(trouble):
                 stored = "what you share is stored, but not yet claimed; " if phase == "claiming" else ""
-                raise InputError(
-                    f"{servers[call.to].url} {trouble}; {stored}run the same command again later: it goes on "
-                    "from here"
-                )
+                raise InputError(f"{trouble}; {stored}run the same command again later: it goes on from here")
             changed = False
             continue
         patience.reset()
@@ -305,13 +299,13 @@ def _joined_in_words(reply: Reply) -> str:
     return f"{so_far} joined; the lottery begins by {by} UTC with enough of them"
 
 
-def _passing_in_words(reply: Reply) -> str | None:
+def _passing_in_words(url: str, reply: Reply) -> str | None:
     """None unless the same request may succeed later."""
     if reply.refusal is None or (reply.status < 500 and reply.refusal[0] not in _PASSING):
         return None
-    return (
-        f"cannot help now ({reply.refusal[1]})" if reply.body else f"does not answer (status {reply.status})"
-    )
+    if not reply.body:
+        return f"{url} does not answer (status {reply.status})"
+    return f"{url} cannot help now ({reply.refusal[1]})"
 
 
 def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -322,13 +316,6 @@ def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> 
 def _waiting(call: Call, held_s: float, seen: bytes) -> Call:
     joint = "&" if "?" in call.target else "?"
     return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(seen)}")
-
-
-def _no_address(url: str) -> str:
-    return (
-        f"{url!r} is not an address of a server; write it like https://collect.example.org or "
-        "http://127.0.0.1:8000"
-    )
 
 
 _WORDS: Final = {

@@ -1,6 +1,5 @@
 """A person's releases at the collector: fetched, and withdrawn."""
 
-import http.client
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +9,8 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.http_client import RemoteServer, silence_in_words
-from shoal_collect.faults import PeerError
+from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import encode_points
 from shoal_collect.roles.days import require_stored_release
@@ -86,8 +85,8 @@ def _ask(server: RemoteServer, device: Device, release: StoredRelease, call: Cal
         if reply.refusal is not None:
             raise InputError(f"{server.url} refused: {reply.refusal[1]}")
         return read_json(reply.body)
-    except (OSError, http.client.HTTPException) as error:
-        raise InputError(f"{silence_in_words(server.url, error)}; try again") from error
+    except UnavailableError as error:
+        raise InputError(f"{error}; try again") from error
     except PeerError as error:
         raise InputError(f"somebody else answers in the place of {server.url} ({error})") from error
     finally:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import http.client
 import json
 import ssl
 import time
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
+
+import httpx
 
 from shoal.errors import InputError, MisuseError
 from shoal_collect.faults import PeerError
@@ -40,27 +41,24 @@ def make_fetch(ca: Path | None = None) -> Fetch:
         raise InputError(f"the certificates in {ca} cannot be read; give a file in PEM format") from error
 
     def fetch(url: str, form: Mapping[str, str] | None) -> bytes:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-        line = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
-        if parts.scheme == "https":
-            line = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=tls)
-        headers = {"Accept": "application/json"}
-        if form is not None:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        content, method = bytearray(), "GET" if form is None else "POST"
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            method, body = ("GET", None) if form is None else ("POST", urlencode(form))
-            line.request(method, target, body, headers)
-            reply = line.getresponse()
-            content = reply.read(_MOST_BYTES + 1)
-        except (OSError, http.client.HTTPException) as error:
+            with (
+                httpx.Client(verify=tls, timeout=_TIMEOUT_S, trust_env=False) as client,
+                client.stream(method, url, data=form, headers=headers) as reply,
+            ):
+                for part in reply.iter_raw():
+                    content += part
+                    if len(content) > _MOST_BYTES:
+                        raise PeerError("bad-answer", f"an answer of the login beyond {_MOST_BYTES} bytes")
+        except (httpx.TransportError, httpx.InvalidURL) as error:
             raise PeerError("busy", f"the login does not answer ({type(error).__name__})") from error
-        finally:
-            line.close()
-        if reply.status != 200 or len(content) > _MOST_BYTES:
-            raise PeerError("bad-answer", f"the login refused with status {reply.status}; begin it again")
-        return content
+        if reply.status_code != 200:
+            raise PeerError(
+                "bad-answer", f"the login refused with status {reply.status_code}; begin it again"
+            )
+        return bytes(content)
 
     return fetch
 
