@@ -70,7 +70,7 @@ class Patience:
                 return ask()
             except UnavailableError as error:
                 if isinstance(error, UntrustedError) or not self.wait(trouble):
-                    raise InputError(f"{error}; {remedy}") from error
+                    raise InputError(f"{error.cli_message}; {remedy}") from error
 
 
 class RemoteServer:
@@ -266,7 +266,7 @@ def run_round(
             reply = servers[call.to].send(asked, own_round.device, now_s, own_round.entry.signing_seed)
             trouble = _passing_in_words(servers[call.to].url, reply)
         except UnavailableError as error:
-            trouble = str(error)
+            trouble = error.cli_message
         except PeerError as error:
             trouble = f"{servers[call.to].url} is not who answers there ({error})"
         if trouble is not None:

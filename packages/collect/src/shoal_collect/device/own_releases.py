@@ -86,7 +86,7 @@ def _ask(server: RemoteServer, device: Device, release: StoredRelease, call: Cal
             raise InputError(f"{server.url} refused: {reply.refusal[1]}")
         return read_json(reply.body)
     except UnavailableError as error:
-        raise InputError(f"{error}; try again") from error
+        raise InputError(f"{error.cli_message}; try again") from error
     except PeerError as error:
         raise InputError(f"somebody else answers in the place of {server.url} ({error})") from error
     finally:
