@@ -21,7 +21,7 @@ from shoal_collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.device.admission import request_entry
-from shoal_collect.device.connection import _require_same_registrar
+from shoal_collect.device.connection import _keep_named
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError, UnavailableError
@@ -598,16 +598,16 @@ def test_a_device_keeps_to_the_registrar_that_it_was_shown(office: Office, tmp_p
     """A collector that wants to be everybody else would leave the registrar out, or name one of its own."""
     folder = StateFolder(tmp_path)
     kept = DeviceState(Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32)))
-    _require_same_registrar(folder, kept, TERMS)
+    _keep_named(folder, kept, TERMS)
     assert kept.device.registrar_key is None, "one that comes later is welcome"
-    _require_same_registrar(folder, kept, terms_of(office))
+    _keep_named(folder, kept, terms_of(office))
     later = folder.load()
     assert later is not None
     assert later.device.registrar_key == office.registrar.public_key
-    _require_same_registrar(folder, later, terms_of(office))
+    _keep_named(folder, later, terms_of(office))
     for terms in (TERMS, terms_of(another_office())):
         with pytest.raises(InputError, match="no longer names the registrar"):
-            _require_same_registrar(folder, later, terms)
+            _keep_named(folder, later, terms)
 
 
 @given(body=st.binary(max_size=1000), length=st.sampled_from([0, 64, 96, 416, 448, 928, 3520]))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import collect_costs as costs
+from in_process import ClaimsInMemory
 from mix_runs import SMALL, seed
 from shoal_collect.crypto import elgamal, envelope
 from shoal_collect.crypto.chance import Chance
@@ -18,7 +19,7 @@ from shoal_collect.matching.cylinders import (
     Cylinder,
 )
 from shoal_collect.mix.grouping import Lottery, commitment, divide
-from shoal_collect.roles.authority import Authority, claim, receipt
+from shoal_collect.roles.authority import claim, receipt
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
 cylinders = st.builds(
@@ -222,7 +223,7 @@ def test_only_the_owner_of_a_release_can_claim_it() -> None:
 
     collector, owner, thief = (seed(name) for name in ("collector", "owner", "thief"))
     key_of = {name: bytes(crypto_sign_seed_keypair(name)[0]) for name in (collector, owner, thief)}
-    authority = Authority(envelope.draw_secret(chance), frozenset({key_of[collector]}))
+    authority = ClaimsInMemory(envelope.draw_secret(chance), frozenset({key_of[collector]}))
     given_receipt = receipt(collector, "ab" * 16, key_of[owner])
     authority.take(claim(given_receipt, "alice", owner, authority.public_key, chance))
     authority.take(claim(given_receipt, "alice", owner, authority.public_key, chance))

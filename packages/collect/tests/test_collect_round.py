@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from collect_campaigns import ffdhe2048
 from collect_oracles import claim_key
 from example_counts import examples, tries
-from in_process import Collector, Network, Outcome, require_agreement, run_collection
+from in_process import ClaimsInMemory, Collector, Network, Outcome, require_agreement, run_collection
 from mix_runs import seed
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto import envelope
@@ -27,7 +27,6 @@ from shoal_collect.matching.cylinders import Blur, Cylinder, Point
 from shoal_collect.matching.records import Query, Release, encode_query
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.matching.subtrajectories import Prior
-from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
@@ -167,14 +166,14 @@ def people(n: int, k: int = 2) -> list[Participant]:
 RULES = Terms(group_size=3, n_real=6, n_fake=2, longest=2, n_pieces=2, resolution_m=0, resolution_min=0)
 
 
-def authority_for(collectors: Sequence[Collector]) -> Authority:
-    return Authority(
+def authority_for(collectors: Sequence[Collector]) -> ClaimsInMemory:
+    return ClaimsInMemory(
         envelope.draw_secret(Chance(seed("authority"))), frozenset(one.public_key for one in collectors)
     )
 
 
 def collect(
-    everybody: Sequence[Participant], collectors: Sequence[Collector], authority: Authority, day: int
+    everybody: Sequence[Participant], collectors: Sequence[Collector], authority: ClaimsInMemory, day: int
 ) -> Outcome:
     network = Network()
     network.group = ffdhe2048()  # the protocol's own takes twice as long: test_collect_service.py has it

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from service_town import TERMS, Town, identity_of, running, seed, volunteers, vouched
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature
-from shoal_collect.device.connection import _keep_witnesses
+from shoal_collect.device.connection import _keep_named
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
@@ -218,16 +218,16 @@ def test_a_witness_that_was_named_cannot_be_left_out(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     with Database() as database:
         kept = DeviceState(Town(database, 1).own_rounds[0].device)
-    _keep_witnesses(folder, kept, watched(1))
-    _keep_witnesses(folder, kept, watched(2))
+    _keep_named(folder, kept, watched(1))
+    _keep_named(folder, kept, watched(2))
     read = folder.load()
     assert read is not None
     assert read.device.witnesses == others(2)
     moved = others(1)[0].model_copy(update={"url": "https://elsewhere.example.org"})
-    _keep_witnesses(folder, kept, TERMS.model_copy(update={"witnesses": (moved, others(2)[1])}))
+    _keep_named(folder, kept, TERMS.model_copy(update={"witnesses": (moved, others(2)[1])}))
     for left in (others(1), (), (*others(1), OtherCollector(url="https://x", key=64 * "0"))):
         with pytest.raises(InputError, match="no longer names a witness"):
-            _keep_witnesses(folder, kept, TERMS.model_copy(update={"witnesses": left}))
+            _keep_named(folder, kept, TERMS.model_copy(update={"witnesses": left}))
 
 
 def test_terms_name_each_witness_once() -> None:

@@ -4,8 +4,9 @@ A peer's bad input is a ``PeerError``; misuse of our code a ``shoal.errors.Misus
 traceback.
 """
 
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, Literal, get_args
 
 from shoal.errors import ShoalError
 
@@ -36,32 +37,24 @@ Kind = Literal[
     "unknown-collector",  # a claim on a release of a collector unknown to the authority
 ]
 
-STATUS: Final[Mapping[Kind, int]] = {
-    "bad-length": 400,
+_OTHER_STATUS: Final[Mapping[Kind, int]] = {
     "body-too-long": 413,
+    "bad-length": 400,
     "bad-frame": 400,
-    "bad-signature": 401,
-    "unknown-member": 403,
-    "wrong-session": 404,
-    "duplicate": 409,
-    "bad-element": 422,
-    "bad-proof": 422,
-    "bad-commitment": 422,
-    "bad-seal": 422,
-    "wrong-receiver": 422,
-    "out-of-order": 422,
-    "bad-record": 422,
-    "out-of-range": 422,
-    "too-late": 410,
     "damaged": 400,
-    "too-slow": 408,
-    "bad-answer": 422,
-    "not-entitled": 403,
+    "bad-signature": 401,
     "clock-skew": 401,
+    "unknown-member": 403,
+    "not-entitled": 403,
+    "wrong-session": 404,
+    "too-slow": 408,
+    "duplicate": 409,
+    "too-late": 410,
     "too-many": 429,
     "busy": 503,
     "unknown-collector": 503,  # the authority's own fault: the same claim holds when it is mended
 }
+STATUS: Final[Mapping[Kind, int]] = {kind: _OTHER_STATUS.get(kind, 422) for kind in get_args(Kind)}
 _WIRE_NAMES: Final[Mapping[Kind, str]] = {"body-too-long": "bad-length"}  # the others go by their own names
 
 
@@ -81,6 +74,15 @@ class PeerError(ShoalError):
     def status(self) -> int:
         """Of a reply with this error."""
         return STATUS[self.kind]
+
+
+@contextmanager
+def refusing(kind: Kind, message: str) -> Iterator[None]:
+    """Raise PeerError for words of a peer that lack an entry, or have another type of it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise PeerError(kind, message) from error
 
 
 class UnavailableError(ShoalError):

@@ -18,7 +18,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from pydantic import ValidationError
 
 from collect_oracles import claim_key, decode_points
-from in_process import Collector, Network, Outcome, run_collection
+from in_process import ClaimsInMemory, Collector, Network, Outcome, run_collection
 from mix_runs import LAST_MIXES_NOTHING, LIMIT_S, PROVEN, SMALL, Withhold, build, records_of, seed, session_of
 from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
@@ -40,7 +40,7 @@ from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, open_frame
-from shoal_collect.roles.authority import Authority, claim, receipt
+from shoal_collect.roles.authority import claim, receipt
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
@@ -233,7 +233,7 @@ def whole_round(number: int) -> str:
         chance = Chance(seed("round", number))
         with PhiStore(draw_bytes=chance.take) as store:
             collector = Collector(store, seed("collector"))
-            authority = Authority(envelope.draw_secret(chance), frozenset({collector.public_key}))
+            authority = ClaimsInMemory(envelope.draw_secret(chance), frozenset({collector.public_key}))
             outcomes = [
                 run_collection(
                     everybody, [collector], authority, PLACES, chance, day=day, rules=RULES, network=network
@@ -251,7 +251,7 @@ def _judge(
     everybody: Sequence[Participant],
     outcomes: Sequence[Outcome],
     store: PhiStore,
-    authority: Authority,
+    authority: ClaimsInMemory,
     network: BadNetwork,
 ) -> str:
     n = len(everybody)
@@ -328,7 +328,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         Collector(PhiStore(), seed("collector")),
     )
     secret, owner = envelope.draw_secret(chance), seed("owner")
-    authority = Authority(secret, frozenset({collector.public_key}))
+    authority = ClaimsInMemory(secret, frozenset({collector.public_key}))
     given = receipt(collector.signing_seed, "ab" * 16, bytes(crypto_sign_seed_keypair(owner)[0]))
     letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text")
     reader = Correspondence(seed(1), session.identities, 1, seed("identity", 1))

@@ -27,6 +27,22 @@ from shoal_collect.roles.terms import Terms
 SERVER: Final = b"server"
 
 
+class ClaimsInMemory(Authority):
+    """An authority with its register."""
+
+    def __init__(self, secret: bytes, collector_keys: frozenset[bytes]) -> None:
+        super().__init__(secret, collector_keys)
+        self.owners: dict[str, str] = {}
+
+    def take(self, sealed: bytes) -> None:
+        identifier, user = self.read(sealed)
+        if self.owners.setdefault(identifier, user) != user:
+            raise PeerError("not-entitled", "an identifier that somebody else has claimed")
+
+    def identifiers_of(self, user: str) -> tuple[str, ...]:
+        return tuple(sorted(identifier for identifier, owner in self.owners.items() if owner == user))
+
+
 @dataclass
 class Collector(service.Collector):
     """A collector that is asked directly."""
@@ -164,7 +180,7 @@ class Outcome:
 def run_collection(
     participants: Sequence[Participant],
     collectors: Sequence[Collector],
-    authority: Authority,
+    authority: ClaimsInMemory,
     prior: Prior,
     chance: Chance,
     *,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gmpy2 import mpz
 
 from collect_oracles import decode_points
-from in_process import require_agreement
+from in_process import ClaimsInMemory, require_agreement
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext
 from shoal_collect.crypto.group import Group
@@ -23,7 +23,6 @@ from shoal_collect.mix.member import IgnoredMessage, Member
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Session, open_frame
 from shoal_collect.mix.transcript import read_hop, read_input, read_key
-from shoal_collect.roles.authority import Authority
 from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.requests import body_digest, read_authorization
 
@@ -95,7 +94,7 @@ def _letters(vector: Vector) -> bytes:
 
 
 def _claims(vector: Vector) -> None:
-    authority = Authority(bytes.fromhex(vector["secret"]), frozenset(raw(vector["collectors"])))
+    authority = ClaimsInMemory(bytes.fromhex(vector["secret"]), frozenset(raw(vector["collectors"])))
     for sealed in raw(vector["bytes"]):
         authority.take(sealed)
 

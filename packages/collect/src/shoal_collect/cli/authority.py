@@ -1,14 +1,13 @@
 """The command that runs an authority."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.cli.options import PATH, needs_extra, refuse_unused
+from shoal.cli.options import needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal_collect.cli.collected import require_there
-from shoal_collect.cli.listening import SERVING, listening, require_listening, secret_of, serve_app
+from shoal_collect.cli.listening import SERVING, kept_in, listening, require_listening, secret_of, serve_app
 
 
 @click.command(
@@ -25,15 +24,7 @@ from shoal_collect.cli.listening import SERVING, listening, require_listening, s
     ),
     epilog="Nobody can ask over the network who owns what; use --identifiers-of on the authority's machine.",
 )
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, not the collector's.",
-)
-@click.option(
-    "--key", type=PATH, default=Path("authority.key"), metavar="FILE", help="Secret key; made when absent."
-)
+@kept_in("authority.key", "its own, not the collector's")
 @click.option(
     "--collector-key",
     "collectors",

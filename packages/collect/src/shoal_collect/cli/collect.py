@@ -1,7 +1,8 @@
 """The commands of the user-centric protocol."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import reduce
+from typing import Any, Final
 
 import click
 
@@ -24,29 +25,30 @@ def require_points_as_given(reading: dict[str, Any]) -> None:
         raise click.UsageError("collect works on the points as given; leave out --cell, --slot and --no-snap")
 
 
-def servers_of_a_round(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add a participant's servers, user name, patience."""
-    options = (
-        click.option("--server", "server_url", required=True, metavar="URL", help="The collector."),
-        click.option(
-            "--authority",
-            "authority_url",
-            required=True,
-            metavar="URL",
-            help="The authority that knows whose a release is.",
-        ),
-        click.option("--user", default="me", metavar="NAME", help="Your name at the authority."),
-        click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news."),
-        click.option(
-            "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
-        ),
-        click.option(
-            "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def together(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Several options as one decorator."""
+    return lambda command: reduce(lambda bare, option: option(bare), reversed(options), command)
+
+
+servers_of_a_round: Final = together(
+    click.option("--server", "server_url", required=True, metavar="URL", help="The collector."),
+    click.option(
+        "--authority",
+        "authority_url",
+        required=True,
+        metavar="URL",
+        help="The authority that knows whose a release is.",
+    ),
+    click.option("--user", default="me", metavar="NAME", help="Your name at the authority."),
+    click.option("--poll", "poll_s", type=DURATION, default="1s", help="How often to look for news."),
+    click.option(
+        "--patience", "patience_s", type=DURATION, default="30min", help="How long a server may be away."
+    ),
+    click.option(
+        "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust instead of the system's."
+    ),
+)
+"""A participant's servers, user name, patience."""
 
 
 @click.group(

@@ -103,8 +103,7 @@ def export(**options: Any) -> int:
     )
     lines = [
         f"{counted(result.releases, 'release')} with {counted(result.circles, 'circle')}, stored "
-        f"{result.days[0]} to "
-        f"{result.days[1]}, under {len(terms)} sets of terms",
+        f"{result.first_day} to {result.last_day}, under {len(terms)} sets of terms",
         *(missing if identifiers and len(identifiers) > len(stored) else []),
         f"{counted(questions[0], 'question')} of all groups, {questions[1]:,} of them not answered",
         f"boxes: {result.verdict}",

@@ -9,7 +9,7 @@ import click
 from shoal.cli.options import DURATION, PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
-from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
+from shoal_collect.cli.listening import kept_in, key_after, listening, require_listening, secret_of, serve_app
 
 if TYPE_CHECKING:
     from shoal_collect.roles.terms import Terms
@@ -31,15 +31,7 @@ if TYPE_CHECKING:
     epilog="Everything that lasts is in the database and the key file: stop and start the server at any "
     "time.",
 )
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="sqlite:///FILE, or postgresql://USER@HOST/NAME (see docs/collect.md).",
-)
-@click.option(
-    "--key", type=PATH, default=Path("collector.key"), metavar="FILE", help="Secret key; made when absent."
-)
+@kept_in("collector.key", "see docs/collect-operate.md")
 @click.option(
     "--places",
     required=True,

@@ -11,6 +11,7 @@ import click
 
 from shoal.cli.options import PATH
 from shoal.errors import InputError, OutputError
+from shoal_collect.cli.collect import leave_no_core, together
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -20,9 +21,24 @@ SERVING: Final = ("host", "port", "tls_cert", "tls_key", "of_an_address", "at_on
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 
+def kept_in(key_file: str, whose: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add database and secret key of a server; ``whose``: of the database."""
+    return together(
+        click.option(
+            "--database",
+            required=True,
+            metavar="URL",
+            help=f"sqlite:///FILE, or postgresql://USER@HOST/NAME; {whose}.",
+        ),
+        click.option(
+            "--key", type=PATH, default=Path(key_file), metavar="FILE", help="Secret key; made when absent."
+        ),
+    )
+
+
 def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add address, certificate, --quiet."""
-    options = (
+    return together(
         click.option("--host", default="127.0.0.1", help="Address to listen at; 0.0.0.0 for all."),
         click.option(
             "--port", type=click.IntRange(0, 65535), default=port, help="0 takes a free one and says which."
@@ -60,13 +76,6 @@ def listening(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         ),
     )
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
 
 def require_listening(options: Mapping[str, Any]) -> None:
     """Half a certificate is an error; warn about plain text on public addresses."""
@@ -86,7 +95,6 @@ def require_listening(options: Mapping[str, Any]) -> None:
 def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) -> None:
     """Serve until stopped; when ready, print address and key."""
     from shoal.local_pages.serving import serve
-    from shoal_collect.cli.collect import leave_no_core
 
     leave_no_core()
 

@@ -10,7 +10,15 @@ from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError
 from shoal.units import counted
-from shoal_collect.cli.listening import SERVING, key_after, listening, require_listening, secret_of, serve_app
+from shoal_collect.cli.listening import (
+    SERVING,
+    kept_in,
+    key_after,
+    listening,
+    require_listening,
+    secret_of,
+    serve_app,
+)
 
 if TYPE_CHECKING:
     from shoal_collect.server.http_login import LoginDesk
@@ -34,15 +42,7 @@ _LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
     epilog="Name it to the collector with --registrar URL KEY. It knows who takes part, and not which key, "
     "question or release is whose.",
 )
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="sqlite:///FILE, or postgresql://USER@HOST/NAME; its own, or the authority's.",
-)
-@click.option(
-    "--key", type=PATH, default=Path("registrar.key"), metavar="FILE", help="Secret key; made when absent."
-)
+@kept_in("registrar.key", "its own, or the authority's")
 @click.option(
     "--collector-key",
     "collectors",

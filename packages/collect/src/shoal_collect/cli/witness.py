@@ -9,7 +9,7 @@ import click
 from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal_collect.cli.collected import require_there
-from shoal_collect.cli.listening import key_after, listening, require_listening, secret_of, serve_app
+from shoal_collect.cli.listening import kept_in, key_after, listening, require_listening, secret_of, serve_app
 
 
 @click.command(
@@ -28,12 +28,7 @@ from shoal_collect.cli.listening import key_after, listening, require_listening,
     "answered, and "
     "stores nothing.",
 )
-@click.option(
-    "--database",
-    required=True,
-    metavar="URL",
-    help="The collector's own database; with --follow one of the witness.",
-)
+@kept_in("witness.key", "the collector's own, with --follow one of the witness")
 @click.option(
     "--follow",
     nargs=2,
@@ -48,9 +43,6 @@ from shoal_collect.cli.listening import key_after, listening, require_listening,
 )
 @click.option(
     "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
-)
-@click.option(
-    "--key", type=PATH, default=Path("witness.key"), metavar="FILE", help="Secret key; made when absent."
 )
 @listening(8442)
 def witness(**options: Any) -> int:

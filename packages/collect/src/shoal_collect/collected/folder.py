@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,31 +26,23 @@ BOXES: Final = "boxes"
 class ExportResult:
     """The result of an export.
 
-    ``releases``, ``circles``: how many releases and circles. ``days``: the first and the last day of storage,
-    as dates. ``questions``: how many all groups have asked, and how many of these the collector did not
-    answer. ``terms``: the terms of their rounds. ``verdict``: A laboratory's verdict, else that no check was
-    possible.
+    ``releases``, ``circles``: how many. ``first_day``, ``last_day``: of storage, as dates. ``questions``: how
+    many all groups have asked, and how many of these the collector did not answer. ``verdict``: A
+    laboratory's, else that no check was possible. ``terms``: the terms of their rounds.
     """
 
     releases: int
     circles: int
-    days: tuple[str, str]
-    questions: tuple[int, int]
-    terms: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
-    verdict: str = "NOT CHECKED"
+    first_day: str
+    last_day: str
+    questions: int
+    questions_not_answered: int
+    verdict: str
+    terms: Sequence[Mapping[str, Any]]
 
     def to_json(self) -> dict[str, Any]:
         """A JSON document."""
-        return {
-            "releases": self.releases,
-            "circles": self.circles,
-            "first_day": self.days[0],
-            "last_day": self.days[1],
-            "questions": self.questions[0],
-            "questions_not_answered": self.questions[1],
-            "verdict": self.verdict,
-            "terms": list(self.terms),
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -102,10 +94,12 @@ def export(
         result = ExportResult(
             releases=len(stored),
             circles=sum(len(entry.points) for entry in stored),
-            days=(date_of(min(days)), date_of(max(days))),
-            questions=questions,
-            terms=terms,
+            first_day=date_of(min(days)),
+            last_day=date_of(max(days)),
+            questions=questions[0],
+            questions_not_answered=questions[1],
             verdict=verdict.word,
+            terms=list(terms),
         )
         (folder / "terms.json").write_text(json.dumps(result.to_json(), indent=2) + "\n")
     return result

@@ -14,6 +14,10 @@ import hmac
 from dataclasses import dataclass
 from typing import Final
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+from cryptography.hazmat.primitives.hashes import SHA384
 from gmpy2 import gcd, invert, is_prime, mpz, powmod, powmod_sec
 
 from shoal.errors import MisuseError
@@ -179,14 +183,11 @@ def require_blind_signature(
     key: VerifyKey, prepared: bytes, signed: bytes, salt_bytes: int = _SALT_BYTES
 ) -> None:
     """RSASSA-PSS-VERIFY, RFC 8017 Sec. 8.1.2, or PeerError."""
-    number = mpz(int.from_bytes(signed))
-    if len(signed) != key.length or number >= key.n:
-        raise PeerError("bad-signature", f"{len(signed)} bytes that are no signature under this key")
-    bits = int(key.n.bit_length()) - 1
-    opened = int(powmod(number, EXPONENT, key.n))
-    size = (bits + 7) // 8
-    if opened.bit_length() > bits or not _is_encoding(opened.to_bytes(size), prepared, bits, salt_bytes):
-        raise PeerError("bad-signature", "a signature that does not hold")
+    try:
+        public = RSAPublicNumbers(EXPONENT, int(key.n)).public_key()
+        public.verify(signed, prepared, PSS(MGF1(SHA384()), salt_bytes), SHA384())
+    except (InvalidSignature, ValueError) as error:
+        raise PeerError("bad-signature", "a signature that does not hold") from error
 
 
 def encode(message: bytes, salt: bytes, bits: int) -> bytes:
@@ -198,29 +199,11 @@ def encode(message: bytes, salt: bytes, bits: int) -> bytes:
     room = size - _HASH_BYTES - len(salt) - 2
     if room < 0:
         raise MisuseError(f"a key of {bits + 1} bits is too short for a salt of {len(salt)} bytes")
-    digest = _digest(message, salt)
+    digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     data = bytes(room) + b"\x01" + salt
     masked = bytearray(_xor(data, _stretch(digest, len(data))))
     masked[0] &= 0xFF >> (8 * size - bits)
     return bytes(masked) + digest + b"\xbc"
-
-
-def _is_encoding(encoded: bytes, message: bytes, bits: int, salt_bytes: int) -> bool:
-    """EMSA-PSS-VERIFY, RFC 8017 Sec. 9.1.2."""
-    size = len(encoded)
-    room = size - _HASH_BYTES - salt_bytes - 2
-    if room < 0 or encoded[-1:] != b"\xbc" or encoded[0] >> (8 - (8 * size - bits)):
-        return False
-    masked, digest = encoded[: -_HASH_BYTES - 1], encoded[-_HASH_BYTES - 1 : -1]
-    data = bytearray(_xor(masked, _stretch(digest, len(masked))))
-    data[0] &= 0xFF >> (8 * size - bits)
-    if bytes(data[: room + 1]) != bytes(room) + b"\x01":
-        return False
-    return hmac.compare_digest(_digest(message, bytes(data[room + 1 :])), digest)
-
-
-def _digest(message: bytes, salt: bytes) -> bytes:
-    return hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
 
 
 def _stretch(seed: bytes, length: int) -> bytes:

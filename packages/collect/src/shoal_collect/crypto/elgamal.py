@@ -98,7 +98,8 @@ def prove_strip(
     base, _ = _combine(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
-    challenge = _strip_challenge(group, share, before, after, announced_key, announced_list, context)
+    elements = [share, *_flatten(before), *after, announced_key, announced_list]
+    challenge = _challenge(group, b"strip", context, elements)
     return StripProof(announced_key, announced_list, (mask + challenge * secret) % group.q)
 
 
@@ -112,9 +113,8 @@ def require_strip_proof(
 ) -> None:
     """Raise PeerError unless the proof holds."""
     base, image = _combine(group, share, before, after, context)
-    challenge = _strip_challenge(
-        group, share, before, after, proof.announced_key, proof.announced_list, context
-    )
+    elements = [share, *_flatten(before), *after, proof.announced_key, proof.announced_list]
+    challenge = _challenge(group, b"strip", context, elements)
     fits_key = group.power(group.g, proof.response) == group.times(
         proof.announced_key, group.power(share, challenge)
     )
@@ -137,20 +137,6 @@ def _combine(
         over = group.times(over, group.power(ciphertext.c2, weight))
         under = group.times(under, group.power(stripped, weight))
     return base, group.over(over, under)
-
-
-def _strip_challenge(
-    group: Group,
-    share: mpz,
-    before: Sequence[Ciphertext],
-    after: Sequence[mpz],
-    announced_key: mpz,
-    announced_list: mpz,
-    context: bytes,
-) -> mpz:
-    return _challenge(
-        group, b"strip", context, [share, *_flatten(before), *after, announced_key, announced_list]
-    )
 
 
 def _flatten(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from shoal.errors import InputError
 from shoal_collect.device.http_client import Patience, RemoteServer
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, refusing
 from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
 from shoal_collect.roles.contributors import purpose_in
 from shoal_collect.roles.participant_round import Device
@@ -129,13 +129,11 @@ def _after_login(
 
 
 def _read_login(content: bytes) -> tuple[str, str, float]:
-    try:
+    with refusing("bad-answer", "a login that says neither address nor number"):
         document = json.loads(content)
         url, number, until_s = str(document["url"]), str(document["number"]), float(document["until_s"])
         parts = urlsplit(url)
         is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise PeerError("bad-answer", "a login that says neither address nor number") from error
     if not (is_local or (parts.scheme == "https" and parts.hostname)) or not url.isprintable():
         raise PeerError("bad-answer", "a login at an address that others can read")
     if len(url) > _LONGEST_URL or not (number.isascii() and number.isdecimal() and len(number) == 6):

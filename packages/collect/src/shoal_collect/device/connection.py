@@ -91,8 +91,7 @@ def connect(
         raise MisuseError("this folder belongs to another user name; give the same one (--user)")
     if state.own_round is None:
         _require_claimable(state.device, authority_url, authority_facts)
-        _keep_witnesses(folder, state, terms)
-        _require_same_registrar(folder, state, terms)
+        _keep_named(folder, state, terms)
     return Connection(state, servers, terms, places, int(now_s // DAY_S), ca, _past_of(folder, state.device))
 
 
@@ -130,20 +129,14 @@ def _past_of(folder: StateFolder, device: Device) -> Sent:
     return others
 
 
-def _keep_witnesses(folder: StateFolder, state: DeviceState, terms: Terms) -> None:
-    """A collector that wants to lie would leave out a witness."""
-    if {witness.key for witness in state.device.witnesses} - {witness.key for witness in terms.witnesses}:
+def _keep_named(folder: StateFolder, state: DeviceState, terms: Terms) -> None:
+    """A collector that wants to lie would leave out a witness, or the registrar, and be everybody."""
+    device, registrar = state.device, terms.registrar
+    key = None if registrar is None else bytes.fromhex(registrar.key)
+    if {witness.key for witness in device.witnesses} - {witness.key for witness in terms.witnesses}:
         raise InputError("the collector no longer names a witness that it named before; ask its operator")
-    if state.device.witnesses != terms.witnesses:
-        state.device.witnesses = terms.witnesses
-        folder.save(state)
-
-
-def _require_same_registrar(folder: StateFolder, state: DeviceState, terms: Terms) -> None:
-    """Without the registrar one person could pose as all others."""
-    named = None if terms.registrar is None else bytes.fromhex(terms.registrar.key)
-    if state.device.registrar_key not in (None, named):
+    if device.registrar_key not in (None, key):
         raise InputError("the collector no longer names the registrar that it named before; ask its operator")
-    if state.device.registrar_key != named:
-        state.device.registrar_key = named
+    if (device.witnesses, device.registrar_key) != (terms.witnesses, key):
+        device.witnesses, device.registrar_key = terms.witnesses, key
         folder.save(state)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.profile import Applied, Profile, apply, rule_rows
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
-from shoal_collect.matching.records import SLOTS
+from shoal_collect.matching.records import PREAMBLE_SLOTS, SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
 from shoal_collect.mix.session import least_left
 from shoal_collect.roles.consent import (
@@ -29,8 +28,6 @@ from shoal_collect.roles.consent import (
 from shoal_collect.roles.contributors import MOST_AREAS
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
-
-_PREAMBLE_SLOTS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,7 @@ def most_points(profile: Profile, terms: Terms) -> int:
 
     Without a crowd (k = 0) nothing is asked; ``strict`` asks about a part.
     """
-    capacity = SLOTS * terms.n_pieces - _PREAMBLE_SLOTS
+    capacity = SLOTS * terms.n_pieces - PREAMBLE_SLOTS
     if profile.k == 0 or profile.trimming == "strict":
         return capacity
     return min(capacity, most_points_in_pairs(terms.n_real))

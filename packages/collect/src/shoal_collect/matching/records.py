@@ -22,7 +22,7 @@ MAX_POINTS: Final = 255
 _VERSION: Final = 1
 _QUERY, _PIECE, _PADDING = 1, 2, 3
 _POINT: Final = struct.Struct(">iiHIH")
-_PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of points
+PREAMBLE_SLOTS: Final = 4  # contributor tag, release key (2 slots), number of points
 CHANNEL_BYTES: Final = 32
 PROOF_BYTES: Final = 992  # session, contributor's key, signature, token, statement of the registrar's key
 PROOF_RECORDS: Final = 8  # more records that a release with a proof may take
@@ -87,7 +87,7 @@ def decode_query(record: bytes) -> Query:
 
 def pieces_needed(n_points: int, *, proven: bool = False) -> int:
     """Records for ``n_points``."""
-    return -(-(_PREAMBLE_SLOTS + n_points + _PROOF_SLOTS * proven) // SLOTS)
+    return -(-(PREAMBLE_SLOTS + n_points + _PROOF_SLOTS * proven) // SLOTS)
 
 
 def encode_release(release: Release | None, n_pieces: int, chance: Chance) -> list[bytes]:
@@ -163,15 +163,15 @@ def _assemble(name: bytes, parts: dict[int, bytes], totals: set[int]) -> Release
     if len(totals) != 1 or len(parts) != total:
         return None
     slots = _slots(b"".join(parts[part] for part in range(total)))
-    proven, n_points = divmod(int.from_bytes(slots[3]), 256) if len(slots) > _PREAMBLE_SLOTS else (0, 0)
+    proven, n_points = divmod(int.from_bytes(slots[3]), 256) if len(slots) > PREAMBLE_SLOTS else (0, 0)
     if proven > 1 or n_points < 1 or pieces_needed(n_points, proven=bool(proven)) != total:
         return None
-    proof_at = _PREAMBLE_SLOTS + n_points
+    proof_at = PREAMBLE_SLOTS + n_points
     end = proof_at + _PROOF_SLOTS * proven
     if any(map(any, slots[end:])):
         return None
     try:
-        points = tuple(_decode_point(slot) for slot in slots[_PREAMBLE_SLOTS:proof_at])
+        points = tuple(_decode_point(slot) for slot in slots[PREAMBLE_SLOTS:proof_at])
     except PeerError:
         return None
     return Release(name, slots[0], slots[1] + slots[2], points, b"".join(slots[proof_at:end]))

@@ -44,25 +44,15 @@ def claim(stored: Receipt, user: str, claim_seed: bytes, authority_key: bytes, c
 
 
 class Authority:
-    """Records claims, and on lawful request names a user's identifiers."""
+    """Opens claims, and checks that they prove themselves."""
 
     def __init__(self, secret: bytes, collector_keys: frozenset[bytes]) -> None:
         self._secret, self._collector_keys = secret, collector_keys
-        self._owners: dict[str, str] = {}
 
     @property
     def public_key(self) -> bytes:
         """The key that seals claims."""
         return envelope.public_key(self._secret)
-
-    def take(self, sealed: bytes) -> None:
-        """Record a claim; a copy has no effect.
-
-        PeerError without proof, or for another user's identifier.
-        """
-        identifier, user = self.read(sealed)
-        if self._owners.setdefault(identifier, user) != user:
-            raise PeerError("not-entitled", "an identifier that somebody else has claimed")
 
     def read(self, sealed: bytes) -> tuple[str, str]:
         """Identifier and user of a claim; PeerError unless it proves itself."""
@@ -88,10 +78,6 @@ class Authority:
             )
         require_signature(key, b"claim", self.public_key + raw_id + raw_user, claim_signature)
         return identifier, user
-
-    def identifiers_of(self, user: str) -> tuple[str, ...]:
-        """All identifiers of a user."""
-        return tuple(sorted(identifier for identifier, owner in self._owners.items() if owner == user))
 
 
 def _is_signed(key: bytes, purpose: bytes, text: bytes, signed: bytes) -> bool:

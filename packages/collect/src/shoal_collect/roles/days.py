@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal_collect.crypto import merkle
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import refusing
 
 NO_STATE: Final = bytes(merkle.DIGEST_BYTES)  # before the first release
 
@@ -43,11 +43,9 @@ class ClosedDay:
     @classmethod
     def read(cls, document: Any) -> "ClosedDay":
         """A collector's document."""
-        try:
+        with refusing("bad-frame", "words that do not describe a closed day"):
             roots = [bytes.fromhex(document[name]) for name in ("added", "gone", "state")]
             return cls(int(document["day"]), int(document["n"]), *roots)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PeerError("bad-frame", "words that do not describe a closed day") from error
 
 
 def following_state(state: bytes, day: int, added: bytes, gone: bytes) -> bytes:
@@ -70,11 +68,9 @@ def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: 
 
     ``answer``: name and tag, closed day, place and path.
     """
-    try:
+    with refusing("bad-answer", "the collector does not show a release in its closed day"):
         day = ClosedDay.read(answer["closed"])
         name, tag = bytes.fromhex(answer["name"]), bytes.fromhex(answer["tag"])
         at, path = int(answer["at"]), [bytes.fromhex(digest) for digest in answer["path"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise PeerError("bad-answer", "the collector does not show a release in its closed day") from error
     merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, points), path)
     return day

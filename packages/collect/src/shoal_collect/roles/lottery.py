@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, signature, verify_key
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, refusing
 from shoal_collect.mix.grouping import MOST_RESTARTS, Lottery, commitment, divide, read_lot, sign_lot
 from shoal_collect.roles.admission import Entry, purpose_of, read_stated_key, require_token, split_roster
 from shoal_collect.roles.requests import Call
@@ -115,7 +115,7 @@ class View:
     @classmethod
     def read(cls, document: Any) -> "View":
         """A collector's document."""
-        try:
+        with refusing("bad-frame", "words that do not describe a round"):
             roster, commits, reveals = (
                 {bytes.fromhex(k): bytes.fromhex(v) for k, v in document[part].items()}
                 for part in ("roster", "commits", "reveals")
@@ -123,8 +123,6 @@ class View:
             name, restarts = bytes.fromhex(document["round"]), int(document["restarts"])
             terms, token_key = read_terms(document["terms"]), bytes.fromhex(document["token_key"])
             return cls(name, str(document["phase"]), restarts, roster, commits, reveals, terms, token_key)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise PeerError("bad-frame", "words that do not describe a round") from error
 
     @property
     def lottery(self) -> Lottery:

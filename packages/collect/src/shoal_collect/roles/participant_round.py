@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, verify_key
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_release
 from shoal_collect.matching.subtrajectories import Places, Prior
@@ -235,25 +235,19 @@ class ParticipantRound:
 
     def _read_receipt(self, document: Any, draft: Draft) -> tuple[Any, ...]:
         release = draft.release
-        try:
+        with refusing("bad-answer", "the collector gives no receipt for a release; ask its operator"):
             entry = document["receipts"][release.name.hex()]
             receipt = Receipt(
                 str(entry["identifier"]), bytes.fromhex(entry["claim_key"]), bytes.fromhex(entry["signed"])
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise PeerError(
-                "bad-answer", "the collector gives no receipt for a release; ask its operator"
-            ) from error
         text = receipt.identifier.encode() + release.claim_key
         require_signature(self.device.server_key, b"receipt", text, receipt.signed)
         return Event.RECEIPT, receipt, draft
 
     def _read_confirmation(self, body: bytes) -> tuple[Any, ...]:
         document = read_json(body)
-        try:
+        with refusing("bad-answer", "the authority does not confirm the claim"):
             proof = bytes.fromhex(document["proof"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise PeerError("bad-answer", "the authority does not confirm the claim") from error
         text = f"{self._identifier} {self.device.user}".encode()
         require_signature(self.device.authority_signing_key, b"claimed", text, proof)
         return Event.CONFIRMED, "shared, and claimed at the authority"

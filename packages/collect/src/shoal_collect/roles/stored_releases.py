@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.errors import MisuseError
 from shoal_collect.crypto.signatures import require_signature
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import refusing
 from shoal_collect.matching.cylinders import Cylinder
 
 
@@ -33,17 +32,13 @@ def read_withdrawal(collector_key: bytes, identifier: str, document: Any) -> tup
 
     PeerError unless the collector signed it.
     """
-    try:
+    with refusing("bad-answer", "the collector gives no receipt for a deletion"):
         day, due, proof = int(document["day"]), int(document["due"]), bytes.fromhex(document["proof"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise PeerError("bad-answer", "the collector gives no receipt for a deletion") from error
     require_signature(collector_key, b"withdrawn", withdrawal_text(identifier, day, due), proof)
     return day, due, proof
 
 
 def read_release(document: Mapping[str, Any]) -> tuple[int, tuple[Cylinder, ...]]:
     """Day and cylinders of a release from the collector."""
-    try:
+    with refusing("bad-answer", "the collector does not hand out a release"):
         return int(document["day"]), tuple(Cylinder(*map(int, row)) for row in document["points"])
-    except (KeyError, TypeError, ValueError, MisuseError) as error:
-        raise PeerError("bad-answer", "the collector does not hand out a release") from error

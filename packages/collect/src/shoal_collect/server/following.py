@@ -7,7 +7,7 @@ collector that tells the witness something else gets differing answers, and is d
 from collections.abc import Callable
 from typing import Any, Final
 
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import refusing
 from shoal_collect.matching.records import Release
 from shoal_collect.roles.days import ClosedDay
 from shoal_collect.roles.terms import read_terms
@@ -56,7 +56,7 @@ class DayFollower:
     def follow_group(self, session: bytes) -> None:
         """Copy a group's members, terms and questions."""
         reply = self._ask(f"/v1/groups/{session.hex()}/asked")
-        try:
+        with refusing("bad-frame", "words that do not say what a group has asked"):
             members = [bytes.fromhex(member) for member in reply["members"]]
             batches = [
                 (
@@ -68,8 +68,6 @@ class DayFollower:
                 for entry in reply["asked"]
             ]
             terms = read_terms(reply["terms"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise PeerError("bad-frame", "words that do not say what a group has asked") from error
         with self._db.transaction():
             if not self._db.row("SELECT 1 FROM ticket WHERE session = ?", (session,)):
                 self._db.change(

@@ -48,8 +48,7 @@ class Watch:
         self.add("phi_queries", n)
         self.add("withheld_answers", withheld)
         if withheld and not self._quiet:
-            line = {"at_s": round(time.time(), 3), "questions": n, "withheld": withheld}
-            print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            _log(questions=n, withheld=withheld)
 
     def fault(self, error: Exception) -> None:
         """Log a fault's type and place, but not its text."""
@@ -58,22 +57,15 @@ class Watch:
             f"{Path(frame.filename).name}:{frame.lineno}"
             for frame in traceback.extract_tb(error.__traceback__)[-1:]
         ]
-        line = {"at_s": round(time.time(), 3), "fault": type(error).__name__, "where": where}
-        print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
+        _log(fault=type(error).__name__, where=where)
 
     def record_request(self, route: str, status: int, took_s: float, bytes_in: int, bytes_out: int) -> None:
         """Times in seconds, sizes in bytes."""
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(took_s)
         if not self._quiet:
-            line = {
-                "at_s": round(time.time(), 3),
-                "route": route,
-                "status": status,
-                "ms": round(1000 * took_s, 1),
-            }
-            line |= {"bytes_in": bytes_in, "bytes_out": bytes_out}
-            print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201  (the log)
+            ms = round(1000 * took_s, 1)
+            _log(route=route, status=status, ms=ms, bytes_in=bytes_in, bytes_out=bytes_out)
 
     def collect(self) -> Iterator[Metric]:
         """Read the gauges; none while the database is away, which is counted as a fault."""
@@ -84,6 +76,10 @@ class Watch:
             return
         for name, value in gauges:
             yield GaugeMetricFamily(f"shoal_{name}", f"Number of {name}.", value)
+
+
+def _log(**line: Any) -> None:
+    print(json.dumps({"at_s": round(time.time(), 3), **line}), file=sys.stderr, flush=True)  # noqa: T201
 
 
 class WatchMiddleware:

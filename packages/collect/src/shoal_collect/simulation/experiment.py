@@ -13,7 +13,6 @@ from shoal.errors import MisuseError
 from shoal.runtime.run import Run
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, Point, cylinder_as_printed
-from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.matching.subtrajectories import Places, draw_subtrajectories
 from shoal_collect.matching.trimming import Reading, required_phi
@@ -175,7 +174,3 @@ def _blur(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:
     return tuple(
         sorted(cylinder_as_printed(point, 1 + chance.below(1000), chance.below(60), chance) for point in trip)
     )
-
-
-def _release(number: int, tag: bytes, points: tuple[Cylinder, ...]) -> Release:
-    return Release(number.to_bytes(16), tag, bytes(32), points)

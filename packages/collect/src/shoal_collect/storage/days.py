@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from shoal_collect.crypto import merkle
-from shoal_collect.faults import PeerError
+from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.contributors import PROVEN, SCOPE_SHIFT
 from shoal_collect.matching.records import Release, decode_points
 from shoal_collect.roles.days import NO_STATE, ClosedDay, identifier_leaf, release_leaf
@@ -156,13 +156,11 @@ class ClosedDays:
         A release in the tree that is no longer stored does not count. ``require``: raises PeerError for a
         release that has no right to its scope.
         """
-        try:
+        with refusing("bad-frame", "words that do not describe a closed day's releases"):
             closed = ClosedDay.read(document["closed"])
             releases = [_read_release(entry) for entry in document["releases"]]
             gone = [str(identifier) for identifier in document["withdrawn"]]
             added = [entry[0] for entry in releases] + [bytes.fromhex(leaf) for leaf in document["deleted"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise PeerError("bad-frame", "words that do not describe a closed day's releases") from error
         leaves, store = list(map(identifier_leaf, gone)), PhiStore(self._db)
         with self._db.transaction():
             if closed in self.after(day - 1):
