@@ -181,12 +181,12 @@ class RemoteServer:
                     if len(content) > BATCH_BYTES:
                         raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
         except httpx.TransportError as error:
-            if (cause := _untrusted(error)) is not None:
+            if isinstance(cause := _first_cause(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(
                     f"the certificate of {self.url} is not trusted ({cause.verify_message}); if you know it, "
                     "name the certificates to trust with --ca"
                 ) from error
-            raise UnavailableError(f"{self.url} does not answer ({type(error).__name__})") from error
+            raise UnavailableError(f"{self.url} does not answer ({type(cause).__name__})") from error
         return Reply(response.status_code, bytes(content)), response.headers.get("Shoal-Signature")
 
     def close(self) -> None:
@@ -202,10 +202,10 @@ def _open_client(tls: ssl.SSLContext) -> httpx.Client:
     return client
 
 
-def _untrusted(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    while not (error is None or isinstance(error, ssl.SSLCertVerificationError)):
-        error = error.__cause__ or error.__context__
-    return error
+def _first_cause(error: BaseException) -> BaseException:
+    """The libraries wrap what the system says."""
+    before = error.__cause__ or error.__context__
+    return error if before is None else _first_cause(before)
 
 
 def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callable[[str], Any]:
