@@ -245,7 +245,7 @@ def test_a_key_is_printed_and_stays(shoal: Shoal, tmp_path: Path) -> None:
         ("mine", "--state", "{}/misspelled"),
         ("server", "--database", "{}/new.db", "--key", "{}/own.key", "--places", "{}/misspelled.csv"),
         ("registrar", "--database", "{}/new.db", "--allow", "{}/misspelled.txt"),
-        ("simulate", "--data", "{}/misspelled.csv", "--participants", "5"),
+        ("plan", "--data", "{}/misspelled.csv"),
     ],
 )
 def test_what_a_command_only_reads_is_not_made_by_a_misspelled_name(
