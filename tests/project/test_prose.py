@@ -45,7 +45,9 @@ def test_lines_of_prose_are_short(page: Path) -> None:
 MOST_LINES = {
     "README.md": 120,
     "docs/attacks.md": 200,
-    "docs/collect.md": 350,
+    "docs/collect.md": 200,
+    "docs/collect-operate.md": 360,
+    "docs/collect-review.md": 400,
     "docs/glove.md": 220,
     "docs/performance.md": 250,
     "docs/verification.md": 250,

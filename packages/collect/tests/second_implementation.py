@@ -1,4 +1,4 @@
-"""The message formats and the mix's checks a second time, from docs/collect-protocol.md alone.
+"""The message formats and the mix's checks a second time, from docs/collect-review.md alone.
 
 Nothing of shoal is imported: only the standard library, and ``cryptography`` for Ed25519, X25519 and
 ChaCha20-Poly1305. Arithmetic is plain Python, slow and obvious. ``judge`` takes a vector of

@@ -53,7 +53,7 @@ def test_a_consent_is_easy_at_14(terms: Terms, trimming: Trimming) -> None:
 
 
 def test_it_says_who_would_notice_a_false_count() -> None:
-    """A collector without a witness can invent a crowd (docs/collect-threats.md)."""
+    """A collector without a witness can invent a crowd (docs/collect-review.md)."""
     alone, watched = (" ".join(describe_terms(terms)) for terms in (PLAIN, EVERYTHING))
     assert ("No witness checks its answers" in alone, "A witness checks the answers" in alone) == (
         True,
@@ -71,9 +71,10 @@ def test_it_says_when_no_invented_trip_may_fit() -> None:
 
 
 def test_the_page_names_what_shows_each_paragraph() -> None:
-    """In docs/collect-threats.md, by the first words; what is named there exists."""
-    page = (ROOT / "docs" / "collect-threats.md").read_text()
-    rows = re.findall(r"^\| (.*?) \| (.*?) \|$", page.split("## What consent says")[1], re.MULTILINE)[1:]
+    """In docs/collect-review.md, by the first words; what is named there exists."""
+    page = (ROOT / "docs" / "collect-review.md").read_text()
+    table = re.findall(r"^\| (.*?) \| (.*?) \|$", page.split("## What consent says")[1], re.MULTILINE)[1:]
+    rows = [(one, shown) for first, shown in table for one in first.split("; ")]
     everything = [Terms(n_real=2, n_fake=1), EVERYTHING]
     told = {line for terms in everything for trimming in TRIMMINGS for line in consent(terms, trimming)}
     told = (told | {describe_promise(0, "verified-pairs")}) - {days_and_hours(29_000_000, 29_000_090)}

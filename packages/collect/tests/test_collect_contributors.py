@@ -118,7 +118,7 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
 
 
 def test_without_a_registrar_a_device_that_makes_up_tags_counts_as_several_people() -> None:
-    """What does not hold (docs/collect-threats.md): there nothing ties tags to persons but her own device."""
+    """What does not hold (docs/collect-review.md): there nothing ties tags to persons but her own device."""
     here = (first(39.9, 116.3), first(39.91, 116.31, 29_000_060))
     with PhiStore() as store:
         collector, chance = (

@@ -29,7 +29,7 @@ _ENOUGH: Final = 0.1  # of the pairs of points: below it, too little comes out t
     ),
     epilog="With --data nothing is protected or sent: pairs of points are counted as the collector would. "
     "Without a registrar anybody can join under many names, and the dishonest share is what somebody "
-    "wants it to be. See docs/collect-admission.md.",
+    "wants it to be. See docs/collect-review.md.",
 )
 @click.option(
     "--data",

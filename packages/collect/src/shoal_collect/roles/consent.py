@@ -93,7 +93,8 @@ def describe_sharing(theta_m: float, theta_min: float, group_size: int) -> str:
         f"{theta_m / 1000:g} km from yours. Each of her times must be at most {theta_min:g} min from yours. "
         "The larger these limits are, the less a crowd hides you. "
         f"You will be in a group of {group_size} or {group_size + 1} people. If some of them fall silent, it "
-        f"goes on with {least_left(group_size)} or more."
+        f"goes on with {least_left(group_size)} or more. A collector that holds back letters can make them "
+        "silent."
     )
 
 
