@@ -122,3 +122,66 @@ def test_points_that_may_part_thousands_are_asked_about(x: list[str], y: list[st
 def test_decimal_points_of_lengths() -> None:
     assert read(planar(["652.000", "652.1"], ["1.5", "2"]), crs="local").n_samples == N
     assert read(planar(["12.345", "0"], ["0.500", "7"]), crs="local").n_samples == N
+
+
+def test_longitudes_of_32_bits_that_lost_their_sign() -> None:
+    lon_e7 = [2**32 - 740_000_000 + row for row in range(N)]
+    source = table(lat_e7=[407_000_000] * N, lon_e7=lon_e7).drop_columns(["lat", "lon"])
+    assert first_place(read(source, snap=False)) == (40.7, -74.0)
+
+
+@pytest.mark.parametrize("sign", ["lat", "lon"])
+def test_signs_that_a_whole_file_lost(sign: str) -> None:
+    places = {"lat": 23.5, "lon": -46.6} if sign == "lat" else {"lat": 37.0, "lon": 7.9}  # Sao Paulo, Faro
+    source = table(**{axis: place + np.arange(N) / 1000 for axis, place in places.items()})
+    if sign == "lat":
+        assert "the latitude's sign turned" in refusal(source)
+    else:
+        assert read(source).n_samples == N  # Algeria is on land
+
+
+def test_equal_coordinates_and_whole_degrees() -> None:
+    assert "are equal in all rows" in refusal(table(lat=[48.851] * N, lon=[48.851] * N))
+    some = np.where(np.arange(40) % 20 == 1, -1.0, 0.0)
+    columns = {
+        "lat": np.where(some < 0, -1, 48.851 + np.arange(40) / 1000),
+        "lon": np.where(some < 0, -1, 2.351),
+    }
+    people = pa.table({"id": ["ann"] * 40, "t": [1_714_564_800 + row for row in range(40)], **columns})
+    assert any("2 of the positions" in note and "whole degrees" in note for note in read(people).intake.notes)
+
+
+@pytest.mark.parametrize("name", ["elapsed", "offset_s", "dt", "since_start"])
+def test_one_time_beside_what_elapsed(name: str) -> None:
+    seconds = [60 * row for row in range(N)]
+    same = table(t=[1_714_564_800] * N, **{name: seconds})
+    assert f"the column '{name}' may hold the time since then" in refusal(same)
+    assert read(same, time_unit="s").n_samples
+    assert read(table(**{name: seconds})).n_samples == N
+
+
+@pytest.mark.parametrize(
+    ("column", "values"), [("valid", [True, False]), ("gps_status", ["A", "V"]), ("fix", [1, 0])]
+)
+def test_rows_that_say_they_have_no_position_are_counted(column: str, values: list[Any]) -> None:
+    notes = read(table(**{column: values * (N // 2)})).intake.notes
+    assert any(
+        f"'{column}' marks as without a position, and that are read all the same: 6" in note for note in notes
+    )
+    assert not any(
+        "without a position" in note for note in read(table(**{column: values[:1] * N})).intake.notes
+    )
+
+
+def test_times_of_a_clock_of_12_hours() -> None:
+    times = [f"2024-05-0{1 + row // 12} {row % 12 + 1:02}:00" for row in range(60)]
+    people = pa.table({"id": ["ann"] * 60, "t": times, "lat": [48.85] * 60, "lon": [2.35] * 60})
+    assert any("clock of 12 hours" in note for note in read(people).intake.notes)
+    later = pa.array([*times[:-1], "2024-05-05 13:00"])
+    assert not any("12 hours" in note for note in read(people.set_column(1, "t", later)).intake.notes)
+
+
+def test_ids_that_programs_make_for_each_row() -> None:
+    assert "each row has its own 'uid'" in refusal(
+        table(uid=[f"{row:08}-0000-4000-8000-000000000000" for row in range(N)]).drop_columns(["id"])
+    )

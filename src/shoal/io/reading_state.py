@@ -252,7 +252,10 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if state.doubts.at_once and state.at_once.has_many():
         raise InputError(state.doubts.at_once)
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
-    if may_number and all(text.isdigit() or len(text) >= _GENERATED for text in texts_of(ids)):
+    digits_count = state.columns.person.strip().lower() not in {"uid", "uuid", "guid"}
+    if may_number and all(
+        (digits_count and text.isdigit()) or len(text) >= _GENERATED for text in texts_of(ids)
+    ):
         raise InputError(state.doubts.each_row)
     _ask_about_shared_ids(state, ids, column)
     _ask_about_spellings(state, ids, column)

@@ -10,6 +10,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns.meanings import (
     UNITS,
     clock_columns,
+    flag_columns,
     part_columns,
     sign_columns,
     split_unit,
@@ -43,7 +44,8 @@ class Columns:
     first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
     instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs:
     that may tell the hemispheres of first and second. parts: that may hold minutes of degrees. zone: of the
-    plane of x and y. beside: that may tell zones of the times, or halves of the day.
+    plane of x and y. beside: that may tell zones of the times, or halves of the day. flags:
+    that may say that a row has no position.
     """
 
     id: str
@@ -59,12 +61,13 @@ class Columns:
     parts: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         position = [self.geometry.column] if self.geometry else [self.first, self.second]
         names = [self.person, self.time, self.date, *position, *self.signs[0], *self.signs[1], *self.zone]
-        names += self.beside
+        names += (*self.beside, *self.flags)
         return list(dict.fromkeys(name for name in names if name))
 
 
@@ -81,7 +84,7 @@ def find_columns(table: Table, reading: Reading) -> Columns:
         *([] if columns.geometry else [columns.first, columns.second]),
     ]
     free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
-    columns = replace(columns, beside=clock_columns(free))
+    columns = replace(columns, beside=clock_columns(free), flags=flag_columns(free))
     twice = next((name for name in roles if roles.count(name) > 1), None)
     if twice is not None:
         raise MisuseError(

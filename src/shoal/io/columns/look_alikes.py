@@ -29,7 +29,8 @@ _SHARED_WORD: Final = re.compile(
     r"guests?|gast|inv[ií]tad[oa]|invité|convidad[oa]|ospite|visit(?:or|eur|ante)s?|(?:test|demo|dummy|default|"
     r"generic|shared|public|temp|tmp|sample)(?:[ ._-]?(?:user|account|device|id|er|ing))?|others?|root|tbd|"
     r"anon(?:[ ._-]anon)?(?:[ ._-](?:user|id))?|casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|"
-    r"teste|essai|访客|游客|ゲスト|(?:user|device|person)[ ._-]?(?:0+|-1)",
+    r"teste|essai|true|false|gps|/dev/[a-z]+[0-9]*|com[0-9]|iphone|ipad|android|"
+    r"访客|游客|ゲスト|(?:user|device|person)[ ._-]?(?:0+|-1)",
     re.IGNORECASE,
 )
 _SHARED_NUMBER: Final = re.compile(r"(?:-?0+|-0*1|-9+|9{3,}|([1-8])\1{5,})(?:\.0)?")

@@ -65,6 +65,12 @@ _GPS: Final = re.compile(
 _DATES: Final = re.compile(
     r"(utc|local|fix|trip|server)?(date|day)|datum|fecha|created(at|on)|(received|uploaded|logged)(at|on)"
 )
+_ELAPSED: Final = re.compile(
+    r"(time)?(elapsed|delta|offset)(time)?(s|ms|sec(onds)?)?|dt|(since|from)start.*|reltime"
+)
+_VALID: Final = re.compile(r"(is|has|gps|fix|position|loc(ation)?)*(valid(ity)?|fix|status)")
+_NO: Final = frozenset({"false", "f", "0", "0.0", "no", "n", "v", "invalid"})
+_YES: Final = frozenset({"true", "t", "1", "1.0", "2", "3", "yes", "y", "a", "valid"})
 _HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
 _MINUTES: Final = re.compile(
     r"(time|utc|local|gmt|clock)?(min|mins|minutes?|mm|mi|minutos?|minuten?)(utc|gmt|local|ofhour)?"
@@ -98,8 +104,10 @@ _TIME_UNITS: Final = {
     "microseconds": "us", "ns": "ns", "nanos": "ns", "nanoseconds": "ns", "s": "s", "sec": "s", "secs": "s",
     "second": "s", "seconds": "s", "min": "1min", "mins": "1min", "minutes": "1min", "h": "1h", "hours": "1h",
 }  # fmt: skip
+E7: Final = 1e7
+OVERFLOW_DEG: Final = 2**32 / E7
 _PER_DEGREE: Final = {
-    "e7": 1e7, "e6": 1e6, "e5": 1e5, "microdeg": 1e6, "microdegrees": 1e6, "udeg": 1e6, "rad": np.pi / 180,
+    "e7": E7, "e6": 1e6, "e5": 1e5, "microdeg": 1e6, "microdegrees": 1e6, "udeg": 1e6, "rad": np.pi / 180,
     "radian": np.pi / 180, "radians": np.pi / 180, "arcmin": 60.0, "arcsec": 3600.0, "mas": 3.6e6,
     "semicircles": 2**31 / 180, **dict.fromkeys(("gon", "gons", "grad", "grads"), 1 / 0.9),
 }  # fmt: skip
@@ -276,9 +284,9 @@ class TimeNeighbors:
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         free = [(name, _compact(name)) for name in names if name not in used]
-        self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps = (
+        self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps, self.elapsed = (
             [name for name, compact in free if pattern.fullmatch(compact)]
-            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES, _GPS)
+            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES, _GPS, _ELAPSED)
         )
         self.dates: list[str] = []  # some values of columns of dates
 
@@ -300,6 +308,20 @@ class TimeNeighbors:
     def join(self, later: "TimeNeighbors") -> None:
         """Add the columns of later rows."""
         self.zones, self.halves = self.zones + later.zones, self.halves + later.halves
+
+
+def flag_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that may say that a row has no position."""
+    return tuple(name for name in names if _VALID.fullmatch(_compact(name)))
+
+
+def count_refusals(column: pa.Array) -> int:
+    """The rows of such a column that say no; none where all do, or where its values are something else."""
+    counts = pc.value_counts(pc.utf8_lower(plain(column).cast(pa.string())))
+    rows = {str(entry["values"].as_py()): entry["counts"].as_py() for entry in counts}
+    no = sum(rows.get(text, 0) for text in _NO)
+    known = rows.keys() <= _NO | _YES | {"", "None"}
+    return no if known and no < len(column) else 0
 
 
 def clock_columns(names: Sequence[str]) -> tuple[str, ...]:

@@ -62,6 +62,7 @@ _EACH: Final = {
 }
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
+_MAY_BE_GENERATED: Final = frozenset({"uid", "uuid", "guid"})
 
 
 def names_people(column: str) -> bool:
@@ -141,6 +142,7 @@ def require_person(table: Table, person: str, named: Reading) -> Doubts:
         )
     others = [name for name in table.columns if name != person and may_name_people(name)]
     each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
+    may_number |= person.strip().lower() in _MAY_BE_GENERATED
     if not others:
         return Doubts(each_row=each if may_number else "")
     at_once = (

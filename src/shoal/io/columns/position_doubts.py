@@ -25,6 +25,7 @@ _DIGITS_APART: Final = 3
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 _ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of their zone in front
 _NOT_BY_CHANCE: Final = 10  # steps, or positions at sea
+_RARE, _FEW_WHOLE = 0.001, 0.5  # of the positions are whole degrees by chance, or stand for none
 _ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
 
 
@@ -70,15 +71,7 @@ _READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Fl
         lambda lon, lat: (lon, np.where(lat > 0, 90 - lat, np.nan)),
     ),
 }
-_AS_THEY_ARE: Final = "name the columns with --lat and --lon if this is the sea"
-_OF_ALL: Final = {  # readings that a whole file may need, and what to do
-    "swapped": "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
-    "if this is the sea",
-    "grads": f"call the columns lat_gon and lon_gon, or {_AS_THEY_ARE}",
-    "around": f"call the columns lat_gon and lon_gon, or {_AS_THEY_ARE}",
-    "pole": f"write latitudes as 90 less these angles, or {_AS_THEY_ARE}",
-}
-_OTHER_ANGLES: Final = frozenset({"grads", "around", "pole"})
+_OTHER_ANGLES: Final = ("grads", "around", "pole", "west", "south", "both")  # that a whole file may have
 
 
 class PositionDoubts:
@@ -89,7 +82,7 @@ class PositionDoubts:
 
     def __init__(self, *, sure: bool = False) -> None:
         self._sure = sure
-        self._looked_at = 0
+        self._looked_at = self._whole = self._equal = 0
         self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
         self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
         self._doubts: list[Doubt] = []
@@ -104,6 +97,8 @@ class PositionDoubts:
     def join(self, later: "PositionDoubts") -> None:
         """Add the counts of later rows."""
         self._looked_at += later._looked_at
+        self._whole += later._whole
+        self._equal += later._equal
         self._turned.update(later._turned)
         self.squares.update(later.squares)
         self._doubts += later._doubts
@@ -140,6 +135,8 @@ class PositionDoubts:
         lon, lat, people = lon[::step], lat[::step], people[::step]
         square, count = np.unique(squares(lon, lat), return_counts=True)
         self.squares.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
+        self._whole += int(np.count_nonzero((lon == np.rint(lon)) & (lat == np.rint(lat))))
+        self._equal += int(np.count_nonzero(lon == lat))
         self._looked_at += len(lon)
         if not degrees:
             self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
@@ -162,7 +159,7 @@ class PositionDoubts:
     ) -> None:
         """Remember whose positions, nearly all at sea, are on land in another reading."""
         for key, (_, turned) in _READINGS.items():
-            if (self._sure and key in _OTHER_ANGLES) or (key == "around" and not wrapped):
+            if key == "around" and not wrapped:
                 continue
             other_lon, other_lat = turned(lon, lat)
             rows = np.flatnonzero(on_land(other_lon, other_lat) & (other_lat > _SOUTHERNMOST_DEG))
@@ -178,11 +175,19 @@ class PositionDoubts:
                 there = squares(other_lon[rows], other_lat[rows])
                 self._doubts.append(Doubt(table, key, people[at_sea[rows]], there))
 
-    def check_degrees(self, name: str, *, named: bool) -> list[Message]:
-        """Ask where positions, or those of some people, are likelier in another reading; a note if named."""
+    def check_degrees(self, name: str, *, named: bool, fine: bool) -> list[Message]:
+        """Ask where positions, or those of some people, are likelier in another reading; a note if named.
+
+        fine: most have decimals, so that whole degrees stand for no position.
+        """
         question = self._question(name)
         if question is None:
-            return []
+            few = max(1.0, _RARE * self._looked_at) < self._whole < _FEW_WHOLE * self._looked_at
+            text = (
+                "{number} of the positions of {file} that were looked at are whole degrees, such as -1, 90 "
+                "or 180, among finer ones; programs write these where they have none: remove them"
+            )
+            return [say("reading.whole", text, number=f"{self._whole:,}", file=name)] if fine and few else []
         seen, remedy = question
         if named:
             return [say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen)]
@@ -198,23 +203,31 @@ class PositionDoubts:
             )
             seen = say("reading.one_in_radians", text, file=name, reading=_READINGS[key][0])
             return seen, f"convert it, or call the column {key}; give --lat and --lon if it is in degrees"
+        if self._equal == self._looked_at >= _NOT_BY_CHANCE:
+            text = "latitude and longitude of {file} are equal in all rows"
+            return say("reading.equal", text, file=name), "name the columns with --lat and --lon"
         if self._turned["radians"] >= enough:
             text = "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians"
             return say("reading.radians", text, file=name), (
                 "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
                 "is the sea"
             )
-        fitting = [key for key in _OF_ALL if self._turned[key] >= enough]
-        if "swapped" in fitting or self._looked_at < _NOT_BY_CHANCE:
-            fitting = fitting[:1] if "swapped" in fitting else []  # the usual mistake
-        if fitting:
+        swapped = self._turned["swapped"] >= enough  # the usual mistake
+        fitting = ["swapped"] if swapped else [key for key in _OTHER_ANGLES if self._turned[key] >= enough]
+        if swapped or (fitting and self._looked_at >= _NOT_BY_CHANCE and not self._sure):
             text = "{percent} % of the positions of {file} lie at sea as given, and on land with {reading}"
             percent = 100 * self._turned[fitting[0]] // self._looked_at
             readings = _READINGS[fitting[0]][0]
             for key in fitting[1:]:
                 readings = say("other.or", "{one} or {other}", one=readings, other=_READINGS[key][0])
             seen = say("reading.swapped", text, percent=percent, file=name, reading=readings)
-            return seen, "; or ".join(dict.fromkeys(_OF_ALL[key] for key in fitting))
+            return seen, (
+                "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
+                "if this is the sea"
+                if swapped
+                else "write them as degrees to the north and east, call columns of grads lat_gon and "
+                "lon_gon, or name the columns with --lat and --lon if this is the sea"
+            )
         if doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
             text = "people in {files} are at sea as given, and where others are with {reading}"
             names = list(dict.fromkeys(doubt.table for doubt in doubts))

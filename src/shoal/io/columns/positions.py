@@ -1,5 +1,6 @@
 """From coordinates to one plane in meters: degrees, a declared plane, or local meters."""
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from typing import Final
@@ -12,7 +13,17 @@ from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
 from shoal.io.columns.land import middles
-from shoal.io.columns.meanings import advise_crs, contradicts, divisor, signed, signs, zones
+from shoal.io.columns.meanings import (
+    E7,
+    OVERFLOW_DEG,
+    advise_crs,
+    contradicts,
+    count_refusals,
+    divisor,
+    signed,
+    signs,
+    zones,
+)
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, points
@@ -111,6 +122,7 @@ class Positions:
         self._rows = 0
         self._decimals = 0  # of the degrees so far, at most 2
         self.unread = ""  # the shape of a coordinate that cannot be read
+        self._refused: Counter[str] = Counter()  # rows by the column that says they have no position
         self._may_group = False  # thousands of planar numbers, by points
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
@@ -140,6 +152,7 @@ class Positions:
         self._decimals = max(self._decimals, later._decimals)
         self._zones |= later._zones
         self._require_one_zone()
+        self._refused.update(later._refused)
         self._may_group |= later._may_group
         self.wrapped += later.wrapped
         self.unread = self.unread or later.unread
@@ -164,6 +177,8 @@ class Positions:
         if columns.zone and self._declared != "local":
             self._zones |= zones(batch, columns.zone, columns.first)
             self._require_one_zone()
+        for name in columns.flags:
+            self._refused.update({name: rows} if (rows := count_refusals(batch.column(name))) else {})
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
             first = self._wrapped(first, sieve.good & (np.abs(second) <= 90))
@@ -203,6 +218,8 @@ class Positions:
             written = column.filter(pa.array(~readable)).drop_null()
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
         values = values if per_unit == 1.0 else values / per_unit
+        if per_unit == E7:  # Google wrote negative numbers of 32 bits without their sign
+            values = np.where(values > 180, values - OVERFLOW_DEG, values)
         for sign in tried:
             if self._signed.get((axis, sign)) is False:
                 continue
@@ -311,7 +328,14 @@ class Positions:
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
                     "meters around the data, or read longitude and latitude"
                 )
-        self.notes += self._doubts.check_degrees(self._name, named=self._named)
+        fine = self.degrees and self._decimals >= _FINE_DECIMALS
+        self.notes += self._doubts.check_degrees(self._name, named=self._named, fine=fine)
+        for column, rows in self._refused.items():
+            text = (
+                "rows that the column '{column}' marks as without a position, and that are read all the "
+                "same: {rows}"
+            )
+            self.notes.append(say("reading.refused", text, column=column, rows=f"{rows:,}"))
         self.notes += self._doubts.check_meters(self._name, self._declared, self.crs)
         self._note_national()
         self._note_coarse()

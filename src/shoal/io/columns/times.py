@@ -29,6 +29,9 @@ _TWO_ORDERS: Final = (
 _MONTHS_OF_A_DAY, _MONTHS_A_YEAR = 4, 12  # nobody is tracked on the fifth of four months alone
 _ONE_SECOND: Final = say("unit.one_second", "one second")
 _MANY: Final = 0.5
+_HOUR: Final = 3600 * SECOND
+_MORNING: Final = 0b1_1111_1111_1110  # the hours from 1 to 12, as bits
+_ENOUGH_HOURS, _ENOUGH_TIMES = 10, 50  # that do not lie there by chance
 _ERA_S: Final = 1024 * 7 * 86_400
 
 
@@ -65,6 +68,8 @@ class Times:
         self.unread = ""
         self._naive_looked_at = self._midnights = self._whole_hours = 0
         self._numbers_looked_at = self._thousands = 0
+        self._stays = self._moves = False  # people with several rows, and those with several times
+        self._hours = 0  # of the clock, as bits
         self._first_s, self._last_s = time_numbers.LIMIT, 0  # of numbers since 1970
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
@@ -114,11 +119,18 @@ class Times:
         self._whole_hours += later._whole_hours
         self._numbers_looked_at += later._numbers_looked_at
         self._thousands += later._thousands
+        self._stays, self._moves = self._stays or later._stays, self._moves or later._moves
+        self._hours |= later._hours
         self._first_s = min(self._first_s, later._first_s)
         self._last_s = max(self._last_s, later._last_s)
 
     def require_one_order(self, code: Codes, t: Micros, where: str) -> None:
         """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
+        if self.beside.elapsed and not self._moves and code.size:
+            order = np.argsort(code, kind="stable")
+            same = np.diff(code[order]) == 0
+            self._stays |= bool(same.any())
+            self._moves = bool((same & (np.diff(t[order]) != 0)).any())
         if self._slashed is None:
             return
         months = t.astype("datetime64[us]").astype("datetime64[M]")
@@ -137,6 +149,11 @@ class Times:
 
     def require_meaning(self, name: str, date: str | None) -> None:
         """Ask about columns that may change what the times mean. date: the column of dates, if named."""
+        if self._stays and not self._moves and not self.given:
+            raise InputError(
+                f"everybody in {name} has one time in all rows, and the column '{self.beside.elapsed[0]}' "
+                "may hold the time since then; add it to the times, or give --time-unit s if that is right"
+            )
         if not self.naive:
             return
         own_layout = self._layout is not None
@@ -219,6 +236,13 @@ class Times:
                 "or 2001 (Apple), convert them to dates"
             )
             notes.append(say("reading.other_start", text, first=first, last=last))
+        mornings = not self._hours & ~_MORNING and self._hours.bit_count() >= _ENOUGH_HOURS
+        if mornings and self._naive_looked_at >= _ENOUGH_TIMES:
+            text = (
+                "no time lies from 13:00 to 0:59; if a clock of 12 hours lost its AM and PM, half of the "
+                "times are wrong by 12 hours"
+            )
+            notes.append(say("reading.mornings", text))
         if self.naive and not self._zone_given:
             notes.append(TAKEN_AS_UTC)
         return notes
@@ -232,6 +256,7 @@ class Times:
         some = ticks[::step][readable[::step]]
         self._naive_looked_at += len(some)
         self._midnights += int(np.count_nonzero(some % DAY == 0))
+        self._hours |= int(np.bitwise_or.reduce(1 << (some % DAY // _HOUR), initial=0))
         self._whole_hours += int(np.count_nonzero(some % (3600 * SECOND) == 0))
         if self._zone is None:
             return ticks
