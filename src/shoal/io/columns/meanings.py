@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.io.columns.counting import Counting
 from shoal.io.columns.values import is_text, plain
 from shoal.runtime.arrays import Floats, Integers
 
@@ -279,7 +280,7 @@ def contradicts(zone: str, crs: str) -> bool:
     return match is not None and code is not None and int(match[1]) != int(code[1])
 
 
-class TimeNeighbors:
+class TimeNeighbors(Counting):
     """Columns beside the column of times that may change what it means, by their names."""
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
@@ -288,6 +289,10 @@ class TimeNeighbors:
             [name for name, compact in free if pattern.fullmatch(compact)]
             for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES, _GPS, _ELAPSED)
         )
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
+        self.zones_by_value, self.halves_by_value = list[str](), list[str]()
         self.dates: list[str] = []  # some values of columns of dates
 
     def look(self, batch: pa.RecordBatch, columns: Sequence[str]) -> None:
@@ -301,13 +306,9 @@ class TimeNeighbors:
             texts = {*pc.unique(column).slice(0, _MOST_TEXTS).to_pylist()} - {"", None}
             halves = {re.sub(r"[.\s]", "", text).lower() for text in texts}
             if halves and (halves <= _HALVES_OF_DAYS or halves == {"a", "p"}):
-                self.halves.append(name)
+                self.halves_by_value.append(name)
             elif texts and all(_ZONE_OF_NAME.fullmatch(text) or _OFFSET.fullmatch(text) for text in texts):
-                self.zones.append(name)
-
-    def join(self, later: "TimeNeighbors") -> None:
-        """Add the columns of later rows."""
-        self.zones, self.halves = self.zones + later.zones, self.halves + later.halves
+                self.zones_by_value.append(name)
 
 
 def flag_columns(names: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.io.columns.counting import Counting
 from shoal.io.columns.land import neighbors, on_land, squares
 from shoal.io.columns.values import Codes
 from shoal.messages import Message, say
@@ -74,7 +75,7 @@ _READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Fl
 _OTHER_ANGLES: Final = ("grads", "around", "pole", "west", "south", "both")  # that a whole file may have
 
 
-class PositionDoubts:
+class PositionDoubts(Counting):
     """Counts, batch after batch, what makes other readings of positions likelier than the one as given.
 
     sure: the angles are degrees, or of boats and the like, so that no other unit is looked for.
@@ -82,8 +83,11 @@ class PositionDoubts:
 
     def __init__(self, *, sure: bool = False) -> None:
         self._sure = sure
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
         self._looked_at = self._whole = self._equal = 0
-        self._turned = Counter(dict.fromkeys(_READINGS, 0))  # positions at sea, on land in each reading
+        self._turned = Counter[str]()  # positions at sea, on land in each reading
         self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
         self._doubts: list[Doubt] = []
         self._sizes = np.zeros(_LARGEST, dtype=np.int64)  # of planar positions, by their digits
@@ -92,22 +96,7 @@ class PositionDoubts:
         self._far = 0  # of planar positions, from the area where the plane is used
         self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
         self._moved = 0
-        self._may_be = {"lat_rad": True, "lon_rad": True}
-
-    def join(self, later: "PositionDoubts") -> None:
-        """Add the counts of later rows."""
-        self._looked_at += later._looked_at
-        self._whole += later._whole
-        self._equal += later._equal
-        self._turned.update(later._turned)
-        self.squares.update(later.squares)
-        self._doubts += later._doubts
-        self._sizes += later._sizes
-        self._zones.update(later._zones)
-        self._far += later._far
-        self._steps += later._steps
-        self._moved += later._moved
-        self._may_be = {key: maybe and later._may_be[key] for key, maybe in self._may_be.items()}
+        self._not_radians: set[str] = set()
 
     def add_meters(self, x: Floats, y: Floats, good: Flags) -> None:
         """Look at some planar positions of a batch, of which some are usable."""
@@ -150,9 +139,11 @@ class PositionDoubts:
             self._steps.append([float(np.median(way[moved])) for way in ways])
             self._moved += int(np.count_nonzero(moved))
         for key, angles, most in (("lat_rad", lat, np.pi / 2), ("lon_rad", lon, np.pi)):
-            if self._may_be[key]:
+            if key not in self._not_radians:
                 there = on_land(*_READINGS[key][1](lon, lat))
-                self._may_be[key] = bool(np.abs(angles).max() <= most and there.mean() >= _MANY)
+                self._not_radians |= (
+                    set() if np.abs(angles).max() <= most and there.mean() >= _MANY else {key}
+                )
 
     def _doubt(
         self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str, *, wrapped: bool
@@ -242,8 +233,8 @@ class PositionDoubts:
         if self._moved < _NOT_BY_CHANCE or not north or not east:
             return ""
         ratios = {"lat_rad": np.degrees(north) / east_by_radians, "lon_rad": north / np.degrees(east)}
-        alike = (key for key, ratio in ratios.items() if 1 / _ALIKE <= ratio <= _ALIKE and self._may_be[key])
-        return next(alike, "")
+        alike = (key for key, ratio in ratios.items() if 1 / _ALIKE <= ratio <= _ALIKE)
+        return next((key for key in alike if key not in self._not_radians), "")
 
     def _is_among_others(self, doubt: Doubt) -> bool:
         """Whether somebody's positions, in the other reading, are nearly all where others are."""

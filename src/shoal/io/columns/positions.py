@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from copy import copy
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
 from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
+from shoal.io.columns.counting import Counting
 from shoal.io.columns.land import middles
 from shoal.io.columns.meanings import (
     E7,
@@ -51,7 +51,7 @@ _NAMED: Final = 3  # files that a message names
 _FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 2, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
 
 
-class Positions:
+class Positions(Counting):
     """Reads and checks positions, batch after batch, and decides their plane.
 
     crs: None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), to be projected into
@@ -108,7 +108,7 @@ class Positions:
         if self._working_crs is not None and not is_geographic(self._working_crs):
             self._lengths = PlaneLengths(self._working_crs)
         self.commas = DecimalCommas()
-        self._named, self._sure = named, sure
+        self._named, self._doubts = named, PositionDoubts(sure=sure)
         self._parts = columns.parts
         self._declared = reading.crs
         self._divisors: dict[str, float] = {}
@@ -118,49 +118,33 @@ class Positions:
 
     def _begin_counts(self) -> None:
         self._zones: set[str] = set()
-        self._sums = [0, 0, 0]
+        self._sums = np.zeros(3, dtype=object)  # of whole numbers that may not fit 64 bits
         self._rows = 0
-        self._decimals = 0  # of the degrees so far, at most 2
+        self._decimals = {0}  # of the degrees so far, at most 2
         self.unread = ""  # the shape of a coordinate that cannot be read
         self._refused: Counter[str] = Counter()  # rows by the column that says they have no position
         self._may_group = False  # thousands of planar numbers, by points
         self.wrapped = 0  # longitudes from 180 to 360
         self._off: list[Floats] = []  # some positions [2, n] off the globe
-        self._doubts = PositionDoubts(sure=self._sure)
-        self._bounds = np.full(
-            4, -np.inf
-        )  # of local meters: west and south with the sign turned, east, north
+        # of local meters in each batch: west and south with the sign turned, east, north
+        self._bounds: list[Floats] = []
+        self._are_no_degrees = False
 
     @property
     def decided(self) -> tuple[dict[str, bool], dict[tuple[str, str], bool], bool | None]:
         """Decisions that hold for all later rows: decimal commas, hemispheres, longitudes above 180."""
         return self.commas.decided, dict(self._signed), self._wraps
 
-    def without_counts(self) -> "Positions":
+    def without_counts(self) -> Self:
         """The same decisions, empty counts."""
-        fresh = copy(self)
-        fresh.commas, fresh._signed = self.commas.without_counts(), dict(self._signed)
-        if self._lengths is not None and self._working_crs is not None:
-            fresh._lengths = PlaneLengths(self._working_crs)
-        fresh._begin_counts()
+        fresh = super().without_counts()
+        fresh._lengths = self._lengths and PlaneLengths(str(self._working_crs))
         return fresh
 
-    def join(self, later: "Positions") -> None:
+    def join(self, later: Self) -> None:
         """Add the counts of later rows."""
-        self._sums = [total + more for total, more in zip(self._sums, later._sums, strict=True)]
-        self._rows += later._rows
-        self._decimals = max(self._decimals, later._decimals)
-        self._zones |= later._zones
+        super().join(later)
         self._require_one_zone()
-        self._refused.update(later._refused)
-        self._may_group |= later._may_group
-        self.wrapped += later.wrapped
-        self.unread = self.unread or later.unread
-        self._off += later._off
-        self.commas.rows += later.commas.rows
-        self._doubts.join(later._doubts)
-        self._bounds = np.maximum(self._bounds, later._bounds)
-        self._may_be_degrees = self._may_be_degrees and later._may_be_degrees
         if self._lengths is not None and later._lengths is not None:
             self._lengths.add(later._lengths)
 
@@ -264,11 +248,11 @@ class Positions:
     def _remember(self, first: Floats, second: Floats, people: Codes, table: str) -> None:
         """Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
-        while self.degrees and self._decimals < _FINE_DECIMALS:
-            tenths = np.concatenate([first, second]) * 10**self._decimals
+        while self.degrees and (decimals := max(self._decimals)) < _FINE_DECIMALS:
+            tenths = np.concatenate([first, second]) * 10**decimals
             if np.abs(tenths - np.rint(tenths)).max(initial=0) < _ROUNDED:
                 break
-            self._decimals += 1
+            self._decimals.add(decimals + 1)
         if self._lengths is not None and len(first):
             some = slice(None, None, len(first) // _MEASURED + 1)
             plane = first[some], second[some]
@@ -292,10 +276,8 @@ class Positions:
                 crs=str(self.crs),
             )
         if self.crs is None and first.size:
-            corners = np.array([-first.min(), -second.min(), first.max(), second.max()])
-            self._bounds = np.maximum(self._bounds, corners)
-        if self._may_be_degrees and first.size:
-            self._may_be_degrees = bool(np.abs(first).max() <= 180 and np.abs(second).max() <= 90)
+            self._bounds.append(np.array([-first.min(), -second.min(), first.max(), second.max()]))
+            self._are_no_degrees |= bool(np.abs(first).max() > 180 or np.abs(second).max() > 90)
 
     def plane(self) -> str | None:
         """The plane after all rows, None for local meters.
@@ -303,7 +285,7 @@ class Positions:
         Raises InputError when numbers without a system look like degrees, or when a plane's distances are
         wrong.
         """
-        if self._may_be_degrees and self._rows:
+        if self._may_be_degrees and self._rows and not self._are_no_degrees:
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
@@ -328,7 +310,7 @@ class Positions:
                     f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
                     "meters around the data, or read longitude and latitude"
                 )
-        fine = self.degrees and self._decimals >= _FINE_DECIMALS
+        fine = self.degrees and max(self._decimals) >= _FINE_DECIMALS
         self.notes += self._doubts.check_degrees(self._name, named=self._named, fine=fine)
         for column, rows in self._refused.items():
             text = (
@@ -370,22 +352,24 @@ class Positions:
             )
 
     def _note_coarse(self) -> None:
-        if self.degrees and self._rows and not self._decimals and self._parts:
+        decimals = max(self._decimals)
+        if self.degrees and self._rows and not decimals and self._parts:
             raise InputError(
                 f"the degrees of {self._name} are whole, and {', '.join(self._parts)} may hold "
                 "their minutes, seconds or decimals; write each coordinate as one decimal number, or remove "
                 "these columns"
             )
-        if not self.degrees or self._decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
+        if not self.degrees or decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
             return
         text = "the positions of {file} are {steps}, precise to about {km} km; a smaller --cell adds nothing"
-        steps, km = (("whole degrees", 111), ("tenths of degrees", 11))[self._decimals]
+        steps, km = (("whole degrees", 111), ("tenths of degrees", 11))[decimals]
         self.notes.append(say("reading.coarse", text, file=self._name, steps=steps, km=km))
 
     def _note_national(self) -> None:
-        if not np.isfinite(self._bounds).all():
+        if not self._bounds:
             return
-        planes = likely_planes(-self._bounds[0], -self._bounds[1], self._bounds[2], self._bounds[3])
+        west, south, east, north = np.max(self._bounds, axis=0).tolist()
+        planes = likely_planes(-west, -south, east, north)
         if planes:
             text = (
                 "x and y of {file} were taken as local meters; if one of these places is right, give "

@@ -1,7 +1,6 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 import re
-from copy import copy
 from typing import Final
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_numbers, time_text
+from shoal.io.columns.counting import Counting
 from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import Codes, has_value, is_number, is_text, numbers_in_text, plain
@@ -30,12 +30,11 @@ _MONTHS_OF_A_DAY, _MONTHS_A_YEAR = 4, 12  # nobody is tracked on the fifth of fo
 _ONE_SECOND: Final = say("unit.one_second", "one second")
 _MANY: Final = 0.5
 _HOUR: Final = 3600 * SECOND
-_MORNING: Final = 0b1_1111_1111_1110  # the hours from 1 to 12, as bits
-_ENOUGH_HOURS, _ENOUGH_TIMES = 10, 50  # that do not lie there by chance
+_ENOUGH_HOURS, _ENOUGH_TIMES = 10, 50  # from 1 to 12, that do not lie there by chance
 _ERA_S: Final = 1024 * 7 * 86_400
 
 
-class Times:
+class Times(Counting):
     """Turns the time columns of one input into microseconds, batch after batch.
 
     The unit of numbers, and whether 03/04/2024 begins with the day, are decided once. unit: "s", "ms",
@@ -69,8 +68,8 @@ class Times:
         self._naive_looked_at = self._midnights = self._whole_hours = 0
         self._numbers_looked_at = self._thousands = 0
         self._stays = self._moves = False  # people with several rows, and those with several times
-        self._hours = 0  # of the clock, as bits
-        self._first_s, self._last_s = time_numbers.LIMIT, 0  # of numbers since 1970
+        self._hours = set[int]()  # of the clock
+        self._span_s = set[int]()  # the first and last of numbers since 1970, of each batch
 
     def microseconds(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:
         """int64 [n], and whether each is readable."""
@@ -100,29 +99,6 @@ class Times:
     def decided(self) -> tuple[str | None, bool, str | None]:
         """Decisions for all later rows."""
         return self.unit, self.steps, self._slashed
-
-    def without_counts(self) -> "Times":
-        """The same decisions, empty counts."""
-        fresh = copy(self)
-        fresh.beside = copy(self.beside)
-        fresh._begin_counts()
-        return fresh
-
-    def join(self, later: "Times") -> None:
-        """Add the counts of later rows."""
-        self.beside.join(later.beside)
-        self.naive, self.zoned = self.naive + later.naive, self.zoned + later.zoned
-        self.twice, self.never = self.twice + later.twice, self.never + later.never
-        self.unread = self.unread or later.unread
-        self._naive_looked_at += later._naive_looked_at
-        self._midnights += later._midnights
-        self._whole_hours += later._whole_hours
-        self._numbers_looked_at += later._numbers_looked_at
-        self._thousands += later._thousands
-        self._stays, self._moves = self._stays or later._stays, self._moves or later._moves
-        self._hours |= later._hours
-        self._first_s = min(self._first_s, later._first_s)
-        self._last_s = max(self._last_s, later._last_s)
 
     def require_one_order(self, code: Codes, t: Micros, where: str) -> None:
         """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
@@ -178,15 +154,15 @@ class Times:
                 f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
                 "give --time-zone (UTC if they are of UTC)"
             )
-        if self.beside.zones and not self._zone_given:
+        if (zones := self.beside.zones + self.beside.zones_by_value) and not self._zone_given:
             raise InputError(
-                f"the times of {name} have no zone, and the column '{self.beside.zones[0]}' tells "
+                f"the times of {name} have no zone, and the column '{zones[0]}' tells "
                 "zones; give --time-zone if all are of one (UTC if they are of UTC), or write each "
                 "time with its zone"
             )
-        if self.beside.halves and not own_layout:
+        if (halves := self.beside.halves + self.beside.halves_by_value) and not own_layout:
             raise InputError(
-                f"the column '{self.beside.halves[0]}' of {name} tells the halves of the day apart; "
+                f"the column '{halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
             )
 
@@ -226,17 +202,15 @@ class Times:
                 "again as whole numbers"
             )
             notes.append(say("reading.thousands", text))
-        if (
-            not self.given
-            and time_numbers.OPEN_GPS_S <= self._first_s <= self._last_s <= time_numbers.GPS_UNTIL_S
-        ):
-            first, last = (1970 + int(s // (365.2425 * DAY_S)) for s in (self._first_s, self._last_s))
+        span_s = sorted(self._span_s) or [0]
+        if not self.given and time_numbers.OPEN_GPS_S <= span_s[0] <= span_s[-1] <= time_numbers.GPS_UNTIL_S:
+            first, last = (1970 + int(s // (365.2425 * DAY_S)) for s in (span_s[0], span_s[-1]))
             text = (
                 "the numbers give the years {first} to {last}; if they count from 1980 (GPS), 1989 (Garmin) "
                 "or 2001 (Apple), convert them to dates"
             )
             notes.append(say("reading.other_start", text, first=first, last=last))
-        mornings = not self._hours & ~_MORNING and self._hours.bit_count() >= _ENOUGH_HOURS
+        mornings = self._hours <= set(range(1, 13)) and len(self._hours) >= _ENOUGH_HOURS
         if mornings and self._naive_looked_at >= _ENOUGH_TIMES:
             text = (
                 "no time lies from 13:00 to 0:59; if a clock of 12 hours lost its AM and PM, half of the "
@@ -256,7 +230,7 @@ class Times:
         some = ticks[::step][readable[::step]]
         self._naive_looked_at += len(some)
         self._midnights += int(np.count_nonzero(some % DAY == 0))
-        self._hours |= int(np.bitwise_or.reduce(1 << (some % DAY // _HOUR), initial=0))
+        self._hours.update(np.unique(some % DAY // _HOUR).tolist())
         self._whole_hours += int(np.count_nonzero(some % (3600 * SECOND) == 0))
         if self._zone is None:
             return ticks
@@ -315,10 +289,7 @@ class Times:
             self._numbers_looked_at += len(np.unique(some))
             self._thousands += len(np.unique(some[some % (1000 * SECOND) == 0]))
             seconds = ticks[readable] // SECOND
-            self._first_s, self._last_s = (
-                min(self._first_s, int(seconds.min())),
-                max(self._last_s, int(seconds.max())),
-            )
+            self._span_s |= {int(seconds.min()), int(seconds.max())}
         return ticks, readable
 
     def _require_unit_of_name(self, where: str) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.io.columns.counting import Counting
 from shoal.io.columns.look_alikes import EXACT, has_lost_digits, has_lost_letters, may_be_shared, names_nobody
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 
@@ -79,26 +80,23 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
         )
 
 
-class DecimalCommas:
+class DecimalCommas(Counting):
     """Columns of numbers with a decimal comma (48,85).
 
     The first rows with either sign decide for each column. rows: read that way so far.
     """
 
     def __init__(self) -> None:
-        self.rows = 0
         self._has: dict[str, bool] = {}
+        self._begin_counts()
+
+    def _begin_counts(self) -> None:
+        self.rows = 0
 
     @property
     def decided(self) -> dict[str, bool]:
         """Whether each column has them, as far as known."""
         return dict(self._has)
-
-    def without_counts(self) -> "DecimalCommas":
-        """The same decisions, empty counts."""
-        fresh = DecimalCommas()
-        fresh._has = self.decided
-        return fresh
 
     def replaced(self, batch: pa.RecordBatch, name: str, *, angle: bool) -> pa.Array:
         """The column with points for commas.
