@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, requiring_extra
 from shoal.runtime.arrays import Floats
 
 System = Literal["geohash", "h3"]
@@ -112,8 +112,6 @@ def _first_number(cell: int) -> int:
 
 
 def _h3() -> Any:
-    try:
+    with requiring_extra("H3 cells need h3", "h3"):
         import h3
-    except ImportError as error:
-        raise MissingExtraError("H3 cells need h3; install it with: pip install 'shoal[h3]'") from error
     return h3

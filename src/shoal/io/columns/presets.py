@@ -20,7 +20,7 @@ from shoal.io.columns.column_names import find_column
 from shoal.io.columns.values import numbers, plain
 from shoal.io.formats import mobility_text
 from shoal.io.formats.input_table import Owner, Table, reshape
-from shoal.messages import say
+from shoal.messages import Message, say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats
 from shoal.units import DAY_S
@@ -80,49 +80,68 @@ def two_ends(table: Table, preset: "Preset") -> Table:
 NO_POINTS: Final = say("row.no_points", "trip without points")
 BROKEN: Final = say("row.broken_line", "trip whose polyline cannot be read")
 _EVERY_S: Final = 15
+_OF_A_POINT: Final = ("time", "lat", "lon")
 
 
 def porto(table: Table) -> Table:
     """Porto's taxis: a fix every 15 s from the start of a trip, as [[longitude, latitude], ...]."""
-    start, line = find_column(table, "TIMESTAMP"), find_column(table, "POLYLINE")
 
-    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows: list[int] = []
-        lon: list[float | None] = []
-        lat: list[float | None] = []
-        steps: list[int] = []
-        for row, text in enumerate(plain(batch.column(line)).to_pylist()):
-            points = _points(text)
-            if not points:
-                reason = BROKEN if points is None else NO_POINTS
-                table.unreadable[reason] = table.unreadable.get(reason, 0) + 1
-                continue
-            rows += [row] * len(points)
-            steps += range(len(points))
-            lon += [point[0] for point in points]
-            lat += [point[1] for point in points]
-        repeated = batch.take(pa.array(rows, pa.int64()))
-        columns = {
-            name: repeated.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
-        }
-        starts, known = numbers(repeated.column(start), f"column '{start}' of {table.name}")
-        columns["time"] = pa.array(starts + np.array(steps, dtype=np.int64) * _EVERY_S, mask=~known)
-        columns["lat"] = pa.array(lat, pa.float64())
-        columns["lon"] = pa.array(lon, pa.float64())
-        return pa.record_batch(columns)
+    def read(text: Any) -> list[tuple[float, float, float]] | Message:
+        try:
+            points = [(float(lon), float(lat)) for lon, lat in json.loads(text or "[]")]
+        except (ValueError, TypeError):
+            return BROKEN
+        return [(step * _EVERY_S, *point) for step, point in enumerate(points)] or NO_POINTS
 
     table.notes.append(
         say("reading.polyline", "each point of a polyline counts as a row, 15 s after the one before")
     )
-    return reshape(table, ("time", "lat", "lon"), (start, line), change)
+    return _unfold(table, find_column(table, "POLYLINE"), read, find_column(table, "TIMESTAMP"))
 
 
-def _points(text: str | None) -> list[tuple[float, float]] | None:
-    try:
-        parsed = json.loads(text or "[]")
-        return [(float(lon), float(lat)) for lon, lat in parsed]
-    except (ValueError, TypeError):
-        return None
+def moving_points(table: Table) -> Table:
+    """MobilityDB's moving points: a row for each instant; unreadable values are counted."""
+
+    def read(text: Any) -> list[tuple[float, float, float]] | Message:
+        sequence = mobility_text.instants(text if isinstance(text, str) else None)
+        return mobility_text.BROKEN if sequence is None else [(t, x, y) for x, y, t in sequence]
+
+    text = "each instant of a moving point counts as a row; what lies between them is not read"
+    table.notes.append(say("reading.instants", text))
+    return _unfold(table, find_column(table, mobility_text.COLUMN), read)
+
+
+def _unfold(
+    table: Table,
+    column: str,
+    read: Callable[[Any], list[tuple[float, float, float]] | Message],
+    start: str | None = None,
+) -> Table:
+    """A row for each point that a column of texts holds, at a time from its start on.
+
+    read: gives seconds, longitude and latitude of each point, or the reason to leave a row out.
+    """
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows: list[int] = []
+        points: list[tuple[float, float, float]] = []
+        for row, text in enumerate(plain(batch.column(column)).to_pylist()):
+            some = read(text)
+            if isinstance(some, str):
+                table.unreadable[some] = table.unreadable.get(some, 0) + 1
+                continue
+            rows += [row] * len(some)
+            points += some
+        repeated = batch.take(pa.array(rows, pa.int64()))
+        columns = {name: repeated.column(name) for name in batch.schema.names if name not in _OF_A_POINT}
+        time, lon, lat = np.array(points, dtype=np.float64).reshape(-1, 3).T
+        known = np.ones(len(rows), dtype=np.bool_)
+        if start is not None:
+            starts, known = numbers(repeated.column(start), f"column '{start}' of {table.name}")
+            time = time + starts
+        return pa.record_batch({**columns, "time": pa.array(time, mask=~known), "lon": lon, "lat": lat})
+
+    return reshape(table, _OF_A_POINT, (column, *([start] if start else ())), change)
 
 
 _SLOT_S: Final = 1800
@@ -182,7 +201,7 @@ class Preset:
 _ROWS: Final[Mapping[str, Callable[[Table], Table]]] = {
     "porto": porto,
     "yjmob100k": yjmob,
-    "mobilitydb": mobility_text.moving_points,
+    "mobilitydb": moving_points,
     "crawdad-cabs": owners.add_file_column,
 }
 PRESETS: Final[Mapping[str, Preset]] = {

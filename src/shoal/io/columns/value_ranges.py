@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -136,20 +135,13 @@ def _coarse_date(text: str) -> WrittenRange | None:
     match = _COARSE_DATE.match(text.strip())
     if match is None:
         return None
-    year, month, day, hour = (None if part is None else int(part) for part in match.groups())
+    unit: Any = "YMDh"[sum(part is not None for part in match.groups()) - 1]
     try:
-        begin = datetime(year or 1, month or 1, day or 1, hour or 0)
-        if hour is not None:
-            end = begin + timedelta(hours=1)
-        elif day is not None:
-            end = begin + timedelta(days=1)
-        elif month is not None:
-            end = (begin + timedelta(days=31)).replace(day=1)
-        else:
-            end = begin.replace(year=begin.year + 1)
-    except (ValueError, OverflowError):
+        begin = np.datetime64(match[0].replace(" ", "T"), unit)
+    except ValueError:
         return None
-    return WrittenRange(low=begin.isoformat(), high=end.isoformat())
+    low, high = ((begin + ahead).astype("datetime64[s]") for ahead in (0, 1))
+    return WrittenRange(low=str(low), high=str(high))
 
 
 def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
 
-from shoal.errors import MissingExtraError, MisuseError
+from shoal.errors import MisuseError, requiring_extra
 from shoal.measures.query import boxes_of
 from shoal.model.frames import geopandas_library
 from shoal.model.projection import WGS84, transform
@@ -51,12 +51,8 @@ def to_movingpandas(data: Release | Trajectories, *, box_as: BoxAs | None = None
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of libraries that it would like to have
-        try:
+        with requiring_extra("this needs MovingPandas", "geo"):
             from movingpandas import TrajectoryCollection
-        except ImportError as error:
-            raise MissingExtraError(
-                "this needs MovingPandas; install it with: pip install 'shoal[geo]'"
-            ) from error
     fixes = to_positionfixes(data, box_as=box_as).rename(
         columns={"user_id": "trajectory_id", "tracked_at": "t"}
     )

@@ -9,12 +9,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
-from shoal.io.columns.column_names import find_column
-from shoal.io.columns.values import plain
-from shoal.io.formats.input_table import Table, reshape
 from shoal.messages import say
 
 COLUMN: Final = "tgeompoint"
@@ -76,34 +72,6 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
         return [(float(x), float(y), _seconds(day, zone)) for x, y, day, zone in _INSTANT.findall(body)]
     except (ValueError, OverflowError):
         return None
-
-
-def moving_points(table: Table) -> Table:
-    """A row for each instant; unreadable values are counted."""
-    column = find_column(table, COLUMN)
-
-    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows: list[int] = []
-        points: list[tuple[float, float, float]] = []
-        for row, text in enumerate(plain(batch.column(column)).to_pylist()):
-            sequence = instants(text if isinstance(text, str) else None)
-            if sequence is None:
-                table.unreadable[BROKEN] = table.unreadable.get(BROKEN, 0) + 1
-                continue
-            rows += [row] * len(sequence)
-            points += sequence
-        repeated = batch.take(pa.array(rows, pa.int64()))
-        columns = {
-            name: repeated.column(name) for name in batch.schema.names if name not in {"time", "lat", "lon"}
-        }
-        values = np.array(points, dtype=np.float64).reshape(-1, 3)
-        for name, at in (("lon", 0), ("lat", 1), ("time", 2)):
-            columns[name] = pa.array(values[:, at])
-        return pa.record_batch(columns)
-
-    text = "each instant of a moving point counts as a row; what lies between them is not read"
-    table.notes.append(say("reading.instants", text))
-    return reshape(table, ("time", "lat", "lon"), (column,), change)
 
 
 def _srid(srid: int) -> str:

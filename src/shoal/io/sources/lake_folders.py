@@ -12,10 +12,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, requiring_extra
 from shoal.io.formats.input_table import BATCH_ROWS, Table, table_of_batches
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
+_NEEDS: Final = "{} is {} table, whose folder also holds deleted rows; its current rows need {}"
 _NOT_AS_FILES: Final = frozenset({"deletionVectors"})
 _KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
 
@@ -63,14 +64,9 @@ def open_table(folder: Path, kind: str) -> Table:
 
 
 def _delta(folder: Path) -> tuple[pa.Schema, Any]:
-    try:
+    with requiring_extra(_NEEDS.format(folder.name, "a Delta Lake", "deltalake"), "delta"):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{folder.name} is a Delta Lake table, whose folder also holds deleted rows; to read its current "
-            "rows: pip install 'shoal[delta]'"
-        ) from error
     features: list[str] = []
     try:
         table = DeltaTable(str(folder))
@@ -124,14 +120,9 @@ def _version(path: Path) -> tuple[int, str]:
 
 
 def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
-    try:
+    with requiring_extra(_NEEDS.format(folder.name, "an Iceberg", "pyiceberg"), "iceberg"):
         from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{folder.name} is an Iceberg table, whose folder also holds deleted rows; to read its current "
-            "rows: pip install 'shoal[iceberg]'"
-        ) from error
     newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
     try:
         scan = StaticTable.from_metadata(str(newest)).scan()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError, OutputError
+from shoal.errors import InputError, OutputError, requiring_extra
 from shoal.io.formats.input_table import Table, table_of_batches
 
 NAME: Final = "the database"
@@ -51,12 +51,8 @@ def _schema(address: str, query: str) -> pa.Schema:
 
 def connect(address: str, *, writes: bool = False) -> Any:
     """A connection, read-only unless ``writes``."""
-    try:
+    with requiring_extra("PostgreSQL needs adbc-driver-postgresql", "postgresql"):
         import adbc_driver_postgresql.dbapi as postgresql
-    except ImportError as error:
-        raise MissingExtraError(
-            "PostgreSQL needs adbc-driver-postgresql; install it with: pip install 'shoal[postgresql]'"
-        ) from error
     with explain_errors(address, writes=writes):
         connection = postgresql.connect(address)
         if not writes:
