@@ -185,3 +185,12 @@ def test_ids_that_programs_make_for_each_row() -> None:
     assert "each row has its own 'uid'" in refusal(
         table(uid=[f"{row:08}-0000-4000-8000-000000000000" for row in range(N)]).drop_columns(["id"])
     )
+
+
+def test_files_that_each_number_their_own_people(tmp_path: Path) -> None:
+    for number in range(3):
+        rows = (f"1,2024-05-01T1{hour}:00:00Z,{48.85 + number},2.35\n" for hour in range(6))
+        (tmp_path / f"p{number}.csv").write_text("id,t,lat,lon\n" + "".join(rows))
+    assert "as if each file numbered its own" in refusal(tmp_path)
+    assert read(tmp_path, id="file").n_subjects == 3
+    assert read(tmp_path, id="id").n_subjects == 1

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
-from shoal.io.columns.at_once import PlacesAtOnce, SharedIds, in_meters
+from shoal.io.columns.at_once import PlacesAtOnce, SharedIds
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
 from shoal.io.columns.owners import Doubts, Owners
@@ -217,7 +217,7 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     state.times.require_one_order(code, t, where)
     state.order.count(code, t)
     if state.doubts.at_once and code.size:
-        state.at_once.add(code, t, *in_meters(first, second, degrees=state.positions.keeps_degrees))
+        state.at_once.add(code, t, first, second, degrees=state.positions.keeps_degrees)
     state.shared.add(state.people.shared, code, t, (first, second), degrees=state.positions.keeps_degrees)
     if code.size:
         state.rows_kept += code.size

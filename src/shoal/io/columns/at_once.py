@@ -29,15 +29,18 @@ class PlacesAtOnce:
         self._every = 1
         self._counts: Integers = np.zeros(2, dtype=np.int64)  # apart, looked at
 
-    def add(self, code: Codes, t: Micros, *at_m: Floats) -> None:
-        """Add one batch, in meters on each axis."""
-        self._rows.append((code, t, np.stack(at_m, axis=1)))
+    def add(self, code: Codes, t: Micros, first: Floats, second: Floats, *, degrees: bool) -> None:
+        """Add one batch, in degrees or meters."""
+        code, t, at = self._thinned((code, t, np.stack([first, second], axis=1)))
+        self._rows.append((code, t, np.stack(in_meters(*at.T, degrees=degrees), axis=1)))
         while sum(len(part[0]) for part in self._rows) > _MOST_ROWS and self._every < _MIXED:
-            self._rows = [self._thinned(part) for part in self._rows]
             self._every *= 2
+            self._rows = [self._thinned(part) for part in self._rows]
 
     def _thinned(self, part: tuple[Codes, Micros, Floats]) -> tuple[Codes, Micros, Floats]:
-        some = (part[1] // SECOND * _MIXED >> 16) % (2 * self._every) == 0
+        if self._every == 1:
+            return part
+        some = (part[1] // SECOND * _MIXED >> 16) % self._every == 0
         return part[0][some], part[1][some], part[2][some]
 
     def join(self, later: "PlacesAtOnce") -> None:

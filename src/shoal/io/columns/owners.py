@@ -104,11 +104,11 @@ class Doubts:
     each_row: str = ""
 
 
-def require_person(table: Table, person: str, named: Reading) -> Doubts:
+def require_person(table: Table, person: str, named: Reading, *, of_several: bool = False) -> Doubts:
     """Add a note where each file or trip counts as a person, since no column names people.
 
-    named: settings of the caller, who answers by naming a column. Raises InputError where other columns look
-    like ids of people. Returns what the rows may still raise.
+    named: settings of the caller, who answers by naming a column. of_several: files. Raises
+    InputError where other columns look like ids of people. Returns what the rows may still raise.
     """
     if named.id is not None or named.person is not None:
         return Doubts()
@@ -144,7 +144,11 @@ def require_person(table: Table, person: str, named: Reading) -> Doubts:
     each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
     may_number |= person.strip().lower() in _MAY_BE_GENERATED
     if not others:
-        return Doubts(each_row=each if may_number else "")
+        at_once = (
+            f"people of column '{person}' are in several places at one time, as if each file numbered its own, "
+            f"in {remedy}, or give --id file if each file is one person, or --id {person} if that is so"
+        )
+        return Doubts(at_once=at_once if of_several else "", each_row=each if may_number else "")
     at_once = (
         f"people of column '{person}' are in several places at one time, as if several had one id, and "
         f"{_listed(others)} in {remedy}, or add one that joins several, or give --id {person} if that is so"

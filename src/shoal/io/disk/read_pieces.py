@@ -187,7 +187,7 @@ def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """named: settings of the caller."""
     columns = find_columns(table, reading)
-    doubts = require_person(table, columns.person, named)
+    doubts = require_person(table, columns.person, named, of_several=name.endswith(" files"))
     by_format = reading.preset is not None or any(owner.column == columns.person for owner in table.owners)
     positions = Positions(
         columns,
