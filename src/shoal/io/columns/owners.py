@@ -145,8 +145,8 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
     may_number |= person.strip().lower() in _MAY_BE_GENERATED
     if not others:
         at_once = (
-            f"people of column '{person}' are in several places at one time, as if each file numbered its own, "
-            f"in {remedy}, or give --id file if each file is one person, or --id {person} if that is so"
+            f"people of column '{person}' are in several places at one time, as if each file numbered its "
+            f"own, in {remedy}, or give --id file if each file is one person, or --id {person} if that is so"
         )
         return Doubts(at_once=at_once if of_several else "", each_row=each if may_number else "")
     at_once = (

@@ -203,7 +203,7 @@ class Positions(Counting):
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
         values = values if per_unit == 1.0 else values / per_unit
         if per_unit == E7:  # Google wrote negative numbers of 32 bits without their sign
-            values = np.where(values > 180, values - OVERFLOW_DEG, values)
+            values = np.where((values > 180) & (values < OVERFLOW_DEG), values - OVERFLOW_DEG, values)
         for sign in tried:
             if self._signed.get((axis, sign)) is False:
                 continue

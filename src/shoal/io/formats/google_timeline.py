@@ -96,7 +96,7 @@ def _degrees(values: Values, lat: str, lon: str) -> tuple[str | None, str | None
     north, east = values.get(f"{lat}E7"), values.get(f"{lon}E7")
     if not isinstance(north, int | float) or not isinstance(east, int | float):
         return None, None
-    north, east = (value - 2**32 if value > 180 * _PER_DEGREE else value for value in (north, east))
+    north, east = (value - 2**32 if 180 * _PER_DEGREE < value < 2**32 else value for value in (north, east))
     return repr(north / _PER_DEGREE), repr(east / _PER_DEGREE)
 
 
