@@ -326,6 +326,7 @@ def describe(trajectories: Trajectories) -> Description:
     within_subject[trajectories.offsets[1:-1] - 1] = False
     gaps = gaps[within_subject] * slot_s
     usual_s, usual_share = _usual(gaps)
+    quantiles = np.quantile(gaps, [0.1, 0.5, 0.9]).tolist() if len(gaps) else []
     clock = clock_of(trajectories)
     lines, letter, bounds = letters_map(trajectories.x, trajectories.y)
     middle = 0.5 if grid else 0.0
@@ -347,8 +348,8 @@ def describe(trajectories: Trajectories) -> Description:
         * (cell_m / 1000) ** 2,
         places=len(counts),
         share_in_top_places=float(np.sort(counts)[-TOP_PLACES:].sum() / trajectories.n_samples),
-        median_gap_s=float(np.median(gaps)) if len(gaps) else None,
-        gap_quantiles_s=_quantiles(gaps),
+        median_gap_s=quantiles[1] if len(gaps) else None,
+        gap_quantiles_s=(quantiles[0], quantiles[1], quantiles[2]) if len(gaps) else None,
         usual_gap_s=usual_s,
         usual_gap_share=usual_share,
         area=area_of(trajectories),
@@ -376,13 +377,6 @@ def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
     order: Integers = np.lexsort((y, x))
     x, y = x[order], y[order]
     return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
-
-
-def _quantiles(gaps_s: Numbers) -> tuple[float, float, float] | None:
-    if not len(gaps_s):
-        return None
-    low, middle, high = np.quantile(gaps_s, [0.1, 0.5, 0.9]).tolist()
-    return low, middle, high
 
 
 def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:

@@ -68,7 +68,8 @@ def open_table(path: Path, reading: Reading) -> Table:
         raise InputError(
             f"{path.name} is no whole spreadsheet, or needs a password; save it again"
         ) from error
-    rows = filter(_is_filled, sheet.iter_rows())  # one at a time: as objects of Python they take most memory
+    # one at a time: as objects of Python they take most memory
+    rows = (row for row in sheet.iter_rows() if any(value not in ("", None) for value in row))
     names = [str(value).strip() for value in next(rows, [])]
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -166,10 +167,6 @@ def _says_1904(content: bytes) -> bool:
             return kind == _DATE_1904 and content[at + 4 : at + 6] == b"\1\0"
         at += 4 + length
     return False
-
-
-def _is_filled(row: Sequence[Any]) -> bool:
-    return any(value not in ("", None) for value in row)
 
 
 def _text(value: Any) -> str | None:

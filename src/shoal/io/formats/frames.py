@@ -22,7 +22,7 @@ class ArrowStream(Protocol):
 
 
 def parts_of(frame: object) -> list[Callable[[], Any]] | None:
-    """Calls that give the parts of a frame without a plain Arrow stream, None for any other object.
+    """Calls that give the parts of a frame as Arrow streams, None for any other object.
 
     A lazy frame of polars comes in one part, Dask's in its partitions, Spark's in one part. GeoPandas and
     trackintel need the library's conversion of geometry; MovingPandas keeps trajectories and times apart.
@@ -37,10 +37,10 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
     if home == "polars" and hasattr(frame, "collect"):
         return [lambda: kind.collect(engine="streaming")]
     if home in {"dask", "dask_expr"} and hasattr(frame, "partitions"):
-        return [partial(_computed, part) for part in kind.partitions]
+        return [partial(part.compute, scheduler="synchronous") for part in kind.partitions]
     if hasattr(frame, "toArrow") and hasattr(frame, "schema"):
         return [kind.toArrow]
-    return None
+    return [lambda: kind] if isinstance(frame, ArrowStream) else None
 
 
 def _of_geometry(frame: Any) -> Any:
@@ -64,17 +64,9 @@ def _of_trajectories(collection: Any) -> Any:
     return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
 
 
-def _computed(part: Any) -> Any:
-    return part.compute(scheduler="synchronous")
-
-
 def open_part(make: Callable[[], Any]) -> Table:
-    """One part of a frame, on demand."""
-    return open_table(make())
-
-
-def open_table(frame: ArrowStream) -> Table:
-    """Columns and rows of a frame."""
+    """Columns and rows of one part of a frame, on demand."""
+    frame = make()
     try:
         reader = pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -37,8 +37,10 @@ _LAYOUTS: Final[Sequence[Callable[[Any], Content | None]]] = (
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Positions of one file; only a list of objects is read object by object."""
-    if json_values.begins_as_list(path) and _is_plain(list(islice(json_values.members(path), _LOOKED_AT))):
-        return _streamed(path)
+    if json_values.begins_as_list(path):
+        first = list(islice(json_values.members(path), _LOOKED_AT))
+        if next((layout for layout in _LAYOUTS if layout(first) is not None), None) is json_layouts.objects:
+            return _streamed(path)
     try:
         with open_bytes(path) as file:
             content = json.loads(file.read())
@@ -64,10 +66,6 @@ def table_of(path: Path, content: Any) -> Table:
         f"{path.name} is JSON, but of no kind that shoal knows: GeoJSON, Google's Timeline, OwnTracks, "
         "Dawarich, trips of MDS, or a list of objects with the same names"
     )
-
-
-def _is_plain(first: list[Any]) -> bool:
-    return next((one for one in _LAYOUTS if one(first) is not None), None) is json_layouts.objects
 
 
 def _streamed(path: Path) -> Table:

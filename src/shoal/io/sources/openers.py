@@ -33,14 +33,12 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     if isinstance(source, str) and object_stores.is_address(source):
         return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
-        return "standard input", [partial(_standard_input, reading)]
+        open_inner = partial(_open, reading)
+        return "standard input", [lambda: zip_files.open_stream(sys.stdin.buffer, open_inner)]
     if isinstance(source, str | Path):
         return _of_files(source, reading)
-    parts = frames.parts_of(source)
-    if parts is not None:
+    if (parts := frames.parts_of(source)) is not None:
         return frames.NAME, [partial(_of_part, part, reading) for part in parts]
-    if isinstance(source, frames.ArrowStream):
-        return frames.NAME, [lambda: note_unused_settings(frames.open_table(source), reading)]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -158,9 +156,9 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
         lake = Path(source)
         return lake.name, [partial(_open_lake, lake, kind, reading)]
     paths = list(files(source))
-    root = _root(source, paths)
     opened: list[Opener] = []
     is_folder = "://" not in str(source) and Path(source).is_dir()
+    root = Path(source if is_folder else os.path.commonpath([path.parent for path in paths]))
     notes = _about_data(names_about_data(Path(source), paths)) if is_folder else ()
     for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
         if path.name.lower().endswith(ARCHIVES):
@@ -239,10 +237,6 @@ def _open_lake(folder: Path, kind: str, reading: Reading) -> Table:
         return _numbering(note_unused_settings(lake_folders.open_table(folder, kind), reading))
 
 
-def _standard_input(reading: Reading) -> Table:
-    return zip_files.open_stream(sys.stdin.buffer, partial(_open, reading))
-
-
 def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
     try:
         with _numbered(path.name, number):
@@ -266,9 +260,3 @@ def _with_folders(table: Table, within: PurePath, reading: Reading) -> Table:
         constants["path"] = within.as_posix()
         table = replace(table, added=table.added | {"path"})
     return add_constants(table, constants) if constants else table
-
-
-def _root(source: str | Path, paths: Sequence[Path]) -> Path:
-    if Path(source).is_dir():
-        return Path(source)
-    return Path(os.path.commonpath([path.parent for path in paths]))
