@@ -36,19 +36,20 @@ def _sort_distinct(values: Integers) -> Integers:
 
 
 @compiled
-def _sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers) -> Integers:
+def _sides_along(spread: WeightedAreas, record: int, low: Integers, high: Integers, inside: int) -> Integers:
+    # inside: 1 = the last cell of each area, 0 = the one behind it
     sides, n = np.empty(2 * (spread.offsets[record + 1] - spread.offsets[record]), dtype=np.int64), 0
     for i in range(spread.offsets[record], spread.offsets[record + 1]):
         if spread.weights[i] > 0:
-            sides[n], sides[n + 1] = low[i], high[i]
+            sides[n], sides[n + 1] = low[i], high[i] - inside
             n += 2
     return _sort_distinct(sides[:n])
 
 
 @compiled
 def _expected_presence(spread: WeightedAreas, record: int) -> Any:
-    xs = _sides_along(spread, record, spread.x_min, spread.x_max)
-    ys = _sides_along(spread, record, spread.y_min, spread.y_max)
+    xs = _sides_along(spread, record, spread.x_min, spread.x_max, 0)
+    ys = _sides_along(spread, record, spread.y_min, spread.y_max, 0)
     presence = np.zeros((len(xs), len(ys)))
     for corner in range(4):
         east, north = corner % 2, corner // 2
@@ -128,16 +129,19 @@ def check_homes(
 
 @compiled
 def _add_presence(
-    boxes: Integers, weights: Floats, n: int, xs: Integers, ys: Integers, expected: Floats, steady: Floats
+    spread: WeightedAreas, record: int, n: int, xs: Integers, ys: Integers, expected: Floats, steady: Floats
 ) -> None:
     # A box is taken as the hull of n samples or a few more. expected: [i, j], the cell's share of each box.
     # steady: log of how much likelier the box is if the person returns to this cell than for one of 1,000
     # cells; many boxes that could contain the cell count more than one that must.
-    for b in range(len(boxes)):
-        x0, y0, x1, y1 = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
+    kinds = np.empty((2, 2))  # logarithms of the four possible shares
+    for b in range(spread.offsets[record], spread.offsets[record + 1]):
+        if spread.weights[b] <= 0:
+            continue
+        x0, y0, x1, y1 = spread.x_min[b], spread.y_min[b], spread.x_max[b], spread.y_max[b]
         first_i, first_j = first_not_below(xs, 0, len(xs), x0), first_not_below(ys, 0, len(ys), y0)
         last_i, last_j = first_not_below(xs, 0, len(xs), x1), first_not_below(ys, 0, len(ys), y1)
-        kinds = np.full((2, 2), -1.0)  # logarithms of the four possible shares
+        kinds[:] = -1.0
         for i in range(first_i, last_i):
             in_x = hull_density(x0, x1, xs[i], n)
             end_x = 1 if xs[i] == x0 or xs[i] == x1 - 1 else 0
@@ -146,8 +150,8 @@ def _add_presence(
                 share = in_x * hull_density(y0, y1, ys[j], n)
                 if kinds[end_x, end_y] < 0.0:
                     kinds[end_x, end_y] = math.log1p(1000.0 * share)
-                expected[i, j] += weights[b] * share
-                steady[i, j] += weights[b] * kinds[end_x, end_y]
+                expected[i, j] += spread.weights[b] * share
+                steady[i, j] += spread.weights[b] * kinds[end_x, end_y]
 
 
 @compiled
@@ -165,17 +169,12 @@ def _chance_of(presence: Floats, xs: Integers, ys: Integers, x: int, y: int) -> 
 def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: int) -> tuple[float, float]:
     """The chances by the steadiest and by the highest expected presence."""
     # candidates are the cells where sides meet; a box is taken as the hull of n samples or a few more
-    rows = np.arange(spread.offsets[record], spread.offsets[record + 1])
-    rows = rows[spread.weights[rows] > 0]
-    if not len(rows):
+    xs = _sides_along(spread, record, spread.x_min, spread.x_max, 1)
+    ys = _sides_along(spread, record, spread.y_min, spread.y_max, 1)
+    if not len(xs):
         return 0.0, 0.0
-    boxes = np.zeros((len(rows), 6), dtype=np.int64)
-    boxes[:, 2], boxes[:, 3] = spread.x_min[rows], spread.y_min[rows]
-    boxes[:, 4], boxes[:, 5] = spread.x_max[rows], spread.y_max[rows]
-    xs = _sort_distinct(np.concatenate((spread.x_min[rows], spread.x_max[rows] - 1)))
-    ys = _sort_distinct(np.concatenate((spread.y_min[rows], spread.y_max[rows] - 1)))
     expected, steady = np.zeros((len(xs), len(ys))), np.zeros((len(xs), len(ys)))
-    _add_presence(boxes, spread.weights[rows], n, xs, ys, expected, steady)
+    _add_presence(spread, record, n, xs, ys, expected, steady)
     return _chance_of(steady, xs, ys, x, y), _chance_of(expected, xs, ys, x, y)
 
 

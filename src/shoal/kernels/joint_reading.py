@@ -189,10 +189,14 @@ def read_record(
             first, end = offsets[b], offsets[b + 1]
             if first == end:
                 continue
-            draws.mass[:] = 0.0
+            draws.mass[:], at_no_side = 0.0, 0.0
             for c in range(first, end):
                 shares[c] = habit[places[c]]
-                draws.mass[sides[c]] += shares[c]
+                if sides[c]:
+                    draws.mass[sides[c]] += shares[c]
+                else:
+                    at_no_side += shares[c]
+            draws.mass[0] = at_no_side
             total = _sum(draws.mass)
             _divide(draws.mass, total)
             count = _fill_chances(draws, touched[b], least)
