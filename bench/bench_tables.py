@@ -25,10 +25,9 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
-from shoal_tables.making.calibration import Calibration, default_bound
+from shoal_tables.making.calibration import Calibration, add_noise, default_bound
 from shoal_tables.making.contributions import clip, contributions, events_of, sequences_of
-from shoal_tables.making.estimates import estimate, scale_of
-from shoal_tables.making.noise import add_noise
+from shoal_tables.making.promise import estimate, scale_of
 from shoal_tables.making.rules import WHOLE_DAY
 from shoal_tables.making.tabulate import parts_of, require_reading, with_totals
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from shoal_tables.verification.noise import REFUSED, NoisyCells, noise_findings
-from shoal_tables.verification.promise import least_half_width
+from shoal_tables.verification.statements import least_half_width
 
 _SIGMAS = (1, 2, 3, 10, 50, 300, 5000)
 

@@ -1,4 +1,4 @@
-"""Peak memory beside what `--memory` reckons with (PEAKS of src/shoal/scale/memory.py).
+"""Peak memory beside what `--memory` reckons with (PEAKS of src/shoal/scale/blocks.py).
 
     python lab/measure_memory.py [--subjects 500 2000 8000] [--days 14] [--k 2] [--layout nation]
 
@@ -23,9 +23,18 @@ from shoal.publishing.in_blocks import InBlocks
 from shoal.runtime.memory import limit_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale.blocks import BLOCKS, PEOPLE, BlockTask, store_block
+from shoal.scale.blocks import (
+    A_BLOCK,
+    ALL_AT_ONCE,
+    AROUND_BLOCKS,
+    BLOCKS,
+    PEAKS,
+    PEOPLE,
+    BlockTask,
+    MemoryBound,
+    store_block,
+)
 from shoal.scale.engines import engine_of
-from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound
 from shoal.synthetic import write_synthetic
 from shoal.units import MIB
 

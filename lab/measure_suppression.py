@@ -15,8 +15,14 @@ import numpy as np
 
 import shoal
 from shoal.methods.assembly import assemble
-from shoal.methods.kte_hide.epochs import cut_into_epochs
-from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, _assign_window, _HiderStack
+from shoal.methods.kte_hide.hiding_sets import (
+    UNPUBLISHED,
+    Search,
+    Window,
+    _assign_window,
+    _HiderStack,
+    cut_into_epochs,
+)
 from shoal.methods.kte_hide.kte_hide import generalize
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories

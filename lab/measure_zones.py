@@ -21,8 +21,7 @@ from shoal.attacks.rate import wilson
 from shoal.errors import MisuseError
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
-from shoal.sharing.share import cut
-from shoal.sharing.tracks import Track
+from shoal.sharing.share import Track, cut
 from shoal.sharing.zones import REACH, SHIFT, Place, Zone, zone_of
 
 HIDDEN_M = 300.0

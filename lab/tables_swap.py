@@ -34,7 +34,7 @@ from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import shortest_paths, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa
-from shoal.methods.swapping.microaggregation import Clustering, distances_within, microaggregate
+from shoal.methods.swapping.exchange import Clustering, distances_within, microaggregate
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.omission import APART, NO_DURATION

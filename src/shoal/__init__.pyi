@@ -79,8 +79,8 @@ from shoal.publishing.publish import publish as publish
 from shoal.publishing.writing import PublishOptions as PublishOptions
 from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release
-from shoal.release_folder.statement import Statement as Statement
-from shoal.release_folder.statement import read_statement as read_statement
+from shoal.release_folder.manifest import Statement as Statement
+from shoal.release_folder.manifest import read_statement as read_statement
 from shoal.report.facts.ground import MapGround as MapGround
 from shoal.runtime.randomness import Randomness as Randomness
 from shoal.runtime.run import Run as Run

@@ -79,12 +79,12 @@ class MissingExtraError(ShoalError):
 
 
 @contextmanager
-def requiring_extra(what: str, extra: str) -> Iterator[None]:
+def requiring_extra(what: str, extra: str, of: str = "shoal") -> Iterator[None]:
     """Raise MissingExtraError where an import in the block fails. what: needs which library."""
     try:
         yield
     except ImportError as error:
-        raise MissingExtraError(f"{what}; install it with: pip install 'shoal[{extra}]'") from error
+        raise MissingExtraError(f"{what}; install it with: pip install '{of}[{extra}]'") from error
 
 
 class EngineError(ShoalError):

@@ -385,7 +385,7 @@ def test_full_disk_leaves_nothing(
         with Path("/dev/full").open("wb", buffering=0) as file:
             file.write(b"x" * 4096)
 
-    monkeypatch.setattr("shoal.publishing.at_once.write_table", onto_a_full_disk)
+    monkeypatch.setattr("shoal.publishing.publish.write_table", onto_a_full_disk)
     outcome = shoal("anonymize", city, "--output", tmp_path / "r", "--linkage", tmp_path / "l.parquet")
     assert outcome.code == 2
     assert "the disk is full" in outcome.err

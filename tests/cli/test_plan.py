@@ -16,7 +16,7 @@ from shoal.publishing import planning
 from shoal.publishing.costs import COSTS, Growth
 from shoal.publishing.planning import Counts, Task, count, plan
 from shoal.runtime.run import Run
-from shoal.scale import memory
+from shoal.scale import blocks as memory
 from shoal.units import MIB
 
 CALLS = "uid,t,lat,lon\n" + "".join(

@@ -27,7 +27,7 @@ from shoal.io import read
 from shoal.methods import METHODS
 from shoal.methods.glove.glove import Glove
 from shoal.model.release import Boxes, Linkage, Release
-from shoal.report.facts.density import comparable_densities
+from shoal.report.facts.ground import comparable_densities
 from shoal.report.figures.svg import draw_svg
 from shoal.report.pages.comparison import RAW_DATA, frontier_figure
 from shoal.runtime.randomness import Randomness

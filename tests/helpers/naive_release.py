@@ -13,7 +13,7 @@ from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.box_table import corner_places
+from shoal.release_folder.tables import corner_places
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 

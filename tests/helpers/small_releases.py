@@ -15,7 +15,7 @@ from shoal.model.intake import Intake
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.release_folder.manifest import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
 from shoal.runtime.arrays import Integers

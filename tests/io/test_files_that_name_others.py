@@ -132,7 +132,7 @@ def test_one_file_calls_gdal_and_all_its_readers_are_known() -> None:
     assert calls == [("list_layers", "place"), ("read_info", "place"), ("open_arrow", "place")]
     text = (SOURCE / "packages/tables/src/shoal_tables/making/zones.py").read_text(encoding="utf-8")
     assert re.findall(r"pyogrio\.([\w.]+)\(\s*(\w+)", text) == [("raw.read", "place")]
-    text = (SOURCE / "packages/tables/src/shoal_tables/verification/exports.py").read_text(encoding="utf-8")
+    text = (SOURCE / "packages/tables/src/shoal_tables/verification/zones.py").read_text(encoding="utf-8")
     assert {place for _, place in re.findall(r"pyogrio\.([\w.]+)\(\s*(\w+)", text)} == {"place"}
 
 

@@ -22,8 +22,7 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.assignment import least_assignment
 from shoal.kernels.hiding import HidingHistory, Pieces, assign_hiders, pair_costs
 from shoal.methods.kte_hide import hiding_sets
-from shoal.methods.kte_hide.epochs import cut_into_epochs
-from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
+from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders, cut_into_epochs
 from shoal.methods.kte_hide.kte_hide import KteHide, generalize
 from shoal.methods.kte_hide.spectral import cluster_size, spectral_states
 from shoal.model.grid import Grid

@@ -15,8 +15,14 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.methods.kte_hide.epochs import cut_into_epochs
-from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, WINDOWS_A_PART, Search, Window, choose_hiders
+from shoal.methods.kte_hide.hiding_sets import (
+    UNPUBLISHED,
+    WINDOWS_A_PART,
+    Search,
+    Window,
+    choose_hiders,
+    cut_into_epochs,
+)
 from shoal.methods.kte_hide.spectral import spectral_states
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.checkpoint import Arrays, Checkpoint

@@ -12,7 +12,7 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import Paths, matrix_of, submatrix_in_place, trajectory_graph
-from shoal.methods.swapping.microaggregation import (
+from shoal.methods.swapping.exchange import (
     distances_within,
     distances_within_graph,
     microaggregate,

@@ -10,7 +10,7 @@ import shoal
 from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import Paths, Penalty, trajectory_distances
-from shoal.methods.swapping.microaggregation import microaggregate
+from shoal.methods.swapping.exchange import microaggregate
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 

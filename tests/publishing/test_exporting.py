@@ -22,7 +22,7 @@ from shoal.errors import InputError, MisuseError, OutputError
 from shoal.publishing.exported import OTHER_DIGEST
 from shoal.publishing.exporting import PACKAGE_FILE, export
 from shoal.publishing.in_database import FORMS
-from shoal.release_folder import box_table, joining
+from shoal.release_folder import joining, tables
 from shoal.release_folder.exports import EXPORTS
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY
@@ -641,7 +641,7 @@ def test_many_parts_are_one_table_also_in_a_stream(
     made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = Shoal(capsys)
-    monkeypatch.setattr(box_table, "ROWS_PER_GROUP", 40)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 40)
     monkeypatch.setattr(joining, "GROUPS_PER_PART", 3)
     rng, links = shoal.Randomness.for_research(1), tmp_path / "links"
     city = shoal.read(made["raw"])

@@ -8,12 +8,11 @@ import pytest
 import shoal
 from shoal.errors import OutputError
 from shoal.publishing import publish as publishing
-from shoal.publishing import writing
 
 
 def test_of_the_later_one_no_secrets_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, links = tmp_path / "release", tmp_path / "linkage.parquet"
-    finish = writing.finish_release
+    finish = publishing.finish_release
 
     def meanwhile(*given: Any, **more: Any) -> Any:
         place.mkdir()

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from naive_release import naive_release, small_city
-from shoal.release_folder.box_table import join_boxes, write_boxes_in_parts, write_some_boxes
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.packing import parquet_writer
+from shoal.release_folder.tables import join_boxes, write_boxes_in_parts, write_some_boxes
 
 
 @pytest.mark.parametrize(

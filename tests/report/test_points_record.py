@@ -33,8 +33,7 @@ from shoal.model.claims import KDeltaAnonymity, LocationPrivacy
 from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import LossesJson, read_manifest
-from shoal.release_folder.statement import read_statement
+from shoal.release_folder.manifest import LossesJson, read_manifest, read_statement
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
 from shoal.report.words.numbers import two_digits

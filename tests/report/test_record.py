@@ -33,11 +33,10 @@ from shoal.attacks.questions import DRAW, QUESTIONS
 from shoal.errors import InputError, MisuseError
 from shoal.model.release import Losses
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import LossesJson, read_manifest
-from shoal.release_folder.statement import Statement, read_statement
+from shoal.release_folder.manifest import LossesJson, Statement, read_manifest, read_statement
 from shoal.report import pages
 from shoal.report.facts.curves import Curve, curve_of_extents, curve_of_people
-from shoal.report.facts.density import density_map
+from shoal.report.facts.ground import density_map
 from shoal.report.figures.record import FIGURES
 from shoal.report.words.numbers import exact, two_digits
 from shoal.report.words.numbers import number as plain_number

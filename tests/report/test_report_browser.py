@@ -11,7 +11,7 @@ import pytest
 import shoal
 from browser import Browser
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.statement import Statement
+from shoal.release_folder.manifest import Statement
 from shoal.report.pages.assessment import assessment_report
 from small_points import crowd
 from small_releases import naive_release, plausible_gap, random_people, record_of

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.report.facts.density import Window, density_map, expected_density, some_boxes, window_around
+from shoal.report.facts.ground import Window, density_map, expected_density, some_boxes, window_around
 
 pytestmark = pytest.mark.kernels
 

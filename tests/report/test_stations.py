@@ -12,8 +12,7 @@ from shoal.attacks.place_lists import positions_repeat
 from shoal.errors import MisuseError
 from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import HullRule
-from shoal.report.facts.evidence import Evidence
-from shoal.report.facts.stations import extents_with_leaves, station_cautions
+from shoal.report.facts.evidence import Evidence, extents_with_leaves, station_cautions
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts

@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from shoal.cli import terminal
-from shoal.runtime import progress as progress_module
-from shoal.runtime.progress import Pace, ProgressFile, read_progress
+from shoal.runtime import timings as progress_module
+from shoal.runtime.timings import Pace, ProgressFile, read_progress
 
 
 def test_a_run_shows_each_piece_of_work_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

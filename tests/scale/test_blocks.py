@@ -224,10 +224,10 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(block_facts, "SAMPLE_PEOPLE", 40)
-    drawn: list[block_facts.Sample] = []
+    drawn: list[Facts] = []
     draw = block_facts.draw_crowds
 
-    def noted(*given: Any) -> block_facts.Sample:
+    def noted(*given: Any) -> Facts:
         drawn.append(draw(*given))
         return drawn[-1]
 

@@ -14,8 +14,8 @@ from shoal.publishing.in_blocks import InBlocks
 from shoal.publishing.planning import count, memory_bound_for
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.scale import memory
-from shoal.scale.memory import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound, Peak
+from shoal.scale import blocks as memory
+from shoal.scale.blocks import A_BLOCK, ALL_AT_ONCE, AROUND_BLOCKS, PEAKS, MemoryBound, Peak
 from shoal.synthetic import write_synthetic
 from shoal.units import MIB, show_bytes, size_bytes
 

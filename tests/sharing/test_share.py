@@ -16,8 +16,7 @@ from measure_zones import Cuts, circle_center, crossing_of_headings, errors_m, l
 from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io import read
 from shoal.runtime.randomness import Randomness
-from shoal.sharing.share import cut, place_of, share
-from shoal.sharing.tracks import Track, stays_of
+from shoal.sharing.share import Track, cut, place_of, share, stays_of
 from shoal.sharing.zones import REACH, SHIFT, Place, State, distances_m, load, save, zone_of
 
 HOME = (48.8566, 2.3522)

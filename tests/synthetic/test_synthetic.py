@@ -20,9 +20,8 @@ from shoal.io.description import surface_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic
-from shoal.synthetic.coverage import Coverage, JumpLaw
 from shoal.synthetic.generator import World, event_minutes
-from shoal.synthetic.people import NIGHT_MIN, Habits, _outings, simulate_stays
+from shoal.synthetic.people import NIGHT_MIN, Coverage, Habits, JumpLaw, _outings, simulate_stays
 from shoal.synthetic.stations import DENSITIES, LAYOUTS, METERS_PER_DEGREE, lay_out_stations
 
 EVENTS_PER_HOUR, RATE_SIGMA = Habits().events_per_hour, Habits().rate_sigma

@@ -10,10 +10,9 @@ import pytest
 import shoal
 from folder_damages import edit_manifest
 from naive_release import small_city
-from shoal.release_folder.box_table import write_boxes_in_parts
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
-from shoal.release_folder.tables import write_table
+from shoal.release_folder.tables import write_boxes_in_parts, write_table
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY, TOO_MANY_GROUPS, Repacking
 from small_points import crowd

@@ -14,8 +14,7 @@ from shoal.errors import InputError
 from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Points
-from shoal.release_folder.box_table import corner_places
-from shoal.release_folder.point_table import lon_lat
+from shoal.release_folder.tables import corner_places, lon_lat
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"

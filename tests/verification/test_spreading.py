@@ -10,8 +10,8 @@ import pytest
 from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
-from shoal.release_folder import box_table
-from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder import tables
+from shoal.release_folder.tables import write_boxes
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.spreading import Spreading, SpreadRecords, read_bucket, spread_groups
 from test_point_findings import published
@@ -78,7 +78,7 @@ def test_spread_records_come_back_whole(
 ) -> None:
     monkeypatch.setattr(spreading, "_ROWS_AT_ONCE", rows_at_once)
     monkeypatch.setattr(streamed, "_PART_ROWS", rows_of_part)
-    monkeypatch.setattr(box_table, "ROWS_PER_GROUP", rows_of_group)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows_of_group)
     records = drawn(np.random.default_rng(1), 18)
     n_rows = sum(len(record) for _, record in records)
     path = file_of(records, tmp_path / "release.parquet")
@@ -126,7 +126,7 @@ def test_rows_out_of_order_are_found_wherever_the_file_is_cut(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(box_table, "ROWS_PER_GROUP", rows_of_group)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows_of_group)
     monkeypatch.setattr(streamed, "_PART_ROWS", rows_of_part)
     path = file_of(records, tmp_path / "release.parquet")
     whole, how, _ = spread(path, tmp_path / "scratch", 4)

@@ -13,8 +13,8 @@ from naive_release import naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.box_table import write_boxes
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
+from shoal.release_folder.tables import write_boxes
 from shoal.runtime.arrays import Flags
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness

@@ -13,7 +13,6 @@ from naive_release import naive_release, small_city
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.box_table import write_boxes
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -22,6 +21,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
+from shoal.release_folder.tables import write_boxes
 from shoal.verification import verify, verify_files
 
 Case = tuple[Trajectories, Release, Linkage]

@@ -22,7 +22,6 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.box_table import write_boxes
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -31,6 +30,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
+from shoal.release_folder.tables import write_boxes
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from shoal.verification.leaks.digests import find_hashed_names

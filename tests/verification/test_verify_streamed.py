@@ -20,8 +20,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder import box_table
-from shoal.release_folder.box_table import write_boxes
+from shoal.release_folder import tables
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -30,6 +29,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
+from shoal.release_folder.tables import write_boxes
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run
 from shoal.verification import verify, verify_files
@@ -48,7 +48,7 @@ def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(streamed, "_BUCKET_ROWS", 20)
         monkeypatch.setattr(streamed, "_PART_ROWS", 40)
         monkeypatch.setattr(spreading, "_ROWS_AT_ONCE", 17)
-        monkeypatch.setattr(box_table, "ROWS_PER_GROUP", 30)
+        monkeypatch.setattr(tables, "ROWS_PER_GROUP", 30)
 
 
 def written(folder: Path, release: Release, verdict: Verdict) -> Path:

@@ -15,7 +15,7 @@ import pytest
 
 from desk_visits import Visitor, WorkerHere
 from shoal.errors import OutputError
-from shoal.runtime.progress import ProgressFile, read_progress
+from shoal.runtime.timings import ProgressFile, read_progress
 from shoal_desk import work
 from shoal_desk.commands import Command, Plan
 from shoal_desk.desk import Work

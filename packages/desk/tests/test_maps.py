@@ -18,10 +18,8 @@ from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
-from shoal.report.facts import towns
-from shoal.report.facts.density import Density, Window
-from shoal.report.facts.ground import MapGround, streets_in
-from shoal.report.facts.towns import Town, towns_in
+from shoal.report.facts import ground as towns
+from shoal.report.facts.ground import Density, MapGround, Town, Window, streets_in, towns_in
 from shoal.report.figures.axes import round_length
 from shoal.report.figures.drawing import Places
 from shoal.report.figures.maps import release_map

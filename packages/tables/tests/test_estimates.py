@@ -5,9 +5,8 @@ import pytest
 
 from shoal.runtime.arrays import Floats
 from shoal_tables import Privacy, hours_of
-from shoal_tables.making.calibration import Calibration
-from shoal_tables.making.estimates import estimate
-from shoal_tables.making.noise import stand_in
+from shoal_tables.making.calibration import Calibration, stand_in
+from shoal_tables.making.promise import estimate
 from shoal_tables.making.rules import WHOLE_DAY, Hours, Rules
 from table_cases import rules_of
 

@@ -13,7 +13,7 @@ from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import EXPORTED, Kind, read_table_manifest
 from shoal_tables.making.folder import export_table
 from shoal_tables.verification.checking import verify_table
-from shoal_tables.verification.exports import export_findings, read_table
+from shoal_tables.verification.zones import export_findings, read_table
 from table_cases import city, make, rules_of
 
 pytest.importorskip("h5py")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from shoal.errors import InputError, MisuseError
-from shoal_tables.hidden_cells.bounds import bound
-from shoal_tables.hidden_cells.checking import HiddenCells, check_table
+from shoal_tables.hidden_cells.checking import HiddenCells, bound, check_table
 from shoal_tables.hidden_cells.reading import Hiding, System
 
 # dataset_a of SSBtools' example1; GaussSuppression's vignette "Small count frequency table suppression",

@@ -15,7 +15,7 @@ from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.making.promise import sigma_for
 from shoal_tables.verification import noise
 from shoal_tables.verification.noise import NoisyCells, noise_findings, normal_scores, outcomes
-from shoal_tables.verification.promise import (
+from shoal_tables.verification.statements import (
     delta_of_gaussian,
     epsilon_of,
     guessing_share,

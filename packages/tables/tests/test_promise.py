@@ -7,7 +7,7 @@ from scipy import stats
 from shoal import Randomness
 from shoal.errors import MisuseError
 from shoal_tables.definition.manifest import STAND_IN
-from shoal_tables.making.noise import add_noise, sampler_name, stand_in
+from shoal_tables.making.calibration import add_noise, sampler_name, stand_in
 from shoal_tables.making.promise import (
     epsilon_of,
     half_width,
@@ -16,7 +16,7 @@ from shoal_tables.making.promise import (
     rho_of,
     sigma_for,
 )
-from shoal_tables.verification.promise import least_half_width
+from shoal_tables.verification.statements import least_half_width
 
 dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib")

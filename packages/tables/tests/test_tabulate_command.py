@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
-from shoal_tables.making.noise import add_noise
+from shoal_tables.making.calibration import add_noise
 from table_cases import AREA, city
 
 AREA_WORDS = ",".join(map(str, AREA))

@@ -5,35 +5,193 @@ Documents may grow; no entry changes its meaning. If one must, VERSION rises.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
-from shoal.cli.data_documents import (
-    AssessDocument,
-    InspectDocument,
-    PlanDocument,
-    ReleaseDocument,
-    ShareDocument,
-    SynthesizeDocument,
-)
+from shoal.cli import release_documents as of_releases
+from shoal.cli.document_kinds import Counts, closed, growing
 from shoal.cli.packages import package_documents
-from shoal.cli.release_documents import (
-    AdviseDocument,
-    AttackDocument,
-    CheckDocument,
-    CompareDocument,
-    ConvertDocument,
-    GranularityDocument,
-    MeasureDocument,
-    PublicationDocument,
-    PublishDocument,
-    SeriesEraseDocument,
-    SeriesShowDocument,
-    VerifyDocument,
-)
 from shoal.errors import MisuseError
 from shoal.release_folder.manifest import Manifest
+
+
+@closed
+class AreaDocument(TypedDict):
+    """An area in degrees."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+
+@closed
+class PlaceDocument(TypedDict):
+    """A frequent place."""
+
+    lat: float | None
+    lon: float | None
+    x: float
+    y: float
+    samples: int
+    subjects: int
+
+
+@closed
+class SamplesDocument(TypedDict):
+    """Samples of one subject."""
+
+    min: int
+    median: float
+    max: int
+
+
+@closed
+class InspectDocument(TypedDict):
+    """A data set, of ``shoal inspect``."""
+
+    subjects: int
+    samples: int
+    first_time: str
+    last_time: str
+    days: float
+    extent_east_km: float
+    extent_north_km: float
+    samples_per_subject: SamplesDocument
+    samples_per_subject_and_day: float
+    samples_per_subject_and_hour: float
+    surface_km2: float
+    places: int
+    share_in_top_places: float
+    median_gap_s: float | None
+    gap_quantiles_s: list[float] | None
+    usual_gap_s: float | None
+    usual_gap_share: float | None
+    area: AreaDocument | None
+    top_places: list[PlaceDocument]
+    map: list[str]
+    map_letter_m: float
+    map_bounds_m: list[float]
+    samples_by_hour: list[int]
+    time_zone: str
+    columns: dict[str, str]
+    unit_of_protection: str
+    cell_m: float | None
+    slot_s: float | None
+    crs: str | None
+    rows_read: int
+    people_read: int
+    people_lost: int
+    rows_dropped: Counts
+    rows_repaired: Counts
+    notes: list[str]
+    next: str
+
+
+@closed
+class ReleaseDocument(TypedDict):
+    """The unchecked manifest of a release, of ``shoal inspect``."""
+
+    release_of: Literal["boxes", "points"]
+    method: str
+    claim: dict[str, Any]
+    promise: str
+    unit_of_protection: str
+    records: int
+    rows: int
+    first_time: str
+    last_time: str
+    extent_east_km: float
+    extent_north_km: float
+    crs: str | None
+    publishable: bool
+    next: str
+    notes: list[str]
+
+
+@closed
+class SynthesizeDocument(TypedDict):
+    """The data of ``shoal synthesize``."""
+
+    output: str
+    subjects: int
+    rows: int
+    stations: int
+    days: int
+    stations_left_out: Counts
+
+
+@growing
+class AssessDocument(TypedDict):
+    """The exposure of people, and what releases would be: an entry for each k."""
+
+    subjects: int
+    samples: int
+    estimates: list[dict[str, Any]]
+    gaps: list[dict[str, Any]]
+    report: str | None
+    next: str
+
+
+@closed
+class ShareDocument(TypedDict):
+    """The result of ``shoal share``."""
+
+    output: str
+    points: int
+    points_hidden: int
+    pieces: int
+    zones: int
+    learned: list[str]
+    notes: list[str]
+
+
+@closed
+class StepDocument(TypedDict):
+    """The cost of one task of a plan."""
+
+    task: str
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+
+
+@closed
+class BlocksDocument(TypedDict):
+    """Blocks of a plan: their number, their most people, and their workers (null: a cluster)."""
+
+    number: int
+    people: int
+    workers: int | None
+    worker_memory_mb: int
+    memory_around_mb: int
+
+
+@closed
+class PlanDocument(TypedDict):
+    """The cost of a command, of ``--plan``: CPU seconds, memory and disk in MB (10^6).
+
+    seconds_at_least: by the clock, in blocks on this machine.
+    """
+
+    command: Literal["anonymize", "assess", "attack", "compare", "measure"]
+    rows: int
+    samples: int
+    people: int
+    cpu_s: float
+    memory_mb: int
+    disk_mb: float
+    seconds_at_least: float | None
+    blocks: BlocksDocument | None
+    steps: list[StepDocument]
+    machine_memory_mb: int | None
+    free_disk_mb: int | None
+    too_large: list[str]
+    measured_on: str
+    notes: list[str]
+
 
 VERSION: Final = 1
 MANIFEST: Final = "manifest"
@@ -45,20 +203,20 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
     "inspect": InspectDocument | ReleaseDocument,
     "synthesize": SynthesizeDocument,
     "assess": AssessDocument,
-    "anonymize": PublicationDocument,
-    "demo": PublicationDocument,
-    "verify": VerifyDocument,
-    "check": CheckDocument,
-    "attack": AttackDocument,
-    "measure": MeasureDocument,
-    "advise": AdviseDocument,
-    "compare": CompareDocument,
-    "granularity": GranularityDocument,
-    "convert": ConvertDocument,
-    "publish": PublishDocument,
+    "anonymize": of_releases.PublicationDocument,
+    "demo": of_releases.PublicationDocument,
+    "verify": of_releases.VerifyDocument,
+    "check": of_releases.CheckDocument,
+    "attack": of_releases.AttackDocument,
+    "measure": of_releases.MeasureDocument,
+    "advise": of_releases.AdviseDocument,
+    "compare": of_releases.CompareDocument,
+    "granularity": of_releases.GranularityDocument,
+    "convert": of_releases.ConvertDocument,
+    "publish": of_releases.PublishDocument,
     "share": ShareDocument,
-    "series-show": SeriesShowDocument,
-    "series-erase": SeriesEraseDocument,
+    "series-show": of_releases.SeriesShowDocument,
+    "series-erase": of_releases.SeriesEraseDocument,
     PLAN: PlanDocument,
     MANIFEST: Manifest,
 }

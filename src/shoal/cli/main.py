@@ -17,14 +17,13 @@ import click
 
 from shoal.cli import comparison as cli_comparison
 from shoal.cli import data as cli_data
-from shoal.cli import demo as cli_demo
 from shoal.cli import publish as cli_publish
 from shoal.cli import release as cli_release
 from shoal.cli import risk as cli_risk
 from shoal.cli import series as cli_series
 from shoal.cli import share as cli_share
 from shoal.cli import verify as cli_verify
-from shoal.cli.sections import Program
+from shoal.cli.packages import Program
 from shoal.cli.terminal import log_line, steady
 from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
@@ -64,7 +63,7 @@ def shoal() -> None:
     """The group of all commands; its help is _HELP, whose layout a docstring cannot keep."""
 
 
-shoal.add_section("Try it", cli_demo.demo, cli_data.synthesize)
+shoal.add_section("Try it", cli_data.demo, cli_data.synthesize)
 shoal.add_section(
     "Before a release",
     cli_data.inspect,

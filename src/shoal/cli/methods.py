@@ -71,7 +71,7 @@ class _MethodOption(Option):
 
     def row(self, ctx: click.Context) -> tuple[str, str] | None:
         """The row of the help; None for a method without this option."""
-        chosen = _chosen_method(ctx)
+        chosen = ctx.meta.get(_CHOSEN, _DEFAULT)
         row = self.get_help_record(ctx)
         if chosen not in self._meanings or row is None:
             return None
@@ -153,11 +153,6 @@ def make_method(name: str, settings: Mapping[str, Any]) -> "Method":
         return kind(**settings)
     except MisuseError as error:
         raise MisuseError(with_option_names(error.cli_message, declared_parameters(kind))) from error
-
-
-def _chosen_method(ctx: click.Context) -> str:
-    chosen: str = ctx.meta.get(_CHOSEN, _DEFAULT)
-    return chosen
 
 
 def _method_option() -> click.Option:

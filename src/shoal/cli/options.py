@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 import click
 
@@ -30,29 +30,15 @@ READING_FIELDS: Final = tuple(field.name for field in fields(Reading))
 
 
 class Quantity(click.ParamType[float]):
-    """A number with a unit, such as 2km."""
+    """A number with a unit, such as 2km or 4GiB; kind: of a number that is parsed already."""
 
-    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
-        self.name = name
-        self._parse = parse
+    def __init__(self, name: str, parse: Callable[[str], float], kind: type[float] = float) -> None:
+        self.name, self._parse, self._kind = name, parse, kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Meters or seconds."""
+        """Meters, seconds or bytes; a usage error with an example for other text."""
         try:
-            return value if isinstance(value, float) else self._parse(str(value))
-        except MisuseError as error:
-            self.fail(error.cli_message, param, ctx)
-
-
-class MemorySize(click.ParamType[int]):
-    """A size of memory, such as 4GiB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes; a usage error with an example for other text."""
-        try:
-            return value if isinstance(value, int) else size_bytes(str(value))
+            return value if isinstance(value, self._kind) else self._parse(str(value))
         except MisuseError as error:
             self.fail(error.cli_message, param, ctx)
 
@@ -73,6 +59,7 @@ class ActiveDays(click.ParamType[int]):
 
 LENGTH: Final = Quantity("length", length_m)
 DURATION: Final = Quantity("duration", duration_s)
+MEMORY: Final = Quantity("size", size_bytes, int)
 
 
 class LocalPath(click.Path):
@@ -404,6 +391,15 @@ earlier_option = click.option(
 )
 
 
+class CommandOptions:
+    """Options of one command alone, as fields of a dataclass."""
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Self:
+        """Take these options from all others."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})  # type: ignore[arg-type]  # a dataclass
+
+
 class OutputOptions(NamedTuple):
     """The values of --json and --quiet."""
 
@@ -449,6 +445,16 @@ def take_reading(options: dict[str, Any]) -> dict[str, Any]:
             value = options.pop(key)
             if value is not None and (value is not False or name == "snap"):
                 reading[name] = value
+    return reading
+
+
+def take_reading_of_release(options: dict[str, Any]) -> dict[str, Any]:
+    """As ``take_reading``; a grid is refused, since the manifest gives it."""
+    reading = take_reading(options)
+    if not {"cell_m", "slot_s", "snap"}.isdisjoint(reading):
+        raise click.UsageError(
+            "the release's manifest gives the cell and the slot; leave out --cell, --slot and --no-snap"
+        )
     return reading
 
 

@@ -32,6 +32,14 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
     return [f"{verdict.word}: {records}", *unchecked_lines]
 
 
+def finding_lines(document: Mapping[str, Any]) -> list[str]:
+    """The findings of a verdict's JSON document, and how many there are of each kind."""
+    return [
+        *(f"  {finding['kind']}: {finding['message']}" for finding in document["findings"]),
+        *(f"  {kind}: {count:,} in all" for kind, count in document["findings_by_kind"].items() if count > 1),
+    ]
+
+
 def no_anonymity_lines(claim: "Claim") -> list[str]:
     """A warning for claims without anonymity."""
     return [f"this is no anonymity: {claim.no_anonymity}"] if claim.no_anonymity else []
@@ -89,14 +97,6 @@ def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
     return aligned([header, *rows]) if rows else []
 
 
-def _strongest(rate: "Rate | None") -> str:
-    from shoal.report.words.attacks import strongest_in_words
-
-    return strongest_in_words(
-        None if rate is None else rate.to_json(), "none was measured; shoal attack plays them"
-    )
-
-
 def _weaker(published: "Publication") -> list[str]:
     """What to do where the strongest attack wins more often than a record may be named."""
     from shoal.utility.usefulness import ways_out
@@ -137,6 +137,7 @@ def print_publication(
     """
     from shoal.release_folder.manifest import REPORT_FILE
     from shoal.report.facts.release import accuracy_rows
+    from shoal.report.words.attacks import strongest_in_words
 
     manifest, folder = published.manifest, published.folder
     rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
@@ -178,7 +179,10 @@ def print_publication(
         f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
         *no_anonymity_lines(published.release.claim),
         *(["usefulness: not measured"] if useful is None else useful.lines()),
-        _strongest(published.strongest),
+        strongest_in_words(
+            None if published.strongest is None else published.strongest.to_json(),
+            "none was measured; shoal attack plays them",
+        ),
         *_weaker(published),
         *published.stations,
         *(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shoal.comparison.study import Study
     from shoal.methods import Method
     from shoal.publishing.planning import Blocks, Counts, Plan, Task
-    from shoal.scale.memory import MemoryBound
+    from shoal.scale.blocks import MemoryBound
 
 # the data behind COSTS, and the errors for sizes outside the fit
 _OF_A_CITY: Final = (

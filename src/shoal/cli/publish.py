@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli.folder_kinds import FolderCommand
 from shoal.cli.options import PATH, RELEASE, output_options
+from shoal.cli.packages import FolderCommand
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.runtime.files import is_remote, without_credentials

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,11 @@ import click
 from shoal.cli.into_store import Place
 from shoal.cli.methods import MethodCommand, make_method, take_settings
 from shoal.cli.options import (
+    MEMORY,
     NEW_RELEASE,
     PATH,
     UNITS,
-    MemorySize,
+    CommandOptions,
     config_option,
     ground_options,
     input_argument,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from shoal.model.trace import Trace
     from shoal.model.trajectories import Trajectories
     from shoal.publishing.in_series import SeriesOptions
-    from shoal.scale.memory import MemoryBound
+    from shoal.scale.blocks import MemoryBound
     from shoal.utility.usefulness import Usefulness
 
 
@@ -143,7 +144,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--memory",
-    type=MemorySize(),
+    type=MEMORY,
     metavar="SIZE",
     help="Memory for all processes together, such as 4GiB: all at once if that is enough, else in the "
     "largest blocks that fit (glove only). [default: no bound]",
@@ -198,7 +199,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     from shoal.publishing.in_blocks import InBlocks
     from shoal.publishing.publish import publish
     from shoal.publishing.writing import PublishOptions
-    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal.release_folder.manifest import NOTHING_STATED, read_statement
     from shoal.runtime.randomness import Randomness
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
@@ -236,7 +237,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
             if size is None:
                 people = in_memory = read_and_report(source, reading, bars, run)
                 if chooses_grid:
-                    from shoal.comparison.grid_width import choose_grid
+                    from shoal.comparison.granularity import choose_grid
 
                     anonymizer = choose_grid(in_memory, anonymizer, run, bars.say)
             else:
@@ -285,7 +286,7 @@ def _confirm(usefulness: "Usefulness", bars: Bars, *, asks: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnonymizeOptions:
+class AnonymizeOptions(CommandOptions):
     """The options of ``anonymize`` alone."""
 
     linkage: Path | None
@@ -307,11 +308,6 @@ class AnonymizeOptions:
     planned: bool
     as_json: bool
     quiet: bool
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> "AnonymizeOptions":
-        """Take these options from all others."""
-        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
     @property
     def series(self) -> "SeriesOptions | None":
@@ -371,8 +367,8 @@ class AnonymizeOptions:
         if self.memory is None:
             return self.blocks
         from shoal.publishing.block_facts import SAMPLE_PEOPLE
+        from shoal.scale.blocks import MemoryBound
         from shoal.scale.engines import workers_here
-        from shoal.scale.memory import MemoryBound
 
         engine = self.engine or "local"
         if self.blocks is not None or not isinstance(method, Glove) or engine.partition(":")[0] != "local":

@@ -1,28 +1,28 @@
 """The commands that measure a release."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from shoal.cli.folder_kinds import FolderCommand
 from shoal.cli.options import (
     PATH,
     RELEASE,
+    CommandOptions,
     earlier_option,
     input_options,
     output_options,
     place_options,
     take_earlier,
-    take_reading,
+    take_reading_of_release,
 )
 from shoal.cli.outcomes import format_value, rate_lines
+from shoal.cli.packages import FolderCommand
 from shoal.cli.planned import attack_tasks, count_input, plan_option, print_plan
 from shoal.cli.terminal import Bars, print_result
 from shoal.model.intake import Reading
 
-_GRID: Final = ("cell_m", "slot_s", "snap")
 _ATTACK_NOTES: Final = (
     "every kind of knowledge counts the same here; noisy takes about half of the default selection; "
     "--earlier and --control are not included",
@@ -38,7 +38,7 @@ class _KnowledgeOption(click.Option):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackOptions:
+class AttackOptions(CommandOptions):
     """The options of ``attack`` alone."""
 
     knowledge: tuple[str, ...]
@@ -50,11 +50,6 @@ class AttackOptions:
     planned: bool
     as_json: bool
     quiet: bool
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> "AttackOptions":
-        """Take these options from all others."""
-        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
 
 @click.command(
@@ -144,7 +139,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     knowledge, quiet, as_json = chosen.knowledge, chosen.quiet, chosen.as_json
     before = take_earlier(chosen.earlier, linked=True)
     require_played(knowledge, series=bool(before))
-    reading = _take_reading(options)
+    reading = take_reading_of_release(options)
     if chosen.planned:
         counts = count_input(raw, Reading(**reading), quiet=quiet)
         work = attack_tasks(knowledge, chosen.tries, counts.people)
@@ -234,7 +229,7 @@ def measure(
     from shoal.utility import Facts, measure_facts
     from shoal.utility.usefulness import usefulness_of
 
-    reading = _take_reading(options)
+    reading = take_reading_of_release(options)
     if planned:
         counts = count_input(raw, Reading(**reading), quiet=quiet)
         return print_plan("measure", counts, [Task(name="measure")], as_json=as_json)
@@ -262,16 +257,6 @@ def _bounds(fact: dict[str, Any]) -> str:
     return (
         f"between {format_value(fact['low'], fact['unit'])} and {format_value(fact['high'], fact['unit'])} "
     )
-
-
-def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the reading's options; a grid is refused, since the manifest gives it."""
-    reading = take_reading(options)
-    if any(name in reading for name in _GRID):
-        raise click.UsageError(
-            "the release's manifest says its cell and slot; leave out --cell, --slot and --no-snap"
-        )
-    return reading
 
 
 def _read_as_given(raw: str, release: Path, reading: dict[str, Any], bars: Bars) -> Any:

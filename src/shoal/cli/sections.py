@@ -2,12 +2,10 @@
 
 import re
 import sys
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
-
-from shoal.cli.packages import package_commands
 
 OPTIONS: Final = "Options"
 GROUND: Final = "Behind the map of the report"
@@ -80,49 +78,6 @@ class Command(ExampleCommand):
         for section in sorted(sections, key=lambda name: _LAST.index(name) + 1 if name in _LAST else 0):
             with formatter.section(section):
                 formatter.write_dl(sections[section])
-
-
-class Program(click.Group):
-    """A group with commands in sections; others' are loaded on use."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        self._commands: dict[str, click.Command] = {}
-        self._is_complete = False
-        self.sections: dict[str, list[str]] = {}
-        super().__init__(*arguments, **settings)
-
-    def add_section(self, title: str, *commands: click.Command | str) -> None:
-        """Add commands under a title; other packages' by name."""
-        self.sections[title] = [name if isinstance(name, str) else str(name.name) for name in commands]
-        self._commands |= {str(command.name): command for command in commands if not isinstance(command, str)}
-
-    @property
-    def commands(self) -> MutableMapping[str, click.Command]:
-        """Every command by its name."""
-        if not self._is_complete:
-            self._is_complete = True
-            self._commands |= package_commands()
-            listed = {name for names in self.sections.values() for name in names}
-            further = [name for name in self._commands if name not in listed]
-            if further:
-                self.sections["Further packages"] = further
-        return self._commands
-
-    @commands.setter
-    def commands(self, commands: MutableMapping[str, click.Command]) -> None:
-        self._commands |= commands
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command, if known."""
-        return self._commands.get(cmd_name) or super().get_command(ctx, cmd_name)
-
-    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One list for each section."""
-        commands = self.commands
-        limit = formatter.width - 6 - max(map(len, commands))
-        for title, names in self.sections.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
 
 
 def _break_line(line: str, width: int) -> list[str]:

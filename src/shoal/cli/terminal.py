@@ -14,8 +14,8 @@ import click
 
 from shoal.messages import write_requested_messages
 from shoal.runtime.compiling import COMPILING
-from shoal.runtime.progress import Pace, requested_progress_file
 from shoal.runtime.staging import LISTENERS
+from shoal.runtime.timings import Pace, requested_progress_file
 from shoal.units import counted, show_s
 
 if TYPE_CHECKING:

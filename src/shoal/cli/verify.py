@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.folder_kinds import CheckCommand, FolderCommand
 from shoal.cli.options import (
     PATH,
     RELEASE,
@@ -20,9 +19,11 @@ from shoal.cli.options import (
     street_options,
     take_earlier,
     take_reading,
+    take_reading_of_release,
     take_streets,
 )
-from shoal.cli.outcomes import EXIT_CODES, rate_lines, verdict_lines, verification_lines
+from shoal.cli.outcomes import EXIT_CODES, finding_lines, rate_lines, verdict_lines, verification_lines
+from shoal.cli.packages import CheckCommand, FolderCommand
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
 
@@ -105,13 +106,8 @@ def verify(
     from shoal.scale.engines import engine_of
 
     output = OutputOptions.take(options)
-    reading = take_reading(options)
+    reading = take_reading_of_release(options)
     streets = take_streets(options)
-    for fixed in ("cell_m", "slot_s", "snap"):
-        if fixed in reading:
-            raise click.UsageError(
-                "the release's manifest gives the cell and the slot; leave out --cell, --slot and --no-snap"
-            )
     if streamed and linkage is None:
         raise click.UsageError(
             "--streamed finds each person's record by the linkage; give it with --linkage, or leave out "
@@ -159,10 +155,7 @@ def verify(
         "verified": {**result.to_json(), "expected": None if expected is None else expected.words},
         **({} if together is None else together.to_json()),
     }
-    lines = verdict_lines(verdict)
-    lines += [f"  {finding['kind']}: {finding['message']}" for finding in facts["findings"]]
-    lines += [f"  {kind}: {count:,} in all" for kind, count in facts["findings_by_kind"].items() if count > 1]
-    lines += verification_lines(result)
+    lines = [*verdict_lines(verdict), *finding_lines(facts), *verification_lines(result)]
     if revealed is not None:
         lines.append(f"  together, {revealed.in_words}")
     print_result(
@@ -298,11 +291,6 @@ def _lines(result: "Checked", claim: str | None) -> list[str]:
         lines.append(
             f"kept: {percent(result.covered_share)} of the raw samples lie in their own person's record"
         )
-    document = verdict.to_json()
-    lines += [f"  {finding['kind']}: {finding['message']}" for finding in document["findings"]]
-    lines += [
-        f"  {kind}: {count:,} in all" for kind, count in document["findings_by_kind"].items() if count > 1
-    ]
-    lines += rate_lines(result.rates)
+    lines += [*finding_lines(verdict.to_json()), *rate_lines(result.rates)]
     read = ", ".join(f"{role} from '{column}'" for role, column in result.columns.items())
     return [*lines, f"columns: {read}", *(f"  note: {note}" for note in (*verdict.notes, *result.notes))]

@@ -75,22 +75,10 @@ TRIALS: Final = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One trial release.
+    """One trial release: the options that make it, and the number of people or days in its sample.
 
-    Parameters
-    ----------
-    options
-        The options of ``shoal anonymize`` that make it.
-    k
-        The size of crowds.
-    people
-        The number of people or days in the sample.
-    left_out
-        The share of the raw samples that it does not hold.
-    usefulness
-        What it is good for.
-    strongest
-        The strongest attack; None where fewer than ten people could be asked.
+    left_out: the share of the raw samples that it does not hold. strongest: None where fewer than ten people
+    could be asked.
     """
 
     options: tuple[str, ...]
@@ -274,12 +262,8 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
 def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     """The trial with the best answer for all uses; of several, the one with the weakest attack.
 
-    A trial that an attack beats, of whatever kind, is never advised.
-
-    Raises
-    ------
-    MisuseError
-        For an unknown use, or none.
+    A trial that an attack beats, of whatever kind, is never advised. MisuseError for an unknown use, or
+    none.
     """
     unknown = [use for use in uses if use not in PURPOSES]
     if unknown or not uses:

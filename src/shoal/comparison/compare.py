@@ -24,7 +24,7 @@ from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.model.trajectories import Trajectories
 from shoal.release_folder.folder import read_release
-from shoal.report.facts.density import Density, comparable_densities
+from shoal.report.facts.ground import Density, comparable_densities
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
 from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path

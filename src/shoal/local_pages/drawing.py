@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from shoal.report.facts.towns import Town
+from shoal.report.facts.ground import Town
 
 _MOST_NAMES: Final = 8
 _SIGN: Final = 1.5  # how wide a letter of a name is, and how high a line

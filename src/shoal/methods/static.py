@@ -8,8 +8,7 @@ import numpy as np
 
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.hulls import hull_parameter, publish_classes
-from shoal.methods.leaves import leaves_for, put_on_leaves
+from shoal.methods.hulls import hull_parameter, leaves_for, publish_classes, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, rounding
 from shoal.methods.parameters import (
     ABOVE_0,

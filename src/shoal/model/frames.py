@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from shoal.errors import MissingExtraError, MisuseError
+from shoal.errors import MissingExtraError, MisuseError, requiring_extra
 from shoal.model.intake import Reading
 from shoal.model.plotting import COLOR
 from shoal.model.projection import WGS84, transform
@@ -68,10 +68,8 @@ _STYLE: Final = {"color": COLOR, "weight": 1, "fillOpacity": 0.04}
 
 def geopandas_library() -> Any:
     """GeoPandas; raises MissingExtraError without it."""
-    try:
+    with requiring_extra("this needs GeoPandas", "geo"):
         import geopandas
-    except ImportError as error:
-        raise MissingExtraError("this needs GeoPandas; install it with: pip install 'shoal[geo]'") from error
     return geopandas
 
 
@@ -97,10 +95,8 @@ def draw_map(frame: "GeoDataFrame", note: str, tiles: str | None) -> "Map":
             "these data are in local meters, which lie nowhere on a map; read them with --crs, or draw them "
             "with plot()"
         )
-    try:
+    with requiring_extra("a map needs Folium", "geo"):
         import folium
-    except ImportError as error:
-        raise MissingExtraError("a map needs Folium; install it with: pip install 'shoal[geo]'") from error
     shapes = frame.to_crs(WGS84)
     times = [name for name in shapes.columns if str(shapes[name].dtype).startswith("datetime")]
     for name in times:

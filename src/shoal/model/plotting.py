@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from shoal.errors import MissingExtraError, MisuseError
+from shoal.errors import MisuseError, requiring_extra
 from shoal.runtime.arrays import Numbers, rows_of
 
 if TYPE_CHECKING:
@@ -103,14 +103,6 @@ def _map(x: Line, y: Line, crs: str | None, note: str, **trace: Any) -> "Figure"
         layout["title"] = {"text": note, "font": {"size": 13}}
     line = {"color": COLOR, "width": 1}
     trace = {"x": x, "y": y, "line": line, "opacity": 0.6, "hoverinfo": "skip", "showlegend": False, **trace}
-    return _plotly().Figure(data=[{"type": "scatter", **trace}], layout=layout)
-
-
-def _plotly() -> Any:
-    try:
+    with requiring_extra("an interactive map needs Plotly", "plot"):
         from plotly import graph_objects
-    except ImportError as error:
-        raise MissingExtraError(
-            "an interactive map needs Plotly; install it with: pip install 'shoal[plot]'"
-        ) from error
-    return graph_objects
+    return graph_objects.Figure(data=[{"type": "scatter", **trace}], layout=layout)

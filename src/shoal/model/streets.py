@@ -1,6 +1,6 @@
 """A street graph: nodes, and undirected edges with lengths and shapes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,17 +122,7 @@ class StreetGraph:
         )
         drawn = steps[self.shape_offsets[1:] - 1] - steps[self.shape_offsets[:-1]]
         lengths = np.where(np.isnan(self.length_m), drawn, self.length_m)
-        return StreetGraph(
-            x=x,
-            y=y,
-            u=self.u,
-            v=self.v,
-            length_m=lengths,
-            shape_offsets=self.shape_offsets,
-            shape_x=shape_x,
-            shape_y=shape_y,
-            crs=crs,
-        )
+        return replace(self, x=x, y=y, length_m=lengths, shape_x=shape_x, shape_y=shape_y, crs=crs)
 
     def summary(self) -> dict[str, Any]:
         """Sizes for a manifest."""

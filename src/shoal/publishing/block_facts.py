@@ -5,7 +5,7 @@ release, but fewer others can be taken for the victim, and the report says so. k
 people drawn: the nearest of a set are among the nearest of its subsets. Lost samples are exact.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Self
@@ -18,8 +18,13 @@ from shoal.measures.query import Zones
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Boxes, Linkage, Losses, Release
-from shoal.model.trajectories import Trajectories
-from shoal.publishing.block_records import Crowds, ReleaseOnDisk, records_in_parts, without_records
+from shoal.publishing.block_records import (
+    Crowds,
+    ReleaseOnDisk,
+    records_in_parts,
+    release_with,
+    without_records,
+)
 from shoal.report.facts.evidence import Evidence, Sampled
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
@@ -33,37 +38,32 @@ SAMPLE_PEOPLE: Final = 1_000
 _DRAW_SEED: Final = 1  # of the sample, which no page shows; a resumed run draws the same
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Sample:
-    """Whole crowds as a small data set."""
-
-    original: Trajectories
-    release: Release
-    linkage: Linkage
-
-
 def evidence_of_sample(
     people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, *, tries: int, run: Run
 ) -> Evidence:
     """The report's measurements on a sample, and its people."""
-    drawn = draw_crowds(people, release, crowds)
-    facts = Facts(drawn.original, drawn.release, drawn.linkage, run=run)
-    sampled = Sampled(people=drawn.release.n_records, of=release.n_records)
+    facts = draw_crowds(people, release, crowds, run)
+    sampled = Sampled(people=facts.release.n_records, of=release.n_records)
     return Evidence(facts, tries=tries, sampled=sampled)
 
 
-def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds) -> Sample:
+def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, run: Run) -> Facts:
     """Draw crowds until they hold SAMPLE_PEOPLE people, or all."""
     rng = np.random.default_rng(_DRAW_SEED)
     order = rng.permutation(len(crowds.sizes))
     enough = int(np.searchsorted(np.cumsum(crowds.sizes[order]), SAMPLE_PEOPLE)) + 1
-    return select_crowds(people, release, crowds, np.sort(order[:enough]), rng)
+    return select_crowds(people, release, crowds, np.sort(order[:enough]), rng, run)
 
 
 def select_crowds(
-    people: StoredPeople, release: Release, crowds: Crowds, chosen: Integers, rng: np.random.Generator
-) -> Sample:
-    """These crowds (ascending) as a data set."""
+    people: StoredPeople,
+    release: Release,
+    crowds: Crowds,
+    chosen: Integers,
+    rng: np.random.Generator,
+    run: Run,
+) -> Facts:
+    """These crowds (ascending) as a small data set."""
     ends = np.cumsum(crowds.sizes)
     subjects_of_crowds = [
         crowds.subjects[ends[crowd] - crowds.sizes[crowd] : ends[crowd]] for crowd in chosen.tolist()
@@ -87,19 +87,15 @@ def select_crowds(
     )
     parts = list(records_in_parts(header, some, crowd_of))
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    settings = {field.name: getattr(header, field.name) for field in fields(Release)}
-    settings |= {
-        "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        "payload": Boxes.concatenate([part.boxes for part in parts]),
-    }
+    whole = release_with(
+        header,
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        payload=Boxes.concatenate([part.boxes for part in parts]),
+    )
     by_subject = np.argsort(subjects)
     names = people.names.take(subjects[by_subject]).to_pylist()
     records = tuple(header.trajectory_ids[position] for position in by_subject.tolist())
-    return Sample(
-        original=people.load(np.sort(subjects)),
-        release=Release(**settings),
-        linkage=Linkage(tuple(names), records),
-    )
+    return Facts(people.load(np.sort(subjects)), whole, Linkage(tuple(names), records), run=run)
 
 
 _LEAST: Final = 500  # people per task, even when blocks are smaller
@@ -269,9 +265,9 @@ def lost_samples_of_task(task: CrowdsTask) -> Vanished:
         crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
         everyone = np.arange(len(crowds.sizes))
         # no one sees the order of these records
-        some = select_crowds(people, task.release, crowds, everyone, np.random.default_rng(0))
-        original = some.original
-        lost = Facts(original, some.release, some.linkage, run=Run(threads=1)).extents_of()[0] < 0
+        rng, run = np.random.default_rng(0), Run(threads=1)
+        some = select_crowds(people, task.release, crowds, everyone, rng, run)
+        original, lost = some.original, some.extents_of()[0] < 0
     else:
         original = people.load(np.load(task.folder / _ALONE)[task.first : task.end])
         lost = np.ones(original.n_samples, dtype=np.bool_)

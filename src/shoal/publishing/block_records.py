@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from shoal.model.names import Pseudonyms
 from shoal.model.omission import samples_by_reason
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
-from shoal.release_folder.box_table import Bounds, join_boxes, write_some_boxes
+from shoal.release_folder.tables import Bounds, join_boxes, write_some_boxes
 from shoal.report.facts.curves import gap_facts, quantile_of_people
-from shoal.report.facts.density import Window, density_in, expected_density, some_boxes, window_around
+from shoal.report.facts.ground import Window, density_in, expected_density, some_boxes, window_around
 from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.checkpoint import Checkpoint
@@ -202,19 +202,18 @@ def records_at(
                 target = rows[offsets[record] : offsets[record + 1]]
                 if file.readinto(target.data.cast("B")) != target.nbytes:
                     raise InputError(f"{file.name} is cut short; run the same command again")
-    settings = {field.name: getattr(header, field.name) for field in fields(Release)}
-    settings |= {
-        "trajectory_ids": tuple(names),
-        "offsets": offsets,
-        "payload": Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True))),
-    }
-    return Release(**settings)
+    payload = Boxes(**dict(zip(BOX_COLUMNS, np.ascontiguousarray(rows.T), strict=True)))
+    return release_with(header, trajectory_ids=tuple(names), offsets=offsets, payload=payload)
+
+
+def release_with(header: Release, **changed: Any) -> Release:
+    """A plain release with the entries of a header, but for some."""
+    return Release(**{field.name: getattr(header, field.name) for field in fields(Release)} | changed)
 
 
 def without_records(release: Release) -> Release:
     """The release without its records, for tasks."""
-    settings = {field.name: getattr(release, field.name) for field in fields(Release)}
-    return Release(**{**settings, "trajectory_ids": (), "offsets": np.zeros(1, dtype=np.int64)})
+    return release_with(release, trajectory_ids=(), offsets=np.zeros(1, dtype=np.int64))
 
 
 _NAMES, _BLOCKS, _STARTS, _LENGTHS = "names.npy", "blocks.npy", "starts.npy", "lengths.npy"

@@ -185,7 +185,10 @@ def check(
     published, on_ranges, ranged = widen_ranges(published, samples_in_units)
     linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
     boxes, samples = rank_by_range_ends(published, samples_in_units)
-    release = _release(published, boxes, original, k=2)
+    by_record = np.lexsort((*boxes.columns()[::-1], published.record))
+    counts = np.bincount(published.record, minlength=len(published.records))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    release = _release(published.records, offsets, boxes.take(by_record), original)
     disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))
     truthful = bool(expected and expected.numbers.get("truthful"))
@@ -236,20 +239,20 @@ def _link_records(
     return by_names(published, original.ids) or by_content(published, samples)
 
 
-def _release(published: Foreign, boxes: Boxes, original: Trajectories, *, k: int) -> Release:
-    by_record = np.lexsort((*boxes.columns()[::-1], published.record))
-    counts = np.bincount(published.record, minlength=len(published.records))
+def _release(
+    names: tuple[str, ...], offsets: Integers, payload: Payload, people: Trajectories, suppressed: int = 0
+) -> Release:
     return Release(
-        trajectory_ids=published.records,
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        payload=boxes.take(by_record),
-        claim=KAnonymity(k=k, truthful=False, disjoint_in_time=False),
-        grid=_GRID,
+        trajectory_ids=names,
+        offsets=offsets,
+        payload=payload,
+        claim=KAnonymity(k=2, truthful=False, disjoint_in_time=False),
+        grid=_GRID if payload.on_grid else None,
         method="another-tool",
         parameters={},
-        losses=Losses(),
-        crs=original.crs,
-        unit_of_protection=original.intake.unit_of_protection,
+        losses=Losses(subjects_suppressed=suppressed),
+        crs=people.crs,
+        unit_of_protection=people.intake.unit_of_protection,
         publishable=True,
     )
 
@@ -319,19 +322,7 @@ def _attack_file(
         )
     payload, offsets, names, snapped = _payload_of(published, people, has_person, ranged)
     links = Linkage(uids=tuple(people.ids[one] for one in linking[has_person].tolist()), trajectory_ids=names)
-    release = Release(
-        trajectory_ids=names,
-        offsets=offsets,
-        payload=payload,
-        claim=KAnonymity(k=2, truthful=False, disjoint_in_time=False),
-        grid=_GRID if payload.on_grid else None,
-        method="another-tool",
-        parameters={},
-        losses=Losses(subjects_suppressed=people.n_subjects - len(names)),
-        crs=people.crs,
-        unit_of_protection=people.intake.unit_of_protection,
-        publishable=True,
-    )
+    release = _release(names, offsets, payload, people, people.n_subjects - len(names))
     rows_alone = people is not original
     asked: list[tuple[str, ...] | None] = [_OF_ROWS if rows_alone else None]
     if not payload.on_grid and not rows_alone:

@@ -8,7 +8,6 @@ from typing import Final
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.io import read
-from shoal.measures.k_gap import KGap
 from shoal.messages import program
 from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.model.release import Linkage, Release
@@ -77,7 +76,6 @@ class Demonstration:
     city: Path
     assessment: Path
     linkage: Path
-    gaps: list[KGap]
     publication: Publication
     at_k: tuple[AtK, ...]
 
@@ -109,7 +107,6 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
         city=output / "city.parquet",
         assessment=output / "assessment.html",
         linkage=output / "linkage.parquet",
-        gaps=gaps,
         publication=replace(publication, folder=output / "release"),
         at_k=at_k,
     )

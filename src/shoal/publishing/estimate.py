@@ -43,18 +43,9 @@ _T_975: Final = (
 class ReleaseEstimate:
     """The extents that half of the raw samples would not exceed in a release by GLOVE.
 
-    Parameters
-    ----------
-    k
-        The size of crowds.
-    space_m, time_s
-        Median dx + dy in meters, and median duration in seconds; nan where the people are too few to say.
-    space_low_m, space_high_m, time_low_s, time_high_s
-        The 95 % intervals; those of the whole if everyone was anonymized.
-    sampled
-        The number of people in the largest sample.
-    people
-        The number of all people.
+    Medians of dx + dy in meters and of durations in seconds with 95 % intervals, which are those of the
+    whole if everyone was anonymized; nan where the people are too few to say. sampled: people in the largest
+    sample.
     """
 
     k: int

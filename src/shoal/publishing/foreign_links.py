@@ -3,7 +3,7 @@
 A rounded value may be the start, end or middle of its range: the reading with most true rows is taken.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -172,18 +172,16 @@ def _rows_to_try(published: Foreign, samples: RawSamples) -> Integers:
 
 
 def _share_with_sample(published: Foreign, samples: RawSamples, rows: Integers) -> float:
-    return float(np.mean(list(_rows_with_sample(published, samples, rows))))
-
-
-def _rows_with_sample(published: Foreign, samples: RawSamples, rows: Integers) -> Iterator[bool]:
     order = np.argsort(samples.t, kind="stable")
     clock, first, second = samples.t[order], samples.first[order], samples.second[order]
     t, x, y = (closed(axis) for axis in (published.t, published.first, published.second))
+    hits = 0
     for row in rows.tolist():
         begin, end = np.searchsorted(clock, (t.low[row], t.high[row]))
         inside: Flags = (first[begin:end] >= x.low[row]) & (first[begin:end] < x.high[row])
         inside &= (second[begin:end] >= y.low[row]) & (second[begin:end] < y.high[row])
-        yield bool(inside.any())
+        hits += bool(inside.any())
+    return hits / len(rows)
 
 
 def closed(axis: Axis) -> Axis:
@@ -384,7 +382,8 @@ def match_people(named: Integers, n_people: int) -> Integers:
 def _widen_all(published: Foreign, meters: float, seconds: float) -> Foreign:
     if not meters:
         return published
-    lat = _median_low(published.second)
+    lows = published.second.low[np.isfinite(published.second.low)]
+    lat = float(np.median(lows)) if len(lows) else 0.0
     by = (meters / _METERS_PER_DEGREE / max(np.cos(np.radians(lat)), 0.1), meters / _METERS_PER_DEGREE)
     if published.places == "meters":
         by = (meters, meters)
@@ -393,8 +392,3 @@ def _widen_all(published: Foreign, meters: float, seconds: float) -> Foreign:
         for axis, width in zip((published.t, published.first, published.second), (seconds, *by), strict=True)
     ]
     return replace(published, t=axes[0], first=axes[1], second=axes[2])
-
-
-def _median_low(axis: Axis) -> float:
-    values: Floats = axis.low[np.isfinite(axis.low)]
-    return float(np.median(values)) if len(values) else 0.0

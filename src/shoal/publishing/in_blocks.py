@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.rate import Rate
 from shoal.errors import InputError, MisuseError, NothingLeftError
 from shoal.io.disk.storing import are_complete, store_people
 from shoal.methods.assembly import unrelated_order
@@ -27,23 +26,24 @@ from shoal.publishing.block_facts import evidence_of_sample, k_gaps_on_disk, los
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import Crowds, crowds_of_blocks, header_of, write_table_in_parts
 from shoal.publishing.in_series import ALL_WAIT
-from shoal.publishing.writing import Candidate, PublicationJob, write_manifest_of
+from shoal.publishing.writing import PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
-from shoal.report.facts.evidence import Evidence, publishable_rate
+from shoal.report.facts.evidence import Evidence
 from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
-from shoal.runtime.progress import read_progress
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Progress, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
+from shoal.runtime.timings import read_progress
 from shoal.scale.blocks import (
     BLOCKS,
     PEOPLE,
     PROGRESS,
     BlockTask,
+    MemoryBound,
     keep_crowds_whole,
     middles_of,
     name_of,
@@ -51,9 +51,7 @@ from shoal.scale.blocks import (
     store_block,
 )
 from shoal.scale.engines import require_shared
-from shoal.scale.memory import MemoryBound
 from shoal.utility.accuracy import Accuracy
-from shoal.utility.usefulness import Usefulness
 from shoal.verification.files.streamed import identifiers_in_tasks, verify_streamed_folder
 
 _LOOKS_EVERY_S = 1.0  # at the progress of a block
@@ -95,7 +93,7 @@ class InBlocks:
 
 
 @contextmanager
-def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator[Candidate]:
+def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator["CandidateOnDisk"]:
     """Anonymize all blocks; the release folder gets its name when the block succeeds."""
     method, run = job.method, job.run
     if not isinstance(method, Glove) or job.options.private_report is not None or job.options.exact_figures:
@@ -163,7 +161,7 @@ class CandidateOnDisk:
         engine: Engine,
     ) -> None:
         self._people, self._crowds, self._job, self._engine = people, crowds, job, engine
-        self._accuracy, self.block_sizes, self.staging = accuracy, block_sizes, staging
+        self.accuracy, self.block_sizes, self.staging = accuracy, block_sizes, staging
         crowd_of = np.repeat(np.arange(len(crowds.sizes)), crowds.sizes)
         order = unrelated_order(crowds.subjects, crowd_of, people.input_rank, job.rng)
         self._crowd_of = crowd_of[order]
@@ -197,8 +195,10 @@ class CandidateOnDisk:
             )
             return write_manifest_of(self.staging, self.release, self._verdict, job.options.statement)
 
-    def page(self) -> str:
-        """The report; attacks and uses are measured on whole crowds."""
+    def page(self, *, private: bool = False) -> str:
+        """The report; attacks and uses are measured on whole crowds. A private one has no example here."""
+        if private:
+            raise MisuseError(_NEEDS_EVERYONE)
         people, release, crowds, engine = self._people, self.release, self._crowds, self._engine
         run, options, largest = self._job.run, self._job.options, max(self.block_sizes)
         with run.stage("k-gaps"):
@@ -208,16 +208,12 @@ class CandidateOnDisk:
         return page_of_facts(
             release,
             self._verdict,
-            self._seen.facts(people, crowds, self._accuracy, gaps),
-            evidence=self._evidence,
+            self._seen.facts(people, crowds, self.accuracy, gaps),
+            evidence=self.evidence,
             vanished=vanished,
             statement=options.statement,
             ground=options.ground,
         )
-
-    def private_page(self) -> str:
-        """Raise MisuseError: its example is chosen from everyone."""
-        raise MisuseError(_NEEDS_EVERYONE)
 
     def check(self) -> Verdict:
         """The verdict on the files, read in parts."""
@@ -231,28 +227,9 @@ class CandidateOnDisk:
             raw_identifiers=self._identifiers,
         )
 
-    @property
-    def accuracy(self) -> Accuracy:
-        """The precision of boxes."""
-        return self._accuracy
-
-    @property
-    def strongest(self) -> Rate | None:
-        """The strongest attack in the report, if any."""
-        return publishable_rate(self._evidence.assessment)
-
-    @property
-    def stations(self) -> tuple[str, ...]:
-        """Cautions on what boxes tell of public places."""
-        return self._evidence.stations
-
-    @property
-    def usefulness(self) -> Usefulness | None:
-        """What a sample of the release is good for; None below ten people."""
-        return self._evidence.usefulness
-
     @cached_property
-    def _evidence(self) -> Evidence:
+    def evidence(self) -> Evidence:
+        """What the report measures, on a sample."""
         tries, run = self._job.tries, self._job.run
         return evidence_of_sample(self._people, self.release, self._crowds, tries=tries, run=run)
 

@@ -21,8 +21,15 @@ from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_for_k_gaps
 from shoal.publishing.costs import COSTS, MACHINE, Growth
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
-from shoal.scale.blocks import number_of_blocks
-from shoal.scale.memory import ALL_AT_ONCE, PEAKS, MemoryBound, bytes_around, bytes_of_worker, most_samples
+from shoal.scale.blocks import (
+    ALL_AT_ONCE,
+    PEAKS,
+    MemoryBound,
+    bytes_around,
+    bytes_of_worker,
+    most_samples,
+    number_of_blocks,
+)
 from shoal.units import show_bytes
 
 BLOCKS: Final = "glove in blocks"
@@ -136,7 +143,15 @@ class Plan:
             "memory_mb": round(self.memory_mb),
             "disk_mb": round(self.disk_mb, 1),
             "seconds_at_least": None if self.seconds_at_least is None else round(self.seconds_at_least, 1),
-            "blocks": None if self.blocks is None else _blocks_to_json(self.blocks),
+            "blocks": None
+            if self.blocks is None
+            else {
+                "number": self.blocks.number,
+                "people": self.blocks.people,
+                "workers": self.blocks.workers,
+                "worker_memory_mb": round(self.blocks.worker_memory_mb),
+                "memory_around_mb": round(self.blocks.memory_around_mb),
+            },
             "steps": [
                 {
                     "task": step.task,
@@ -266,16 +281,6 @@ def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: 
         *([played] if times else []),
         *([Task(name=WORKER, times=starts, samples=0)] if starts else []),
     ]
-
-
-def _blocks_to_json(blocks: Blocks) -> dict[str, Any]:
-    return {
-        "number": blocks.number,
-        "people": blocks.people,
-        "workers": blocks.workers,
-        "worker_memory_mb": round(blocks.worker_memory_mb),
-        "memory_around_mb": round(blocks.memory_around_mb),
-    }
 
 
 def _row(name: str) -> Growth:

@@ -1,41 +1,55 @@
-"""Publish, in memory or in blocks: anonymize, write, report, check, then name the folder."""
+"""Publish, in memory or in blocks: anonymize, write, report, check, then name the folder.
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+Files of a release in memory must hold it exactly, or are checked again.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.methods import Method
-from shoal.model.argument_checks import require_method_inputs, require_trajectories
+from shoal.model.argument_checks import require_method_inputs, require_one_region, require_trajectories
 from shoal.model.html_table import html_table
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import trace_path
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.at_once import anonymize_at_once
-from shoal.publishing.in_blocks import InBlocks, anonymize_in_blocks
+from shoal.model.verdicts import Verdict
+from shoal.publishing.in_blocks import CandidateOnDisk, InBlocks, anonymize_in_blocks
 from shoal.publishing.writing import (
     DEFAULT_OPTIONS,
     PublicationJob,
     PublishOptions,
-    finish_release,
     require_free,
+    require_holds,
     staged_secrets,
+    write_manifest_of,
     write_page,
 )
-from shoal.release_folder.manifest import Manifest
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, write_manifest
+from shoal.release_folder.tables import write_table
+from shoal.report.facts.evidence import Evidence, publishable_rate
+from shoal.report.facts.ground import NO_GROUND, MapGround, bounds_around
 from shoal.report.pages.assessment import assessment_report
+from shoal.report.pages.record import record_page
 from shoal.runtime.argument_types import typed
-from shoal.runtime.files import local_path
+from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
+from shoal.runtime.files import local_path, sha256_of
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import flush_to_disk, require_absent, staged_file
+from shoal.runtime.staging import flush_to_disk, require_absent, staged_file, staged_folder
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
+from shoal.verification.checks import verdict_on
+from shoal.verification.files.folder import FolderReading, read_folder, verify_reading, with_new_page
+from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,16 +195,18 @@ def publish(
             options=options,
             series=series,
         )
-        candidate = opened.enter_context(
+        anonymized: AbstractContextManager[CandidateInMemory | CandidateOnDisk] = (
             anonymize_in_blocks(original, job)
             if isinstance(original, InBlocks)
             else anonymize_at_once(original, job)
         )
+        candidate = opened.enter_context(anonymized)
         manifest = finish_release(candidate, candidate.write_table(), job.run)
-        if candidate.usefulness is not None:
-            options.accept(candidate.usefulness)
+        evidence = candidate.evidence
+        if evidence.usefulness is not None:
+            options.accept(evidence.usefulness)
         if private_report is not None:
-            page = candidate.private_page().encode()
+            page = candidate.page(private=True).encode()
             opened.enter_context(staged_file(private_report, lambda file: file.write(page)))
         flush_to_disk(candidate.staging)  # so that state, secrets and release change right after each other
         if series is not None:
@@ -203,11 +219,28 @@ def publish(
         linkage=candidate.linkage,
         accuracy=candidate.accuracy,
         facts=candidate.facts,
-        strongest=candidate.strongest,
-        stations=candidate.stations,
-        usefulness=candidate.usefulness,
+        strongest=publishable_rate(evidence.assessment),
+        stations=evidence.stations,
+        usefulness=evidence.usefulness,
         block_sizes=candidate.block_sizes,
     )
+
+
+def finish_release(
+    candidate: "CandidateInMemory | CandidateOnDisk", manifest: Manifest, run: Run
+) -> Manifest:
+    """Write the report, put its digest into the manifest, and check all files."""
+    report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
+    with run.stage("page"):
+        report.write_text(candidate.page(), encoding="utf-8")
+        useful = candidate.evidence.usefulness
+        entries = {"report_sha256": sha256_of(report), "usefulness": useful and useful.to_json()}
+        manifest = Manifest.model_validate(manifest.model_dump() | entries)
+        write_manifest(manifest, manifest_file)
+    with run.stage("check of the files"):
+        release_idle_memory()
+        require_holds(candidate.check())
+    return manifest
 
 
 def require_targets(
@@ -279,3 +312,107 @@ def assess(
     if report_file is not None:
         write_page(assessment_report(original, gaps, remarks), report_file)
     return gaps
+
+
+@contextmanager
+def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator["CandidateInMemory"]:
+    """Anonymize and verify in memory; the release folder gets its name when the ``with`` block succeeds."""
+    require_one_region(original.intake.notes)
+    require_ground_over(original, job.options.ground)
+    run, parts = job.run, parts_folder(job.output)
+    resumable = job.options.resume
+    finished_parts = (
+        Checkpoint.until_done(parts, _identity(job, original)) if resumable else nullcontext(run.checkpoint)
+    )
+    with finished_parts as checkpoint, staged_folder(job.output) as staging:
+        run = replace(run, checkpoint=checkpoint)
+        with run.stage("method"):
+            anonymizer = job.series or job.method
+            release, linkage = anonymizer.anonymize(original, job.rng, run)
+            release_idle_memory()
+        with run.stage("check"):
+            identifiers = RawIdentifiers.of(original)
+            verdict = verdict_on(original, release, linkage, run=run, raw_identifiers=identifiers)
+            release_idle_memory()
+        require_holds(verdict)
+        facts = Facts(original, release, linkage, run=run, exact=job.options.exact_figures)
+        yield CandidateInMemory(facts, verdict, identifiers, staging, job)
+
+
+class CandidateInMemory:
+    """A release in memory, whose claim holds."""
+
+    def __init__(
+        self, facts: Facts, verdict: Verdict, identifiers: RawIdentifiers, staging: Path, job: PublicationJob
+    ) -> None:
+        self.facts: Facts = facts
+        self.release: Release = facts.release
+        self.linkage: Linkage = facts.linkage
+        self.staging = staging
+        self.block_sizes: tuple[int, ...] = (facts.original.n_subjects,)
+        self._verdict, self._identifiers = verdict, identifiers
+        self._options = job.options
+        self.evidence: Evidence = Evidence(facts, tries=job.tries)
+
+    def write_table(self) -> Manifest:
+        """Write table and manifest, and read them again while figures are measured."""
+        run, evidence = self.facts.run, self.evidence
+        evidence.measure_exposure()
+        with run.alongside(self._write, stage="writing") as written:
+
+            def read_again() -> FolderReading:
+                written()
+                release_idle_memory()
+                looked = read_folder(self.staging, self.release)
+                release_idle_memory()
+                return looked
+
+            with run.alongside(read_again, stage="check of the files") as read:
+                evidence.measure()
+                release_idle_memory()
+                manifest, self._looked = written(), read()
+        release_idle_memory()
+        return manifest
+
+    def page(self, *, private: bool = False) -> str:
+        """The report; private: with an example from the raw data."""
+        statement, ground = self._options.statement, self._options.ground
+        return record_page(self.evidence, self._verdict, statement=statement, private=private, ground=ground)
+
+    def check(self) -> Verdict:
+        """The verdict on the files, which must hold the judged release."""
+        return verify_reading(
+            self.facts.original,
+            with_new_page(self._looked, self.release),
+            self.linkage,
+            run=self.facts.run,
+            judged=(self.release, self._verdict),
+            raw_identifiers=self._identifiers,
+        )
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """The precision of boxes; points have none."""
+        boxes = self.evidence.release_facts.boxes
+        return None if boxes is None else boxes.accuracy
+
+    def _write(self) -> Manifest:
+        write_table(self.release, self.staging / RELEASE_FILE)
+        return write_manifest_of(self.staging, self.release, self._verdict, self._options.statement)
+
+
+def require_ground_over(original: Trajectories, ground: MapGround) -> None:
+    """Raise InputError when the map's ground covers none of the data."""
+    if ground is not NO_GROUND:
+        cell_m = 1.0 if original.grid is None else original.grid.cell_m
+        ground.require_over(bounds_around(original.x * cell_m, original.y * cell_m), original.crs)
+
+
+def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:
+    return {
+        "data": digest_of(original.offsets, original.t, original.x, original.y),
+        "grid": original.grid,
+        "method": type(job.method).__name__,
+        "parameters": job.method.parameters(),
+        **({} if job.series is None else {"series": job.series.identity}),
+    }

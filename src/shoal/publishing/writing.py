@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from shoal.attacks.questions import TRIES
-from shoal.attacks.rate import Rate
 from shoal.errors import ClaimError, OutputError
 from shoal.methods import Method
 from shoal.model.release import Linkage, Release
@@ -17,24 +15,20 @@ from shoal.publishing.in_series import SeriesOptions, SeriesRelease
 from shoal.release_folder.folder import check_linkage_path, staged_linkage, staged_trace
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
+    NOTHING_STATED,
     RELEASE_FILE,
-    REPORT_FILE,
     Manifest,
+    Statement,
     build_manifest,
     write_manifest,
 )
-from shoal.release_folder.statement import NOTHING_STATED, Statement
 from shoal.release_folder.tables import require_places_on_earth
 from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import parts_folder
-from shoal.runtime.files import sha256_of
-from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
-from shoal.utility import Facts
-from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
 
 
@@ -87,50 +81,6 @@ class PublicationJob:
     series: SeriesRelease | None = None
 
 
-class Candidate(Protocol):
-    """A release before its folder is complete: ``write_table``, ``page``, ``check``, in this order."""
-
-    linkage: Linkage
-    staging: Path
-    block_sizes: tuple[int, ...]  # people in each block
-
-    @property
-    def release(self) -> Release:
-        """The release; in blocks, without its boxes."""
-
-    @property
-    def facts(self) -> Facts | None:
-        """Measurements for the report; None in blocks."""
-
-    def write_table(self) -> Manifest:
-        """Write table and manifest into the staged folder."""
-
-    def page(self) -> str:
-        """The report."""
-
-    def private_page(self) -> str:
-        """The secret report, with an example from the raw data."""
-
-    def check(self) -> Verdict:
-        """The verdict on the files in the staged folder."""
-
-    @property
-    def accuracy(self) -> Accuracy | None:
-        """The precision of boxes; points have none."""
-
-    @property
-    def strongest(self) -> Rate | None:
-        """The strongest attack in the report, if any."""
-
-    @property
-    def stations(self) -> tuple[str, ...]:
-        """Cautions on what boxes tell of public places."""
-
-    @property
-    def usefulness(self) -> Usefulness | None:
-        """What the release is good for; None where it was not measured."""
-
-
 def require_free(output: Path, *secrets: Path | None) -> None:
     """Require secret files to be new, different, outside ``output`` and its removable parts."""
     files = [path for path in secrets if path is not None]
@@ -150,21 +100,6 @@ def write_manifest_of(staging: Path, release: Release, verdict: Verdict, stateme
     require_places_on_earth(staging / RELEASE_FILE)
     manifest = build_manifest(release, verdict, staging / RELEASE_FILE, statement)
     write_manifest(manifest, staging / MANIFEST_FILE)
-    return manifest
-
-
-def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manifest:
-    """Write the report, put its digest into the manifest, and check all files."""
-    report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
-    with run.stage("page"):
-        report.write_text(candidate.page(), encoding="utf-8")
-        useful = candidate.usefulness
-        entries = {"report_sha256": sha256_of(report), "usefulness": useful and useful.to_json()}
-        manifest = Manifest.model_validate(manifest.model_dump() | entries)
-        write_manifest(manifest, manifest_file)
-    with run.stage("check of the files"):
-        release_idle_memory()
-        require_holds(candidate.check())
     return manifest
 
 

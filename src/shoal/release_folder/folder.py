@@ -113,29 +113,23 @@ def build_release(
         trajectory_ids=tuple(trajectory_ids),
         offsets=offsets,
         payload=payload,
+        claim=claim_from_json(manifest.claim),
         grid=manifest.grid,
-        **_header(folder, manifest),
+        method=manifest.method,
+        parameters=manifest.parameters,
+        losses=Losses(**manifest.losses.model_dump()),
+        crs=manifest.crs,
+        unit_of_protection=manifest.unit_of_protection,
+        publishable=manifest.publishable,
+        reading=manifest_reading(folder, manifest),
+        rows_repaired=manifest.rows_repaired,
+        series=None if manifest.series is None else SeriesPlace(**manifest.series.model_dump()),
     )
 
 
 def _require_kind(folder: Path, manifest: Manifest, kind: PayloadKind) -> None:
     if manifest.kind != kind:
         raise InputError(f"{folder} holds a release of {manifest.kind}, not of {kind}")
-
-
-def _header(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    return {
-        "claim": claim_from_json(manifest.claim),
-        "method": manifest.method,
-        "parameters": manifest.parameters,
-        "losses": Losses(**manifest.losses.model_dump()),
-        "crs": manifest.crs,
-        "unit_of_protection": manifest.unit_of_protection,
-        "publishable": manifest.publishable,
-        "reading": manifest_reading(folder, manifest),
-        "rows_repaired": manifest.rows_repaired,
-        "series": None if manifest.series is None else SeriesPlace(**manifest.series.model_dump()),
-    }
 
 
 def read_parquet(path: Path, *, outlines: bool = True) -> pa.Table:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Final, Literal
@@ -27,11 +28,73 @@ from shoal.model.intake import Reading, require_types
 from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.files import require_plain_file
-from shoal.release_folder.statement import NOTHING_STATED, Statement
-from shoal.runtime.files import sha256_of
+from shoal.runtime.argument_types import typed
+from shoal.runtime.files import read_settings, sha256_of
 from shoal.runtime.json_values import NotJsonError, require_unique_keys
 from shoal.units import rounded_counts
 from shoal.version import __version__
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+
+
+class EarlierRelease(BaseModel):
+    """An earlier release of the same people. overlap: in the publisher's words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text
+    published_on: date | None = None
+    overlap: Text | None = None
+
+
+class Statement(BaseModel):
+    """All entries are optional.
+
+    unit: what one id stands for. earlier_releases: None = not stated, empty = none are known.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data_set: Text | None = None
+    version: Text | None = None
+    publisher: Text | None = None
+    purpose: Text | None = None
+    recipients: Text | None = None
+    conditions: Text | None = None
+    data_source: Text | None = None
+    unit: Text | None = None
+    adversary: Text | None = None
+    earlier_releases: tuple[EarlierRelease, ...] | None = None
+    reassess_on: date | None = None
+    contact: Text | None = None
+
+    def __init__(self, **entries: Any) -> None:
+        try:
+            super().__init__(**entries)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            unknown = first["type"] == "extra_forbidden"
+            hint = f"; known: {', '.join(type(self).model_fields)}" if unknown else ""
+            raise MisuseError(f"{where}: {first['msg']}{hint}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """The stated entries, dates as text."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+NOTHING_STATED: Final = Statement()
+
+
+@typed
+def read_statement(path: Path | str) -> Statement:
+    """Read a statement from a TOML file."""
+    entries = read_settings(path)
+    try:
+        return Statement(**entries)
+    except MisuseError as error:
+        raise InputError(f"{path}: {error.cli_message}") from error
+
 
 RELEASE_FILE: Final = "release.parquet"
 MANIFEST_FILE: Final = "manifest.json"

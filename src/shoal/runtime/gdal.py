@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError, requiring_extra
 
 # by ending: the one driver, and the first bytes of a file of it, but blanks
 DRIVERS: Final = {
@@ -39,13 +39,9 @@ def one_driver(path: Path) -> Iterator[tuple[Any, str]]:
 
     Raises InputError when the first bytes of the file are not those of its ending.
     """
-    try:
+    with requiring_extra(f"{path.suffix} files need pyogrio", "geo"):
         import pyogrio
         from pyogrio.core import _register_drivers
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
-        ) from error
     if path.suffix.lower() not in DRIVERS:
         raise InputError(f"{path.name} is no file of {', '.join(DRIVERS)}")
     driver, first_bytes = DRIVERS[path.suffix.lower()]
@@ -71,12 +67,8 @@ def one_driver(path: Path) -> Iterator[tuple[Any, str]]:
 
 def write_layers(path: Path, layers: Mapping[str, tuple[pa.Table, Any, str | None]]) -> None:
     """Write a GeoPackage of layers: columns of text and numbers, shapes as WKB or None, and a CRS."""
-    try:
+    with requiring_extra(f"{path.suffix} files need pyogrio", "geo"):
         import pyogrio
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{path.suffix} files need pyogrio; install it with: pip install 'shoal[geo]'"
-        ) from error
     place = str(path.resolve())  # a relative path such as s3:/a.gpkg is an address to pyogrio
     with _ONE_AT_A_TIME:
         for number, (name, (table, shapes, crs)) in enumerate(layers.items()):

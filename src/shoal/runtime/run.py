@@ -12,8 +12,7 @@ from typing import Protocol, TypeVar
 from shoal.errors import MisuseError
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import Arrays, Checkpoint
-from shoal.runtime.progress import ProgressBars
-from shoal.runtime.timings import Timings
+from shoal.runtime.timings import ProgressBars, Timings
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

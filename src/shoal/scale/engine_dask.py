@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import finalize
 
-from shoal.errors import EngineError, MissingExtraError
+from shoal.errors import EngineError, requiring_extra
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,12 +33,8 @@ class DaskCluster:
     def __init__(self, address: str | None = None) -> None:
         self._address = address
         self._client: Client | None = None
-        try:
+        with requiring_extra("dask is not installed", "dask"):
             import distributed  # noqa: F401  (only whether it is there)
-        except ImportError as error:
-            raise MissingExtraError(
-                "dask is not installed; install it with: pip install 'shoal[dask]'"
-            ) from error
         if address is not None:
             _require_scheduler(address)
             _require_workers(self._connected(), address)

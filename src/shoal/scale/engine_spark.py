@@ -20,7 +20,7 @@ from weakref import finalize
 
 import pyarrow as pa
 
-from shoal.errors import EngineError, InputError, MissingExtraError, MisuseError
+from shoal.errors import EngineError, InputError, MisuseError, requiring_extra
 from shoal.runtime.run import available_cores
 
 if TYPE_CHECKING:
@@ -51,13 +51,8 @@ class SparkCluster:
     """Runs tasks on a master's workers (None = this process's session, or here)."""
 
     def __init__(self, master: str | None = None) -> None:
-        try:
-            with _without_warnings():
-                import pyspark  # noqa: F401  (only whether it is there)
-        except ImportError as error:
-            raise MissingExtraError(
-                "pyspark is not installed; install it with: pip install 'shoal[spark]'"
-            ) from error
+        with requiring_extra("pyspark is not installed", "spark"), _without_warnings():
+            import pyspark  # noqa: F401  (only whether it is there)
         self._master, self._started = master, False
         if _current_session() is None:
             _require_java()

@@ -16,8 +16,15 @@ from shoal.errors import MisuseError, OutputError
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run, silent
-from shoal.synthetic.coverage import Coverage
-from shoal.synthetic.people import DIRECTIONS, HABITS, MINUTES_PER_DAY, OUTING, Habits, simulate_stays
+from shoal.synthetic.people import (
+    DIRECTIONS,
+    HABITS,
+    MINUTES_PER_DAY,
+    OUTING,
+    Coverage,
+    Habits,
+    simulate_stays,
+)
 from shoal.synthetic.stations import LAYOUTS, Layout, Stations, lay_out_stations
 from shoal.units import is_whole
 

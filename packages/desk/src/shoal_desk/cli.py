@@ -149,7 +149,7 @@ def record(
 
 
 def _take_record_options(options: dict[str, Any]) -> "RecordOptions":
-    from shoal.release_folder.statement import NOTHING_STATED, read_statement
+    from shoal.release_folder.manifest import NOTHING_STATED, read_statement
     from shoal_desk.record import RecordOptions
 
     statement = options.pop("statement")

@@ -20,8 +20,8 @@ from typing import Any, Final, Literal
 from shoal.errors import InputError, OutputError, ShoalError
 from shoal.io.sources.named_files import states
 from shoal.messages import read_messages, restore_messages
-from shoal.runtime.progress import ProgressReport, read_progress
 from shoal.runtime.staging import write_private
+from shoal.runtime.timings import ProgressReport, read_progress
 from shoal.version import __version__
 from shoal_desk.commands import Plan
 from shoal_desk.work import (

@@ -11,9 +11,18 @@ import numpy as np
 from shoal.local_pages.drawing import Ground, svg, town_names
 from shoal.model.grid import Grid
 from shoal.model.release import Release
-from shoal.report.facts.density import Window, expected_density, window_around
-from shoal.report.facts.ground import NO_GROUND, MapGround, Tile, streets_in, tiles_in
-from shoal.report.facts.towns import CREDIT, towns_in
+from shoal.report.facts.ground import (
+    CREDIT,
+    NO_GROUND,
+    MapGround,
+    Tile,
+    Window,
+    expected_density,
+    streets_in,
+    tiles_in,
+    towns_in,
+    window_around,
+)
 from shoal.report.figures.axes import round_length
 from shoal.report.figures.svg import picture
 from shoal.runtime.arrays import Floats

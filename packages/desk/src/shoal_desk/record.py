@@ -29,10 +29,16 @@ from shoal.model.verdicts import Verdict
 from shoal.publishing.against_raw import read_raw_of, verify_folder
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
-from shoal.release_folder.statement import Statement
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    Manifest,
+    Statement,
+    read_manifest,
+)
+from shoal.report.facts.evidence import READER, station_cautions
 from shoal.report.facts.ground import NO_GROUND, MapGround
-from shoal.report.facts.stations import READER, station_cautions
 from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness

@@ -20,7 +20,7 @@ from filelock import lock_descriptor
 
 from shoal import messages
 from shoal.errors import OutputError
-from shoal.runtime import progress
+from shoal.runtime import timings
 from shoal.runtime.staging import write_private
 
 PLAN_FILE: Final = "plan.json"
@@ -122,7 +122,7 @@ class Worker:
             pass_fds=(self._lock,),  # as long as it works, the job is under way, whatever becomes of us
             env={
                 **os.environ,
-                progress.ENVIRONMENT: str(self._folder / PROGRESS_FILE),
+                timings.ENVIRONMENT: str(self._folder / PROGRESS_FILE),
                 messages.ENVIRONMENT: str(messages_file(self._folder, number)),
             },
         )

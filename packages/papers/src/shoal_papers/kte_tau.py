@@ -94,7 +94,7 @@ def by_clusters(world: World) -> Iterator[Measured]:
 
 
 def _ruled_size(original: Trajectories, method: KteHide) -> int:
-    from shoal.methods.kte_hide.epochs import cut_into_epochs
+    from shoal.methods.kte_hide.hiding_sets import cut_into_epochs
     from shoal.methods.kte_hide.spectral import cluster_size
 
     slots = round(method.epsilon_s / original.snapped_grid().slot_s)

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.measures.trajectory_distance import Paths, Penalty, trajectory_distances
-from shoal.methods.swapping.microaggregation import Clustering, microaggregate
+from shoal.methods.swapping.exchange import Clustering, microaggregate
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories

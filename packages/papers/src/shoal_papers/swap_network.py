@@ -13,7 +13,7 @@ import numpy as np
 from shoal.errors import NothingLeftError
 from shoal.measures.trajectory_distance import Paths, Penalty, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa
-from shoal.methods.swapping.microaggregation import Clustering, microaggregate
+from shoal.methods.swapping.exchange import Clustering, microaggregate
 from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release

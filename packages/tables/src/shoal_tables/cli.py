@@ -27,7 +27,7 @@ from shoal.cli.sections import Command, Option
 from shoal.cli.terminal import Bars, print_result
 
 if TYPE_CHECKING:
-    from shoal_tables.making.estimates import ExpectedError
+    from shoal_tables.making.promise import ExpectedError
     from shoal_tables.making.rules import Rules
     from shoal_tables.making.zones import ZoneSet
 
@@ -297,7 +297,7 @@ def tabulate(source: str, **options: Any) -> int:
 
 def _plan(rules: "Rules", chosen: Any, shown: OutputOptions) -> int:
     from shoal_tables.making.calibration import Calibration, Privacy
-    from shoal_tables.making.estimates import EPSILONS, error_in_words, expected_error
+    from shoal_tables.making.promise import EPSILONS, error_in_words, expected_error
 
     asked = EPSILONS if chosen.epsilon is None else (chosen.epsilon,)
     plans = [
@@ -337,9 +337,8 @@ def _make(source: str, rules: "Rules", chosen: Any, reading: dict[str, Any], sho
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
     from shoal_tables.making.calibration import Privacy
-    from shoal_tables.making.estimates import error_in_words, expected_error
     from shoal_tables.making.ledger import Ledger
-    from shoal_tables.making.promise import promise_in_words
+    from shoal_tables.making.promise import error_in_words, expected_error, promise_in_words
     from shoal_tables.making.tabulate import tabulate
 
     if chosen.epsilon is None or chosen.output is None or chosen.secret is None:

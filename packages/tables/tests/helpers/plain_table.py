@@ -25,7 +25,7 @@ from pyarrow import parquet
 from shoal.model.intake import Reading
 from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import CHOSEN, COLUMNS, STAYS, hour_label
-from shoal_tables.verification.promise import epsilon_of
+from shoal_tables.verification.statements import epsilon_of
 
 ZONE = "Europe/Paris"
 FIRST = date(2024, 3, 29)  # the clock changes on the 31st

@@ -9,8 +9,8 @@ from shoal.kernels.stretch import box_effort
 from shoal.measures.stretch import Caps, samples_of_boxes
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
+from shoal.methods.hulls import leaves_for, put_on_leaves
 from shoal.methods.k_merge import merge_crowds
-from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.model.population import require_people
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories

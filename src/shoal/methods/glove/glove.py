@@ -24,9 +24,8 @@ from shoal.methods.glove.greedy import (
 )
 from shoal.methods.glove.omission import Budget, fit_boxes, omit_samples
 from shoal.methods.glove.refine import halve_people, refine_classes
-from shoal.methods.hulls import hull_parameter, publish_classes
+from shoal.methods.hulls import hull_parameter, leaves_for, publish_classes, put_on_leaves
 from shoal.methods.k_merge import merge_crowds, merge_members
-from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     ABOVE_0,
@@ -55,9 +54,7 @@ RECOMMENDED: Final = {"refine": "on", "hull": "grid:500m"}  # best for a given r
 Start = Literal["greedy", "halves"]
 START: Final[tuple[str, ...]] = get_args(Start)
 Leftover = Literal["merge", "suppress"]
-LEFTOVER: Final[tuple[str, ...]] = get_args(Leftover)
 SuppressBy = Literal["boxes", "samples"]
-SUPPRESS_BY: Final[tuple[str, ...]] = get_args(SuppressBy)
 ABOVE_NOTHING: Final = Bound(
     lambda extent: extent > 0,
     say("bound.drops_all", "would drop every sample; choose a value above 0, or leave it out to keep all"),
@@ -154,7 +151,7 @@ class Glove(DeclaredMethod):
     )
     suppress_by: SuppressBy = parameter(
         default="boxes",
-        choices=SUPPRESS_BY,
+        choices=get_args(SuppressBy),
         help="What --suppress-space and --suppress-time drop: whole boxes, or samples too far from their "
         "own partner in a merge.",
         meaning="whether whole boxes were left out, or samples too far from the one they were merged with",
@@ -174,7 +171,7 @@ class Glove(DeclaredMethod):
     )
     leftover: Leftover = parameter(
         default="merge",
-        choices=LEFTOVER,
+        choices=get_args(Leftover),
         help="What becomes of a last crowd below k.",
         meaning="what happens to the last people, too few for a crowd of their own",
     )

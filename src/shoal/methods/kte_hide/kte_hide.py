@@ -9,11 +9,16 @@ import numpy as np
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.hiding import generalize_pieces
 from shoal.methods.assembly import EquivalenceClass
-from shoal.methods.hulls import hull_parameter, publish_classes
-from shoal.methods.kte_hide.epochs import Epochs, cut_into_epochs
-from shoal.methods.kte_hide.hiding_sets import UNPUBLISHED, Search, Window, choose_hiders
+from shoal.methods.hulls import hull_parameter, leaves_for, publish_classes, put_on_leaves
+from shoal.methods.kte_hide.hiding_sets import (
+    UNPUBLISHED,
+    Epochs,
+    Search,
+    Window,
+    choose_hiders,
+    cut_into_epochs,
+)
 from shoal.methods.kte_hide.spectral import spectral_states
-from shoal.methods.leaves import leaves_for, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import (
     AT_LEAST_0,
@@ -33,13 +38,9 @@ from shoal.runtime.run import Run
 from shoal.units import show_s
 
 Hiding = Literal["neighbors", "clusters"]
-HIDING: Final[tuple[str, ...]] = get_args(Hiding)
 Assignment = Literal["least-cost", "cycles"]
-ASSIGNMENT: Final[tuple[str, ...]] = get_args(Assignment)
 Clustering = Literal["spectral", "kasp"]
-CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 Hiders = Literal["change", "stay"]
-HIDERS: Final[tuple[str, ...]] = get_args(Hiders)
 
 _PIECES_AT_ONCE: Final = 4096
 _NEIGHBORHOOD: Final = 64
@@ -128,7 +129,7 @@ class KteHide(DeclaredMethod):
     )
     hiding: Hiding = parameter(
         default="neighbors",
-        choices=HIDING,
+        choices=get_args(Hiding),
         help="Among whom hiders are chosen.",
         meaning="whether those who hide each other must share the clusters of all epochs, or are any "
         "neighbors",
@@ -143,14 +144,14 @@ class KteHide(DeclaredMethod):
     )
     clustering_by: Clustering = parameter(
         default="spectral",
-        choices=CLUSTERING,
+        choices=get_args(Clustering),
         option="cluster-by",
         help="How clusters are found: all people at once, or representatives that k-means finds first.",
         meaning="whether clusters are found from all people or from representatives",
     )
     assignment: Assignment = parameter(
         default="least-cost",
-        choices=ASSIGNMENT,
+        choices=get_args(Assignment),
         help="How hiders are chosen among those who may hide each other: all at the least cost, or along one "
         "greedy cycle.",
         meaning="whether hiders are chosen at the least cost for all, or along one greedy cycle",
@@ -174,7 +175,7 @@ class KteHide(DeclaredMethod):
 
     hiders: Hiders = parameter(
         default="change",
-        choices=HIDERS,
+        choices=get_args(Hiders),
         help="Whether others hide a person after every epsilon, or the same ones all along.",
         meaning="whether other people hide somebody after every epoch, or the same ones over all the data",
     )

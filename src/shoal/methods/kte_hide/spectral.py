@@ -11,10 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from shoal.errors import MissingExtraError
+from shoal.errors import requiring_extra
 from shoal.kernels.hiding import pair_costs
-from shoal.methods.kte_hide.epochs import Epochs
-from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART
+from shoal.methods.kte_hide.hiding_sets import WINDOWS_A_PART, Epochs
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Arrays
@@ -38,12 +37,8 @@ def spectral_states(
     """int64 [pieces]: clusters, counted from 1 in every epoch; needs scikit-learn."""
     # size: people per cluster, None = ``cluster_size``. kasp: k-means first, then the spectral step on one
     # piece near each mean (Yan, Huang and Jordan 2009, cited by the paper).
-    try:
+    with requiring_extra("hiding sets from spectral clusters need scikit-learn", "spectral"):
         from sklearn.cluster import spectral_clustering
-    except ImportError as error:
-        raise MissingExtraError(
-            "hiding sets from spectral clusters need scikit-learn; install shoal[spectral]"
-        ) from error
     size = cluster_size(epochs, k) if size is None else size
     states = np.empty(len(epochs.subject), dtype=np.int64)
 

@@ -1,10 +1,19 @@
-"""Publish swapped points, with a trace of their sources."""
+"""Group trajectories, and publish the points that were exchanged in groups, with a trace of their sources.
 
-from collections.abc import Mapping
+Grouping is MDAV with medoids, or the greedy clustering of Sec. 7.1.1. Distances have no centroid, so the
+middle is the medoid, with the least sum of distances. Up to k - 1 trajectories remain and join the group to
+which they add least. Ties go to the first.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
+from shoal.kernels.shortest_paths import Distances, distances_among, distances_from
+from shoal.kernels.swap_sets import form_groups
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.method import Method
 from shoal.model.omission import NOTHING_SWAPPED
@@ -12,8 +21,96 @@ from shoal.model.release import Linkage, Points, Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
+
+Clustering = Literal["greedy", "mdav"]
+CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
+
+
+def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
+    """Groups of k to 2 k - 1 positions, each ascending, that cover everybody."""
+    # distances: [n, n], symmetric, finite, with n >= k; unchanged at the end.
+    ungrouped = np.ones(len(distances), dtype=np.bool_)
+    groups = _mdav(distances, k, ungrouped) if clustering == "mdav" else _greedy(distances, k, ungrouped)
+    return _add_leftovers(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
+
+
+def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
+    """As ``microaggregate`` with "greedy", without a matrix, for ascending members joined by paths, >= k."""
+    ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
+    ungrouped[members] = True
+    groups = list(form_groups(distances, k, ungrouped))
+    return _add_leftovers(
+        groups,
+        np.flatnonzero(ungrouped),
+        lambda position: distances_from(distances, position, position + 1)[0],
+    )
+
+
+def _add_leftovers(
+    groups: list[Integers], leftover: Integers, distances: Callable[[int], Floats]
+) -> list[Integers]:
+    grown = [[group] for group in groups]
+    for position in leftover.tolist():
+        apart = distances(position)
+        grown[int(np.argmin([apart[group].sum() for group in groups]))].append(np.array([position]))
+    return [np.sort(np.concatenate(parts)) for parts in grown]
+
+
+def distances_within_graph(distances: Distances, groups: list[Integers]) -> float:
+    """As ``distances_within``, without a matrix."""
+    return float(sum(distances_among(distances, group).sum() for group in groups) / 2)
+
+
+def distances_within(distances: Floats, groups: list[Integers]) -> float:
+    """Sum of the distances of all pairs within a group."""
+    return float(sum(distances[np.ix_(group, group)].sum() for group in groups) / 2)
+
+
+def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
+    """The closest two, then whichever adds least, to k. Updates ``ungrouped``."""
+    apart, own_distances = distances, distances.diagonal().copy()
+    np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
+    nearest = np.argmin(apart, axis=1)
+    # to the nearest that was left when it was looked up, so never too large
+    least = apart[np.arange(len(apart)), nearest]
+    groups = []
+    for _ in range(np.count_nonzero(ungrouped) // k):
+        first = int(np.argmin(least))
+        while not ungrouped[nearest[first]]:
+            to_others = np.where(ungrouped, apart[first], np.inf)
+            nearest[first] = np.argmin(to_others)
+            least[first] = to_others[nearest[first]]
+            first = int(np.argmin(least))
+        group = [first, int(nearest[first])]
+        added = np.where(ungrouped, apart[group].sum(axis=0), np.inf)
+        while len(group) < k:
+            group.append(int(np.argmin(added)))
+            added += apart[group[-1]]
+        groups.append(np.array(group))
+        ungrouped[group], least[group] = False, np.inf
+    np.fill_diagonal(apart, own_distances)
+    return groups
+
+
+def _mdav(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
+    """The farthest from the medoid and its k - 1 nearest, then the farthest from it; clears ``ungrouped``."""
+    groups: list[Integers] = []
+    to_all = distances.sum(axis=0)
+    extreme: int | None = None
+    while np.count_nonzero(ungrouped) >= k:
+        if extreme is None:
+            extreme = int(np.argmin(np.where(ungrouped, to_all, np.inf)))
+        seed = int(np.argmax(np.where(ungrouped, distances[extreme], -1.0)))
+        to_seed = np.where(ungrouped, distances[seed], np.inf)
+        to_seed[seed] = -1.0
+        group = np.argsort(to_seed, kind="stable")[:k]
+        groups.append(group)
+        ungrouped[group] = False
+        to_all -= distances[group].sum(axis=0)
+        extreme = seed if len(groups) % 2 else None
+    return groups
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,22 +147,23 @@ def publish_exchange(
         rng=rng,
     )
     time_from, place_from = exchange.time_from[rows], exchange.place_from[rows]
+    owners = np.searchsorted(original.offsets, place_from, side="right") - 1
+    rest = release.losses.subjects_suppressed - sum(exchange.left_out.values())
+    reasons = {
+        reason: count for reason, count in {**exchange.left_out, NOTHING_SWAPPED: rest}.items() if count
+    }
     trace = Trace(
         time_from=time_from,
         place_from=place_from,
         swap_set=exchange.swap_set[time_from],
         set_offsets=exchange.set_offsets,
         set_rows=exchange.set_rows,
-        place_of=_people_at(original, place_from),
+        place_of=tuple(original.ids[owner] for owner in owners.tolist()),
         facts=exchange.facts,
         streets=exchange.streets,
     )
-    return _with_reasons(release, exchange.left_out), replace(linkage, trace=trace)
-
-
-def _people_at(original: Trajectories, rows: Integers) -> tuple[str, ...]:
-    owners = np.searchsorted(original.offsets, rows, side="right") - 1
-    return tuple(original.ids[i] for i in owners.tolist())
+    losses = replace(release.losses, subjects_by_reason=reasons)
+    return replace(release, losses=losses), replace(linkage, trace=trace)
 
 
 def _points_of(original: Trajectories, time_from: Integers, place_from: Integers) -> Points:
@@ -75,9 +173,3 @@ def _points_of(original: Trajectories, time_from: Integers, place_from: Integers
         else {"lat": original.lat[place_from], "lon": original.lon[place_from]}
     )
     return Points(t=original.t[time_from], x=original.x[place_from], y=original.y[place_from], **degrees)
-
-
-def _with_reasons(release: Release, left_out: Mapping[str, int]) -> Release:
-    rest = release.losses.subjects_suppressed - sum(left_out.values())
-    reasons = {reason: count for reason, count in {**left_out, NOTHING_SWAPPED: rest}.items() if count}
-    return replace(release, losses=replace(release.losses, subjects_by_reason=reasons))

@@ -37,7 +37,6 @@ _PART: Final = 20
 _PIECES_PER_CELL: Final = 2.0
 _MOST_LEAST_SUM: Final = 3
 SetMembers = Literal["nearest", "least-sum"]
-SET_MEMBERS: Final[tuple[str, ...]] = get_args(SetMembers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +106,7 @@ class ReachLocations(DeclaredMethod):
     )
     set_members: SetMembers = parameter(
         default="nearest",
-        choices=SET_MEMBERS,
+        choices=get_args(SetMembers),
         help="Which points make a set with the leading one: the nearest, or those with the least sum of "
         "paths within the set (k of 2 and 3).",
         meaning="whether places are exchanged among the nearest points, or among those nearest to each other",

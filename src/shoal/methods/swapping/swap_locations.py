@@ -20,14 +20,15 @@ from shoal.measures.trajectory_distance import (
 )
 from shoal.methods.method import About, DeclaredMethod, permutation
 from shoal.methods.parameters import SHARE_ABOVE_0, k_parameter, parameter
-from shoal.methods.swapping.exchange import Exchange, publish_exchange
-from shoal.methods.swapping.microaggregation import (
+from shoal.methods.swapping.exchange import (
     CLUSTERING,
     Clustering,
+    Exchange,
     distances_within,
     distances_within_graph,
     microaggregate,
     microaggregate_graph,
+    publish_exchange,
 )
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import TrajectoryPrivacy

@@ -9,17 +9,7 @@ from shoal.model.claims.common import require_k
 class SeriesAnonymity:
     """For each person, at least k people share her crowd in every release that holds a record of her.
 
-    Parameters
-    ----------
-    k
-        The least k of the releases, at least 2.
-    releases
-        How many releases the series has.
-
-    Raises
-    ------
-    MisuseError
-        For k below 2.
+    k: the least k of the releases, at least 2.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from shoal.model.claims import PayloadKind
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
-from shoal.report.facts.density import Density, density_map, some_boxes
+from shoal.report.facts.ground import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds, two_digits
 from shoal.runtime.arrays import Integers
 from shoal.units import DAY_S
@@ -153,22 +153,16 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
         samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
-        crowds=_crowds_by_size(facts) if release.claim.in_classes else {},
+        crowds=dict(sorted(Counter(np.bincount(facts.crowds).tolist()).items()))
+        if release.claim.in_classes
+        else {},
     )
     return alone, some_boxes(release.boxes)
 
 
-def _no_box_facts(_facts: Facts) -> tuple[BoxFacts | None, Boxes]:
-    return None, Boxes.concatenate([])
-
-
-def _crowds_by_size(facts: Facts) -> dict[int, int]:
-    return dict(sorted(Counter(np.bincount(facts.crowds).tolist()).items()))
-
-
 _OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
     "boxes": _of_boxes,
-    "points": _no_box_facts,
+    "points": lambda _: (None, Boxes.concatenate([])),
 }
 
 

@@ -9,10 +9,8 @@ import numpy as np
 from shoal.model.grid import Grid
 from shoal.model.plotting import rectangles
 from shoal.model.release import Boxes
-from shoal.report.facts.density import Density
 from shoal.report.facts.evidence import publishable_shares
-from shoal.report.facts.ground import NO_TILES, Placed
-from shoal.report.facts.towns import CREDIT, Town
+from shoal.report.facts.ground import CREDIT, NO_TILES, Density, Placed, Town
 from shoal.report.figures import axes
 from shoal.report.figures.drawing import MOST_SHADES, Areas, Cells, Drawing, Layer, Pictures, Places, Streets
 from shoal.report.words.numbers import percent
@@ -92,12 +90,11 @@ def density_cells(per_km2: Floats, x: tuple[float, float], y: tuple[float, float
         palette="blues",
         title=f"{of} per km²",
         scale=scale,
-        labels=[(float(half - low), _power(half // 2)) for half in range(low, top + 1) if half % 2 == 0],
+        labels=[
+            (2.0 * power - low, f"{10**power:,}" if power >= 0 else f"{10.0**power:.4g}")
+            for power in range(-(-low // 2), top // 2 + 1)
+        ],
     )
-
-
-def _power(of_ten: int) -> str:
-    return f"{10**of_ten:,}" if of_ten >= 0 else f"{10.0**of_ten:.4g}"
 
 
 def _spaced_apart(towns: Sequence[Town], least_m: float) -> list[Town]:

@@ -10,10 +10,9 @@ from shoal.model.grid import Grid
 from shoal.model.plotting import rectangles, rounded_list
 from shoal.model.release import Release
 from shoal.report.facts.evidence import Example, publishable_shares
-from shoal.report.facts.ground import NO_GROUND, MapGround, streets_in, tiles_in
+from shoal.report.facts.ground import NO_GROUND, MapGround, streets_in, tiles_in, towns_in
 from shoal.report.facts.omission import OmissionFrontier
 from shoal.report.facts.release import ReleaseFacts
-from shoal.report.facts.towns import towns_in
 from shoal.report.figures import axes, curves, maps
 from shoal.report.figures.drawing import GRAY, SYMBOLS, Areas, Bars, Drawing, Marks
 from shoal.utility.vanished import Vanished
@@ -42,14 +41,14 @@ def draw_figures(inputs: FigureInputs) -> dict[str, Drawing]:
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def _extents_in_space(inputs: FigureInputs) -> Drawing | None:
+def _extents(inputs: FigureInputs, *, spatial: bool) -> Drawing | None:
     boxes = inputs.facts.boxes
-    return None if boxes is None else curves.extents(boxes.accuracy, spatial=True)
+    return None if boxes is None else curves.extents(boxes.accuracy, spatial=spatial)
 
 
-def _extents_in_time(inputs: FigureInputs) -> Drawing | None:
-    boxes = inputs.facts.boxes
-    return None if boxes is None else curves.extents(boxes.accuracy, spatial=False)
+def _k_gap(inputs: FigureInputs) -> Drawing | None:
+    gaps = inputs.facts.gaps
+    return curves.gap_cdfs(gaps) if any(gap.curve.value for gap in gaps) else None
 
 
 def _map(inputs: FigureInputs) -> Drawing:
@@ -81,11 +80,6 @@ def _crowd_sizes(inputs: FigureInputs) -> Drawing | None:
     )
 
 
-def _k_gap(inputs: FigureInputs) -> Drawing | None:
-    gaps = inputs.facts.gaps
-    return curves.gap_cdfs(gaps) if any(gap.curve.value for gap in gaps) else None
-
-
 def _vanished_by_place(inputs: FigureInputs) -> Drawing | None:
     return None if inputs.vanished is None else maps.vanished_by_place(inputs.vanished)
 
@@ -106,18 +100,8 @@ def _vanished_by_hour(inputs: FigureInputs) -> Drawing | None:
     )
 
 
-def _example_in_space(inputs: FigureInputs) -> Drawing | None:
-    example = inputs.example
-    return None if example is None else example_in_space(example, inputs.facts.grid)
-
-
-def _example_in_time(inputs: FigureInputs) -> Drawing | None:
-    example = inputs.example
-    return None if example is None else example_in_time(example, inputs.facts.grid)
-
-
-def _omission(inputs: FigureInputs) -> Drawing | None:
-    return None if inputs.omission is None else curves.omission(inputs.omission)
+def _example(inputs: FigureInputs, draw: Callable[[Example, Grid], Drawing]) -> Drawing | None:
+    return None if inputs.example is None else draw(inputs.example, inputs.facts.grid)
 
 
 _SHAPES: Final = tuple(symbol for symbol in SYMBOLS if symbol != "tick")
@@ -181,14 +165,14 @@ def example_in_time(example: Example, grid: Grid) -> Drawing:
 
 
 FIGURES: Final[Mapping[str, Callable[[FigureInputs], Drawing | None]]] = {
-    "spatial-accuracy": _extents_in_space,
-    "temporal-accuracy": _extents_in_time,
-    "omission": _omission,
+    "spatial-accuracy": lambda inputs: _extents(inputs, spatial=True),
+    "temporal-accuracy": lambda inputs: _extents(inputs, spatial=False),
+    "omission": lambda inputs: None if inputs.omission is None else curves.omission(inputs.omission),
     "map": _map,
     "crowd-sizes": _crowd_sizes,
     "k-gap": _k_gap,
     "vanished-place": _vanished_by_place,
     "vanished-hour": _vanished_by_hour,
-    "example-space": _example_in_space,
-    "example-time": _example_in_time,
+    "example-space": lambda inputs: _example(inputs, example_in_space),
+    "example-time": lambda inputs: _example(inputs, example_in_time),
 }

@@ -7,7 +7,7 @@ from typing import Any
 from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.statement import NOTHING_STATED, Statement
+from shoal.release_folder.manifest import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import (
     Evidence,
     Example,

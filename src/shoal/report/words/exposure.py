@@ -75,8 +75,9 @@ def exposure_in_words(facts: ExposureFacts) -> list[str]:
         )
     if facts.tail:
         marks = [row.verdict for row in facts.tail if row.verdict]
+        who = "of the drawn people" if first.ranges else "people"
         sentences.append(
-            f"The {facts.tail_people} hardest {_these(first)} (5 %) have a {first.k}-gap over "
+            f"The {facts.tail_people} hardest {who} (5 %) have a {first.k}-gap over "
             f"{number(facts.tail_threshold)}. "
             + (
                 f"Compared with everybody: {'; '.join(marks)}."
@@ -94,10 +95,6 @@ def _how_many(gap: GapFacts) -> list[str]:
         f"All figures of the k-gap are of {count(gap.people)} people, drawn at random from {count(gap.of)}, "
         "each compared with everybody. Ranges beside them are 95 % intervals of the figures of everybody."
     ]
-
-
-def _these(gap: GapFacts) -> str:
-    return "of the drawn people" if gap.ranges else "people"
 
 
 def _hidden_in_words(gap: GapFacts) -> str:

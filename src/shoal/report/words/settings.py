@@ -55,69 +55,58 @@ def method_name(method: str) -> str:
 
 
 def _settings_of_reading(release: Release) -> list[Setting]:
-    rows = []
-    if release.grid is not None:
-        rows += [
-            Setting(
-                "--cell",
-                show_m(release.grid.cell_m),
-                "side of the square cells that positions were rounded to before anything else",
-            ),
-            Setting(
-                "--slot",
-                show_s(release.grid.slot_s),
-                "length of the slots that times were rounded to before anything else",
-            ),
-        ]
-    rows.append(
-        Setting("--crs", release.crs or "none: local meters", "the plane of the published coordinates")
-    )
-    least = release.reading.min_samples_per_day
-    if least:
-        rows.append(
-            Setting(
-                "--min-samples-per-day",
-                f"{least:g}",
-                "people with fewer samples a day on average were left out",
-            )
-        )
-    if release.reading.min_active_days:
-        fewest = release.reading.min_active_days
-        rows.append(
-            Setting(
-                "--min-active-days",
-                f"{fewest:,}" if fewest > 0 else "all",
-                "people with samples on fewer days were left out",
-            )
-        )
-    if release.reading.places is not None:
-        rows.append(
-            Setting(
-                "--places",
-                f"{release.reading.places}, SHA-256 {release.reading.places_sha256}",
-                "the public list of places; samples at other places were left out",
-            )
-        )
-    if release.reading.places_are_public:
-        rows.append(
-            Setting("--places-are-public", "yes", "the list has exactly the places of the data and is public")
-        )
-    if release.reading.sensitive is not None:
-        rows.append(
-            Setting(
-                "--sensitive",
-                f"{release.reading.sensitive}, SHA-256 {release.reading.sensitive_sha256}",
-                "the list of sensitive places, each of a kind",
-            )
-        )
-    if release.reading.per_day:
-        rows.append(Setting("--per-day", "yes", "every day of a person is a subject of its own"))
-    if release.reading.ids_as_they_are:
-        meaning = "ids that look alike count as different people, and one such as guest or -1 as one person"
-        rows.append(Setting("--ids-as-they-are", "yes", meaning))
-    if release.reading.lose_people:
-        rows.append(Setting("--lose-people", "yes", "people without a usable row may be more than 1 %"))
-    return rows
+    grid, reading = release.grid, release.reading
+    fewest = reading.min_active_days
+    rows: list[tuple[str, object, str]] = [  # without what is not set
+        (
+            "--cell",
+            grid and show_m(grid.cell_m),
+            "side of the square cells that positions were rounded to before anything else",
+        ),
+        (
+            "--slot",
+            grid and show_s(grid.slot_s),
+            "length of the slots that times were rounded to before anything else",
+        ),
+        ("--crs", release.crs or "none: local meters", "the plane of the published coordinates"),
+        (
+            "--min-samples-per-day",
+            reading.min_samples_per_day and f"{reading.min_samples_per_day:g}",
+            "people with fewer samples a day on average were left out",
+        ),
+        (
+            "--min-active-days",
+            fewest and (f"{fewest:,}" if fewest > 0 else "all"),
+            "people with samples on fewer days were left out",
+        ),
+        (
+            "--places",
+            reading.places is not None and f"{reading.places}, SHA-256 {reading.places_sha256}",
+            "the public list of places; samples at other places were left out",
+        ),
+        (
+            "--places-are-public",
+            reading.places_are_public and "yes",
+            "the list has exactly the places of the data and is public",
+        ),
+        (
+            "--sensitive",
+            reading.sensitive is not None and f"{reading.sensitive}, SHA-256 {reading.sensitive_sha256}",
+            "the list of sensitive places, each of a kind",
+        ),
+        ("--per-day", reading.per_day and "yes", "every day of a person is a subject of its own"),
+        (
+            "--ids-as-they-are",
+            reading.ids_as_they_are and "yes",
+            "ids that look alike count as different people, and one such as guest or -1 as one person",
+        ),
+        (
+            "--lose-people",
+            reading.lose_people and "yes",
+            "people without a usable row may be more than 1 %",
+        ),
+    ]
+    return [Setting(name, str(value), meaning) for name, value, meaning in rows if value]
 
 
 def _shown(parameter: Parameter, value: Any) -> str:

@@ -18,10 +18,9 @@ from shoal.model.claims import claim_from_json
 from shoal.model.grid import Grid
 from shoal.model.names import Pseudonyms, TextNames, column
 from shoal.model.release import BOX_COLUMNS, Linkage
-from shoal.release_folder.box_table import decode_boxes
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE, manifest_reading, read_manifest
-from shoal.release_folder.tables import number_records
+from shoal.release_folder.tables import decode_boxes, number_records
 from shoal.runtime.arrays import Integers, distinct
 from shoal.runtime.files import sha256_of
 from shoal.units import counted

@@ -15,11 +15,10 @@ from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, Boxes, Points
 from shoal.model.verdicts import Finding
-from shoal.release_folder.box_table import draw_outlines
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.outlines import heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
-from shoal.release_folder.point_table import decode_places, decode_points, lon_lat
+from shoal.release_folder.tables import decode_places, decode_points, draw_outlines, lon_lat
 from shoal.runtime.arrays import Flags, Floats, Integers, read_only
 from shoal.verification.files.loops import are_multiples, round_to
 from shoal.verification.files.stored import BYTES, NUMBERS, TEXTS

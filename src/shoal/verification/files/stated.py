@@ -16,10 +16,10 @@ from shoal.release_folder.manifest import (
     RELEASE_FILE,
     REPORT_FILE,
     Manifest,
+    Statement,
     manifest_reading,
     manifest_text,
 )
-from shoal.release_folder.statement import Statement
 from shoal.runtime.files import sha256_of
 from shoal.units import least_of, rounded_up, states_counts
 

@@ -20,8 +20,15 @@ from shoal.model.intake import Reading
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import has_attributes, is_public
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, LossesJson, Manifest
-from shoal.release_folder.statement import EarlierRelease, Statement
+from shoal.release_folder.manifest import (
+    MANIFEST_FILE,
+    RELEASE_FILE,
+    REPORT_FILE,
+    EarlierRelease,
+    LossesJson,
+    Manifest,
+    Statement,
+)
 from shoal.units import counted
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.leaks.active_pages import is_active

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.local_pages.drawing import Ground, svg, town_names
 from shoal.model.projection import WGS84, equal_area_plane, transform
-from shoal.report.facts.towns import CREDIT, towns_in
+from shoal.report.facts.ground import CREDIT, towns_in
 from shoal.report.figures.axes import round_length
 from shoal.units import show_m
 from shoal_collect.device.profile import Applied

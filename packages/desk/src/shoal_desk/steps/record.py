@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from shoal.local_pages.forms import Form, RefusedError
 from shoal.methods import METHODS
-from shoal.release_folder.statement import Statement
+from shoal.release_folder.manifest import Statement
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work
 from shoal_desk.risk import risks_of

@@ -21,13 +21,10 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.attacks.recovery import Recovery, score_recovery
-from shoal_tables.definition.manifest import TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import people_on_disk, unit_vectors
-from shoal_tables.verification.exports import read_table, table_file
-from shoal_tables.verification.files import cells_of, published_integers
-from shoal_tables.verification.promise import guessing_share
-from shoal_tables.verification.statements import reading_of
-from shoal_tables.verification.zones import read_zones
+from shoal_tables.verification.files import published_integers, read_folder
+from shoal_tables.verification.statements import guessing_share, reading_of
 
 _SURE = 0.95
 
@@ -86,14 +83,7 @@ def play(
 def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:
     """The epsilon that rates show, 95 % sure: from Clopper and Pearson's bounds of both rates.
 
-    Parameters
-    ----------
-    hits, false_alarms
-        How often the adversary says "in", of victims who are in and of victims who are not.
-    tries
-        Of each.
-    delta
-        Of the promise.
+    hits, false_alarms: how often the adversary says "in", of victims who are in and of victims who are not.
     """
     best = 0.0
     for yes, no in ((hits, false_alarms), (1 - false_alarms, 1 - hits)):
@@ -180,35 +170,15 @@ def attack_table(
     run: Run | None = None,
     **reading: Any,
 ) -> TableAttacks:
-    """Play games of membership on a published table.
+    """Play games of membership on a published table, with knowledge from the raw data.
 
-    Parameters
-    ----------
-    raw
-        The raw data.
-    folder
-        The folder with the table.
-    earlier
-        An earlier table of the same cells: was a person erased in between?
-    tries
-        Victims.
-    threshold
-        The comparator hides counts below it.
-    rng
-        Draws the victims.
-    run
-        Progress and threads.
-    **reading
-        Settings of reading that differ from the manifest's.
-
-    Raises
-    ------
-    InputError
-        When a file cannot be read, or too few units contribute.
+    earlier: a table of the same cells; was a person erased in between? tries: victims. threshold: the
+    comparator hides counts below it. reading: settings that differ from the manifest's. InputError when a
+    file cannot be read, or too few units contribute.
     """
     folder = Path(folder)
-    manifest, published = _published(folder)
-    names, geometries = read_zones(folder)
+    manifest, names, geometries, table = read_folder(folder)
+    published = published_integers(table, manifest.promise.granularity)[0]
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         parts = list(unit_vectors(people, manifest, names, geometries))
     rng = rng or Randomness.from_system()
@@ -285,16 +255,9 @@ def _recover(
     return score_recovery(counts, np.stack([x, y], axis=1), truth, rng.generator())
 
 
-def _published(folder: Path) -> tuple[TableManifest, Integers]:
-    manifest = read_table_manifest(folder)
-    table = read_table(folder / table_file(folder), manifest)
-    if cells_of(manifest, read_zones(folder)[0], table) is None:
-        raise InputError(f"{folder} lacks cells; verify the table first")
-    return manifest, published_integers(table, manifest.promise.granularity)[0]
-
-
 def _erasure(folder: Path, published: Integers, victims: Victims, manifest: TableManifest) -> Game:
-    before, counts = _published(folder)
+    before, _, _, table = read_folder(folder)
+    counts = published_integers(table, before.promise.granularity)[0]
     for name in ("table", "unit", "zones", "day_of", "hours"):
         if getattr(before, name) != getattr(manifest, name):
             raise InputError(

@@ -17,15 +17,9 @@ from shoal.runtime.arrays import Floats, Integers
 
 @dataclass(frozen=True)
 class Recovery:
-    """How much of true paths counts tell.
+    """How much of true paths counts tell: the share of hours in which recovered paths are where people were.
 
-    Parameters
-    ----------
-    right
-        The share of hours in which a recovered path is where its person was, under the best matching of paths
-        and people.
-    guessing
-        The same for paths that draw each hour from the counts alone.
+    Paths and people are matched at best. guessing: the same for paths that draw each hour from the counts.
     """
 
     right: float
@@ -33,21 +27,9 @@ class Recovery:
 
 
 def recover_paths(counts: Floats, places: Floats, n_people: int) -> Integers:
-    """Recover the zone of each person in each hour.
+    """The zone of each person in each hour, int64 [n_people, h].
 
-    Parameters
-    ----------
-    counts
-        Counts of people by hour and zone [h, z]; negative ones count as none.
-    places
-        The middle of each zone in meters [z, 2].
-    n_people
-        The number of people, which is public or easily guessed.
-
-    Returns
-    -------
-    int64 [n_people, h]
-        Zones.
+    counts: of people by hour and zone [h, z], negative ones count as none. places: middles in meters [z, 2].
 
     Examples
     --------
@@ -74,16 +56,8 @@ def recover_paths(counts: Floats, places: Floats, n_people: int) -> Integers:
 def score_recovery(counts: Floats, places: Floats, truth: Integers, rng: np.random.Generator) -> Recovery:
     """Compare recovered paths with the true ones, and with guesses.
 
-    Parameters
-    ----------
-    counts
-        Counts of people by hour and zone [h, z].
-    places
-        The middle of each zone in meters [z, 2].
-    truth
-        The zone of each person in each hour [n, h]; -1 where it is not counted.
-    rng
-        Draws the guesses.
+    truth: the zone of each person in each hour [n, h], -1 where it is not counted; others as
+    ``recover_paths``.
     """
     n = len(truth)
     guesses = np.stack([rng.permutation(_people(row, n)) for row in counts], axis=1)

@@ -208,23 +208,7 @@ def days_in_order(day_of: dict[date, str]) -> tuple[str, ...]:
 
 
 def read_table_manifest(folder: Path) -> TableManifest:
-    """Read the manifest of a folder with a table.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder that ``shoal tabulate`` wrote.
-
-    Returns
-    -------
-    TableManifest
-        What the table states.
-
-    Raises
-    ------
-    InputError
-        When the file is absent or is no manifest of a table.
-    """
+    """The manifest of a folder with a table; InputError when it is absent or is none."""
     path = folder / MANIFEST_FILE
     require_plain_file(path, _LARGEST)
     try:

@@ -43,14 +43,8 @@ class PublishedTable:
 class Hiding:
     """How the publisher hid and rounded, as far as this is public.
 
-    Parameters
-    ----------
-    hidden_range
-        The least and the largest count of a hidden cell that no sum is; None where this is unknown.
-    rounded_to
-        Shown counts are multiples of this number; 1 where they are exact.
-    at_random
-        Whether counts are rounded up or down at random, and not to the nearest multiple.
+    hidden_range: the least and the largest count of a hidden cell that no sum is; None where this is
+    unknown. Shown counts are multiples of rounded_to, at random the next below or above, else the nearest.
     """
 
     hidden_range: tuple[int, int] | None = None
@@ -74,23 +68,9 @@ class Hiding:
 
 
 def read_published(path: Path, kind: Kind, rules: Hiding, count: str | None = None) -> PublishedTable:
-    """Read a CSV or Parquet file with a row for each published cell or sum.
+    """Read a CSV or Parquet file with a row for each published cell or sum. count: the column of counts.
 
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        flows, presence, dwell or homes.
-    rules
-        How the publisher hid and rounded.
-    count
-        The column of counts; None = recognized by its name.
-
-    Raises
-    ------
-    InputError
-        For a file without the columns of its kind, a cell that appears twice, or an unreadable count.
+    InputError for a file without the columns of its kind, a cell that appears twice, or an unreadable count.
     """
     table = _open(path)
     names = {name.strip().lower(): name for name in table.column_names}
@@ -228,23 +208,10 @@ class Cells:
 def finest_cells(
     tables: Sequence[PublishedTable], parent_of: Mapping[str, str], absent: str | None
 ) -> list[Cells]:
-    """Find the finest cells of tables with the same columns, and what each row of each adds up.
+    """Find the finest cells of one table or several versions of it, and what each row of each adds up.
 
-    Parameters
-    ----------
-    tables
-        One table, or several versions of it.
-    parent_of
-        The zone around each zone, for tables with nested zones.
-    absent
-        Whether a cell without a row is "zero" or "hidden"; None = not stated.
-
-    Raises
-    ------
-    InputError
-        For versions with different columns, or a sum without any cell.
-    MisuseError
-        Where cells have no row, sums depend on them, and ``absent`` is not stated.
+    absent: whether a cell without a row is "zero" or "hidden"; MisuseError where sums depend on it and it is
+    None. InputError for versions with different columns, or a sum without any cell.
     """
     columns = tables[0].columns
     if any(table.columns != columns for table in tables):

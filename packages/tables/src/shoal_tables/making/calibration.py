@@ -1,15 +1,17 @@
-"""From privacy to noise, before any data is read: the table of bounds, limits of a unit, costs of a table."""
+"""From privacy to noise: the table of bounds, limits of a unit, costs of a table, and the sampler."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from math import isqrt, sqrt
 from typing import Final
 
 import numpy as np
 
-from shoal.errors import MisuseError
+from shoal.errors import EngineError, MisuseError, requiring_extra
+from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness, require_randomness
-from shoal_tables.definition.manifest import CHOSEN, MEASURED, Kind, Promise, Totals
+from shoal_tables.definition.manifest import CHOSEN, MEASURED, STAND_IN, Kind, Promise, Totals
 from shoal_tables.making.contributions import Limits
 from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.promise import (
@@ -120,7 +122,8 @@ class Calibration:
     def limits(self) -> Limits:
         """What one unit adds at most; a larger bound than the usual one needs larger totals."""
         usual = default_bound(self.rules) * self.granularity
-        most = int(most_of(self.rules) * self.granularity * max(self.sensitivity / usual, 1.0))
+        days = 1 if self.rules.unit == "person-day" else max(len(self.rules.days), 1)
+        most = int(MOST[self.rules.table] * days * self.granularity * max(self.sensitivity / usual, 1.0))
         return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
 
     @cached_property
@@ -189,23 +192,10 @@ class Calibration:
         )
 
 
-def most_of(rules: Rules) -> int:
-    """The most that one unit adds to a total over all cells, in people or trips a day."""
-    return MOST[rules.table] * (1 if rules.unit == "person-day" else max(len(rules.days), 1))
-
-
 def default_bound(rules: Rules) -> float:
-    """The bound for a table when the publisher names none, in people or trips a day.
+    """The bound in L2 for a table when the publisher names none, in people or trips a day.
 
-    Parameters
-    ----------
-    rules : Rules
-        What is counted.
-
-    Returns
-    -------
-    float
-        In L2; for tables of each day it grows with the square root of their number.
+    For tables of each day it grows with the square root of their number.
     """
     dates, days = len(rules.day_of), len(rules.days)
     if rules.unit == "person-day":
@@ -218,3 +208,48 @@ def default_bound(rules: Rules) -> float:
             BOUNDS[rules.table, "each"] * sqrt(dates / MEASURED_DAYS), BOUNDS[rules.table, "person-day"]
         )
     return BOUNDS[rules.table, "kinds"]
+
+
+_AT_ONCE: Final = 50_000
+
+
+def sampler_name(rng: Randomness) -> str:
+    """The sampler with its version, as a manifest states it; MissingExtraError without OpenDP."""
+    if not rng.publishable:
+        return STAND_IN
+    with requiring_extra("a table for publication gets its noise from OpenDP", "noise", of="shoal-tables"):
+        import opendp  # noqa: F401  (named in the error when it is missing)
+    return f"opendp {version('opendp')}"
+
+
+def add_noise(counts: Integers, sigma: int, sensitivity: int, rng: Randomness) -> Integers:
+    """Add independent discrete Gaussian noise to exact sums. sensitivity: in L2.
+
+    For publication OpenDP draws from the system itself, and its own account is checked.
+    """
+    if not rng.publishable:
+        return counts + stand_in(len(counts), sigma, rng.generator())
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64")
+    gaussian = dp.m.make_gaussian(*space, scale=float(sigma))
+    if gaussian.map(sensitivity) > rho_of(sigma, sensitivity) * (1 + 1e-9):
+        raise EngineError("OpenDP accounts for more than the table would promise; no noise was drawn")
+    parts = [gaussian(counts[at : at + _AT_ONCE].tolist()) for at in range(0, len(counts), _AT_ONCE)]
+    return np.concatenate([np.array(part, dtype=np.int64) for part in parts])
+
+
+def stand_in(n: int, sigma: int, generator: np.random.Generator) -> Integers:
+    """Discrete Gaussian noise by rejection from discrete Laplace noise (Canonne, Kamath and Steinke 2020)."""
+    noise = np.empty(n, dtype=np.int64)
+    waiting, scale = np.arange(n), sigma + 1
+    while len(waiting):
+        first, second = generator.geometric(-np.expm1(-1 / scale), (2, len(waiting)))
+        drawn = first - second
+        accepted = generator.random(len(waiting)) < np.exp(
+            -((np.abs(drawn) - sigma**2 / scale) ** 2) / (2 * sigma**2)
+        )
+        noise[waiting[accepted]] = drawn[accepted]
+        waiting = waiting[~accepted]
+    return noise

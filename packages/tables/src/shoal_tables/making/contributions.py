@@ -194,22 +194,7 @@ class Tally:
 
 
 def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
-    """The sums over all units of some people.
-
-    Parameters
-    ----------
-    people : Trajectories
-        On a grid of 1 m and 1 s.
-    rules : Rules
-        What is counted.
-    limits : Limits
-        Of each unit.
-
-    Returns
-    -------
-    Tally
-        Secret sums.
-    """
+    """The secret sums over all units of some people, on a grid of 1 m and 1 s."""
     unit, cell, number = contributions(events_of(sequences_of(people, rules), rules), rules)
     before, after = clip(unit, number, rules, cell % rules.shape[-1], limits)
     cells, place = np.unique(cell, return_inverse=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from shoal.errors import InputError, MissingExtraError, MisuseError, OutputError
+from shoal.errors import InputError, MisuseError, OutputError, requiring_extra
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import write_layers
@@ -29,7 +29,7 @@ from shoal_tables.definition.manifest import (
     package_of,
     read_table_manifest,
 )
-from shoal_tables.making.estimates import estimate
+from shoal_tables.making.promise import estimate
 from shoal_tables.making.rules import Rules
 from shoal_tables.making.zones import ZoneSet
 
@@ -44,21 +44,9 @@ def require_apart(output: Path, *others: Path) -> None:
 
 
 def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
-    """The published columns of every cell.
+    """The columns of every cell: its names, ``count``, ``estimate``, ``low``, ``high`` and ``shown``.
 
-    Parameters
-    ----------
-    rules : Rules
-        The cells.
-    noisy : int64 [cells]
-        Counts with noise, in parts of one.
-    promise : Promise
-        With the parts of one, and the widths in these parts.
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns of cells, ``count``, ``estimate``, ``low``, ``high`` and ``shown``.
+    noisy: int64 [cells], counts with noise, in parts of one.
     """
     granularity = promise.granularity
     numbers, spread = estimate(rules, noisy, promise)
@@ -130,30 +118,8 @@ def _cells(rules: Rules) -> dict[str, pa.Array]:
 def export_table(folder: Path, target: Path, form: str) -> int:
     """Write the table of a folder in another format, with zones, manifest and record, complete or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        A folder that ``tabulate`` wrote.
-    target : Path
-        The folder to write, outside ``folder``; it must not exist yet.
-    form : str
-        "csv", "omx" (flows alone) or "geopackage".
-
-    Returns
-    -------
-    int
-        The number of cells.
-
-    Raises
-    ------
-    InputError
-        When a file is not the one that the manifest states.
-    MisuseError
-        For a format that cannot hold the table.
-    MissingExtraError
-        Without the library of the format.
-    OutputError
-        When the target exists or cannot be written.
+    form: "csv", "omx" (flows alone) or "geopackage"; the result is the number of cells. InputError when a
+    file is not the one that the manifest states, MisuseError for a format that cannot hold the table.
     """
     if form not in EXPORTED:
         raise MisuseError(f"'{form}' is no format of a table; choose from {', '.join(EXPORTED)}")
@@ -179,10 +145,8 @@ def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
     """Open Matrix 0.2: a matrix for each column of numbers, hour and day; zones as in their file."""
     if manifest.table != "flows":
         raise MisuseError(f"omx holds matrices of flows, and this is a table of {manifest.table}; choose csv")
-    try:
+    with requiring_extra("omx needs h5py", "omx", of="shoal-tables"):
         import h5py
-    except ImportError as error:
-        raise MissingExtraError("omx needs h5py; install it with: pip install 'shoal-tables[omx]'") from error
     n, apart = manifest.zones.n_zones, ~np.eye(manifest.zones.n_zones, dtype=bool)
     slices = len(table) // (n * (n - 1))
     hours, days = (table[name].to_pylist()[:slices] for name in ("hour", "day"))

@@ -229,23 +229,9 @@ def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
 
 
 def registry_rows(path: Path) -> list[dict[str, Any]]:
-    """Each table in a ledger as a row of the registry of deployments of differential privacy.
+    """Each table in a ledger as a row of the registry of deployments of differential privacy, by its names.
 
-    Parameters
-    ----------
-    path : Path
-        A ledger.
-
-    Returns
-    -------
-    list of dict
-        With the registry's names: ``name``, ``dp_flavor``, ``privacy_loss``, ``privacy_unit``, ``mechanism``
-        and so on; fields about the organization are for the publisher to fill in.
-
-    Raises
-    ------
-    InputError
-        When the file is no ledger.
+    Fields about the organization are for the publisher to fill in. InputError when the file is no ledger.
     """
     ledger = Ledger(path, "")
     with ledger._open() as connection:

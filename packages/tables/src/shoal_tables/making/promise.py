@@ -1,11 +1,17 @@
-"""From epsilon to the noise: zero-concentrated differential privacy, intervals, and the promise in words."""
+"""From epsilon to the noise: zero-concentrated differential privacy, intervals, and the promise in words.
 
+From noisy counts to estimates: flows there and back brought together, the total before the bound, errors.
+"""
+
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA
+from shoal.runtime.arrays import Floats, Integers
+from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, Promise
+from shoal_tables.making.rules import Rules
 
 MOST_EPSILON: Final = 10.0
 DELTA: Final = 1e-8
@@ -18,21 +24,9 @@ _SUMMED: Final = 100_000
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """Epsilon of (epsilon, delta)-differential privacy that rho gives.
+    """The least epsilon over all orders of (epsilon, delta)-differential privacy that rho gives.
 
     Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy", proposition 7.
-
-    Parameters
-    ----------
-    rho : float
-        Of zero-concentrated differential privacy.
-    delta : float
-        Greater than 0.
-
-    Returns
-    -------
-    float
-        The least epsilon over all orders.
 
     Examples
     --------
@@ -181,4 +175,96 @@ def promise_in_words(epsilon: float, delta: float, unit: str) -> str:
     return (
         f"With everything known about everybody else, at most {100 * guess_of(epsilon, delta):.1f} % of "
         f"guesses whether {who} is in the data are right; by chance 50 % are."
+    )
+
+
+SIGMAS_OF_A_TOTAL: Final = 10
+"""A total below so many standard deviations of its noise says nothing about the bound."""
+SIGMAS_OF_A_FLOW: Final = 4
+"""From so many standard deviations on, flows there and back together say how they differ."""
+
+
+def scale_of(promise: Promise) -> float:
+    """How many times larger all contributions are before the bound than after it, by their noisy totals."""
+    totals = promise.totals
+    if totals is None or totals.after < SIGMAS_OF_A_TOTAL * totals.sigma:
+        return 1.0
+    return max(totals.before / totals.after, 1.0)
+
+
+def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, Floats]:
+    """The best number for each cell in parts of one, and the deviation of its noise in multiples of sigma.
+
+    noisy: int64 [cells], counts with noise, in parts of one.
+    """
+    scale = scale_of(promise)
+    if rules.table != "flows":
+        return np.asarray(noisy * scale, dtype=np.float64), np.full(len(noisy), scale, dtype=np.float64)
+    zones = rules.shape[0]
+    origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
+    destination += destination >= origin
+    counts = noisy.reshape(len(origin), -1)
+    square = np.zeros((zones, zones, counts.shape[1]), dtype=np.int64)
+    square[origin, destination] = counts
+    back = square[destination, origin]
+    weight = _weights(np.maximum(counts + back, 0.0), (counts - back).astype(np.float64), promise.sigma)
+    numbers: Floats = (counts + back + weight * (counts - back)) / 2
+    spread: Floats = np.sqrt((1 + weight) / 2)
+    return np.asarray(scale * numbers.ravel()), np.asarray(scale * spread.ravel())
+
+
+def _weights(both: Floats, difference: Floats, sigma: int) -> Floats:
+    """How much of the differences there and back is no noise, if they are a typical share of the flows."""
+    large = both >= SIGMAS_OF_A_FLOW * sigma
+    squares = np.where(large, both**2, 0).sum(axis=0)
+    beyond = np.where(large, difference**2 - 2.0 * sigma**2, 0).sum(axis=0)
+    true = np.maximum(beyond, 0) / np.maximum(squares, 1) * both**2
+    return np.where(squares > 0, true / (true + 2.0 * sigma**2), 1.0)
+
+
+SIZES: Final = (50, 100, 300)
+EPSILONS: Final = (0.5, 1.0, 2.0, 4.0)
+_MEDIAN: Final = 0.67449
+"""Half of all normal errors are smaller than so many standard deviations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedError:
+    """The error of noise: of 95 % of the cells, and as shares of half of the cells of each of ``SIZES``."""
+
+    epsilon: float
+    delta: float
+    half_width: float
+    least_shown: float
+    by_size: tuple[float, ...]
+
+
+def expected_error(promise: Promise) -> ExpectedError:
+    """The error that follows from a promise, in people or trips, and as shares."""
+    one = promise.granularity / scale_of(promise)
+    half, typical = promise.half_width / one, _MEDIAN * promise.sigma / one
+    return ExpectedError(
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        half_width=half,
+        least_shown=promise.least_shown / one,
+        by_size=tuple(typical / size for size in SIZES),
+    )
+
+
+def error_in_words(error: ExpectedError) -> str:
+    """One line on an expected error.
+
+    Examples
+    --------
+    >>> error_in_words(ExpectedError(epsilon=1.0, delta=1e-8, half_width=10.57, least_shown=21.13,
+    ...                              by_size=(0.073, 0.036, 0.012)))[:60]
+    'epsilon 1: 95 % of cells are off by at most 10.6; half of th'
+    """
+    sizes = ", ".join(
+        f"of {size} by {100 * share:.2g} %" for size, share in zip(SIZES, error.by_size, strict=True)
+    )
+    return (
+        f"epsilon {error.epsilon:.3g}: 95 % of cells are off by at most {error.half_width:.3g}; half of "
+        f"the cells {sizes}; shown from {error.least_shown:.3g} on"
     )

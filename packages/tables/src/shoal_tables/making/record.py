@@ -13,9 +13,8 @@ from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
 from shoal.units import counted, show_s
 from shoal_tables.definition.manifest import Promise
-from shoal_tables.making.estimates import SIZES, expected_error, scale_of
 from shoal_tables.making.ledger import Balance
-from shoal_tables.making.promise import promise_in_words
+from shoal_tables.making.promise import SIZES, expected_error, promise_in_words, scale_of
 from shoal_tables.making.rules import Rules
 
 MOST_LINES: Final = 150

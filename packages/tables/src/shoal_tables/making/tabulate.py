@@ -29,7 +29,7 @@ from shoal_tables.definition.manifest import (
     Promise,
     TableManifest,
 )
-from shoal_tables.making.calibration import Calibration, Privacy
+from shoal_tables.making.calibration import Calibration, Privacy, add_noise, sampler_name
 from shoal_tables.making.contributions import Limits, Tally, tally
 from shoal_tables.making.folder import (
     digests_of,
@@ -40,7 +40,6 @@ from shoal_tables.making.folder import (
     write_parquet,
     write_zones,
 )
-from shoal_tables.making.noise import add_noise, sampler_name
 from shoal_tables.making.record import record_page
 from shoal_tables.making.rules import Rules
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from shoal.errors import InputError, MissingExtraError, MisuseError
+from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_positions import read_cells
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
@@ -32,18 +32,8 @@ Columns = TypeVar("Columns")
 class ZoneSet:
     """Zones, and their entry in the manifest.
 
-    Parameters
-    ----------
-    statement : Zones
-        Their part of the manifest.
-    plane : str or None
-        The plane of x and y, in meters; None = local meters.
-    names : tuple of str
-        One for each zone, in order.
-    shapes : object array [n] of shapely geometries
-        Squares on the plane, others in ``statement.crs``.
-    notes : tuple of str
-        What the publisher should know, such as gaps between polygons.
+    plane: of x and y, in meters; None = local meters. shapes: [n] of shapely, squares on the plane, others
+    in ``statement.crs``. notes: what the publisher should know, such as gaps between polygons.
     """
 
     statement: Zones
@@ -192,12 +182,8 @@ def h3_zones(resolution: int, area: Area) -> ZoneSet:
     """
     import shapely
 
-    try:
+    with requiring_extra("--h3 needs h3", "zones", of="shoal-tables"):
         import h3
-    except ImportError as error:
-        raise MissingExtraError(
-            "--h3 needs h3; install it with: pip install 'shoal-tables[zones]'"
-        ) from error
     require_area(area)
     if not 0 <= resolution <= 15:
         raise MisuseError(f"--h3 {resolution} is no resolution; choose 0 to 15, for example 8")

@@ -9,15 +9,12 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from shoal.errors import InputError
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import people_on_disk, recount
-from shoal_tables.verification.exports import read_table, table_file
-from shoal_tables.verification.files import cells_of, stated_scale
+from shoal_tables.verification.files import read_folder, stated_scale
 from shoal_tables.verification.statements import reading_of
-from shoal_tables.verification.zones import read_zones
 
 _SIZES: Final = (10, 50, 100, 300, np.inf)
 
@@ -43,28 +40,11 @@ def measure_table(
 ) -> list[Measurement]:
     """Measure a table against the counts of the raw data without bound and noise.
 
-    Parameters
-    ----------
-    raw
-        The raw data.
-    folder
-        The folder with the table.
-    run
-        Progress and threads.
-    **reading
-        Settings of reading that differ from the manifest's.
-
-    Raises
-    ------
-    InputError
-        When a file cannot be read, or the table lacks cells.
+    reading: settings that differ from the manifest's. InputError when a file cannot be read, or the table
+    lacks cells.
     """
     folder = Path(folder)
-    manifest = read_table_manifest(folder)
-    names, geometries = read_zones(folder)
-    table = read_table(folder / table_file(folder), manifest)
-    if cells_of(manifest, names, table) is None:
-        raise InputError(f"{folder} lacks cells; verify the table first")
+    manifest, names, geometries, table = read_folder(folder)
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         counted = recount(people, manifest, names, geometries)
     exact = counted.unbounded / manifest.promise.granularity

@@ -12,7 +12,6 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import NUMBERS, TABLE_FILE, TableManifest, Totals, read_table_manifest
 from shoal_tables.verification.contributions import Recount, people_on_disk, recount
-from shoal_tables.verification.exports import read_table, table_file
 from shoal_tables.verification.files import (
     Cells,
     cell_findings,
@@ -26,9 +25,14 @@ from shoal_tables.verification.files import (
     zone_findings,
 )
 from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
-from shoal_tables.verification.promise import guessing_share, standard_error
-from shoal_tables.verification.statements import ledger_findings, reading_of, statement_findings
-from shoal_tables.verification.zones import grid_names, read_zones
+from shoal_tables.verification.statements import (
+    guessing_share,
+    ledger_findings,
+    reading_of,
+    standard_error,
+    statement_findings,
+)
+from shoal_tables.verification.zones import grid_names, read_table, read_zones, table_file
 
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
@@ -41,18 +45,9 @@ _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granula
 
 @dataclass(frozen=True)
 class TableVerification:
-    """The verdict on a table.
+    """The verdict on a table, what it states, and the account of reading the raw data.
 
-    Parameters
-    ----------
-    verdict
-        Findings, cells checked, notes and unchecked parts.
-    manifest
-        What the table states.
-    intake
-        The account of reading the raw data.
-    units, units_over
-        Units with a contribution, and those that the bound cut.
+    units, units_over: units with a contribution, and those that the bound cut.
     """
 
     verdict: Verdict
@@ -95,27 +90,9 @@ def verify_table(
 
     Zones, days, trips, stays, the bound and the counts before noise are recomputed from the raw data. The
     published counts less these are the noise, which statistical tests compare with the stated one. A true
-    table is refused at most once in 10,000.
-
-    Parameters
-    ----------
-    raw
-        The raw data, as ``shoal.read`` takes it.
-    folder
-        The folder with the table.
-    secret
-        The counts before noise, as the publisher wrote them.
-    ledger
-        The publisher's ledger; without it, what other tables of the same people cost stays unchecked.
-    run
-        Progress and threads.
-    **reading
-        Settings of reading that differ from the manifest's, such as names of columns.
-
-    Raises
-    ------
-    InputError
-        When a file cannot be read.
+    table is refused at most once in 10,000. secret: the counts before noise, as the publisher wrote them.
+    Without the ledger, what other tables of the same people cost stays unchecked. reading: settings that
+    differ from the manifest's, such as names of columns. InputError when a file cannot be read.
     """
     folder = Path(folder)
     manifest = read_table_manifest(folder)

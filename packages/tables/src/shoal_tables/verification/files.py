@@ -16,6 +16,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 from scipy import special
 
+from shoal.errors import InputError
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import is_public, require_plain_file
@@ -36,10 +37,16 @@ from shoal_tables.definition.manifest import (
     TableManifest,
     days_in_order,
     hour_label,
+    read_table_manifest,
 )
-from shoal_tables.verification.exports import export_findings, read_table, table_file
-from shoal_tables.verification.promise import guessing_share
-from shoal_tables.verification.zones import shapes_of_zones
+from shoal_tables.verification.statements import guessing_share
+from shoal_tables.verification.zones import (
+    export_findings,
+    read_table,
+    read_zones,
+    shapes_of_zones,
+    table_file,
+)
 
 _FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
 _MOST_COUNTED: Final = 1 << 53
@@ -94,6 +101,15 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> 
     if manifest.table == "flows":
         numbers = numbers[:, numbers[0] != numbers[1]]
     return Cells(labels, dict(zip(labels, numbers, strict=True)))
+
+
+def read_folder(folder: Path) -> tuple[TableManifest, tuple[str, ...], list[Any], pa.Table]:
+    """Manifest, names and geometries of zones, and the table; InputError where it lacks cells."""
+    manifest, (names, geometries) = read_table_manifest(folder), read_zones(folder)
+    table = read_table(folder / table_file(folder), manifest)
+    if cells_of(manifest, names, table) is None:
+        raise InputError(f"{folder} lacks cells; verify the table first")
+    return manifest, names, geometries, table
 
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:

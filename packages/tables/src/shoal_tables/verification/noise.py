@@ -15,7 +15,7 @@ from scipy import special, stats
 
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
-from shoal_tables.verification.promise import tails
+from shoal_tables.verification.statements import tails
 
 REFUSED: Final = 1e-4
 """The probability with which a table with the stated noise is refused, at most."""
@@ -242,16 +242,12 @@ def _by_size(counts: Integers) -> Iterator[tuple[str, Any]]:
     filled = filled[np.argsort(counts[filled], kind="stable")]
     if len(filled) >= _FEWEST * _STRATA:
         for part in np.array_split(filled, _STRATA):
-            yield f"cells with {_size_class(int(counts[part[0]]), int(counts[part[-1]]))}", part
+            low, high = (max(int(counts[end]), 1).bit_length() for end in (part[0], part[-1]))
+            yield f"cells with counts of about 2^{low} to 2^{high} units", part  # the size, without the count
     size = _FEWEST
     while size <= len(filled):
         yield f"the {size:,} largest cells", filled[-size:]
         size *= 4
-
-
-def _size_class(low: int, high: int) -> str:
-    """A rough size without the exact count: powers of two around it."""
-    return f"counts of about 2^{max(low, 1).bit_length()} to 2^{max(high, 1).bit_length()} units"
 
 
 def _groupings(keys: Mapping[str, Integers]) -> Iterator[tuple[tuple[str, ...], Integers]]:
