@@ -82,20 +82,20 @@ def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
             Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=1, reading="others"),
             Chance(seed(number)),
         )
-        assert (result.people, result.asked) == (7, 21)
+        assert (result.people, result.subtrajectories_asked) == (7, 21)
         order = Chance(seed(number)).permutation(9)
         twins_left = sum(person < 3 for person in order[2:]) if min(order[:2]) < 3 else 0
-        assert (result.users_with_one, result.submitted, result.zeros) == (
+        assert (result.users_with_at_least_one, result.subtrajectories_submitted) == (
             twins_left,
             3 * twins_left,
-            21 - 3 * twins_left,
         )
+        assert result.phi_share_of_zeros == 1 - 3 * twins_left / 21
     nobody = simulate(
         towns(9, 3),
         Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=3, reading="others"),
         Chance(bytes(32)),
     )
-    assert nobody.submitted == 0
+    assert nobody.subtrajectories_submitted == 0
 
 
 def test_trips_are_split_at_gaps_and_thinned(city: Path) -> None:

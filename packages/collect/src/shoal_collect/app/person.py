@@ -293,8 +293,9 @@ class Person:
     def fetch(self, identifier: str) -> tuple[int, tuple[Cylinder, ...]]:
         """A stored release: day and circles."""
         state = self._require_state()
-        release = own_releases.find(state.device, identifier)
-        day, points, _ = own_releases.fetch(RemoteServer(self.at.server, self.at.ca), state.device, release)
+        day, points, _ = own_releases.fetch(
+            RemoteServer(self.at.server, self.at.ca), state.device, identifier
+        )
         return day, points
 
     def take_back(self, identifier: str) -> Withdrawal:
@@ -302,9 +303,7 @@ class Person:
         with self._lock:
             self._require_free()
             state = self._require_state()
-            release = own_releases.find(state.device, identifier)
-            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), state.device, release)
-            state.device.owned[state.device.owned.index(release)] = back.release
+            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), state.device, identifier)
             self.folder.save(state)
             return back
 

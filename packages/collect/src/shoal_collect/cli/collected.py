@@ -178,17 +178,15 @@ def _fetch_release(
     server: "RemoteServer", _folder: "StateFolder", device_state: "DeviceState", identifier: str
 ) -> tuple[dict[str, Any], list[str]]:
     from shoal_collect.device import own_releases
+    from shoal_collect.matching.cylinders import COLUMNS
     from shoal_collect.roles.consent import date_of
 
-    day, points, state = own_releases.fetch(
-        server, device_state.device, own_releases.find(device_state.device, identifier)
-    )
-    columns = ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"]
+    day, points, state = own_releases.fetch(server, device_state.device, identifier)
     document = {
         "identifier": identifier,
         "day": date_of(day),
-        "columns": columns,
-        "points": [[getattr(point, name) for name in columns] for point in points],
+        "columns": COLUMNS,
+        "points": [point.row for point in points],
         "state": None if state is None else state.hex(),
     }
     sealed = "its day is still open"
@@ -204,9 +202,7 @@ def _withdraw_release(
     from shoal_collect.device import own_releases
     from shoal_collect.roles.consent import date_of
 
-    release = own_releases.find(device_state.device, identifier)
-    back = own_releases.take_back(server, device_state.device, release)
-    device_state.device.owned[device_state.device.owned.index(release)] = back.release
+    back = own_releases.take_back(server, device_state.device, identifier)
     folder.save(device_state)
     document = {
         "identifier": identifier,

@@ -14,6 +14,7 @@ from shoal.errors import InputError, OutputError
 from shoal.version import __version__
 from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
+from shoal_collect.matching.cylinders import COLUMNS
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
 
 STATE_FILE: Final = "state.json"
@@ -153,7 +154,6 @@ class StateFolder:
 
 def document_of(ending: Ending) -> dict[str, Any]:
     """The outcome as JSON, with each checked part's count."""
-    points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in ending.released]
     return {
         "ending": ending.kind,
         "message": ending.message,
@@ -164,8 +164,5 @@ def document_of(ending: Ending) -> dict[str, Any]:
             {"places": list(places), "people": phi} for places, phi in sorted(ending.checked.items())
         ],
         "kept": list(ending.places_kept),
-        "released": {
-            "columns": ["start_min", "gap_min", "lat_udeg", "lon_udeg", "radius_m"],
-            "points": points,
-        },
+        "released": {"columns": COLUMNS, "points": [point.row for point in ending.released]},
     }

@@ -28,8 +28,7 @@ class Withdrawal:
     due: int
 
 
-def find(device: Device, identifier: str) -> StoredRelease:
-    """One of her releases."""
+def _find(device: Device, identifier: str) -> StoredRelease:
     releases = [release for release in device.owned if release.identifier == identifier]
     if not releases:
         raise InputError("this device has no release of that identifier; without one, all are listed")
@@ -37,13 +36,14 @@ def find(device: Device, identifier: str) -> StoredRelease:
 
 
 def fetch(
-    server: RemoteServer, device: Device, release: StoredRelease
+    server: RemoteServer, device: Device, identifier: str
 ) -> tuple[int, tuple[Cylinder, ...], bytes | None]:
     """Day of storage, cylinders, and state after that day (None while it is open).
 
     InputError, also when it is not in the tree of its day.
     """
-    reply = _ask(server, device, release, Call("GET", f"/v1/releases/{release.identifier}"))
+    release = _find(device, identifier)
+    reply = _ask(server, device, release, Call("GET", f"/v1/releases/{identifier}"))
     try:
         day, points = read_release(reply)
         closed_day = reply.get("closed_day")
@@ -68,14 +68,17 @@ def points_in_words(cylinders: Sequence[Cylinder]) -> list[tuple[str, str]]:
     ]
 
 
-def take_back(server: RemoteServer, device: Device, release: StoredRelease) -> Withdrawal:
-    """Withdraw a release, and check the receipt."""
-    reply = _ask(server, device, release, Call("POST", f"/v1/releases/{release.identifier}/withdrawal"))
+def take_back(server: RemoteServer, device: Device, identifier: str) -> Withdrawal:
+    """Withdraw a release, check the receipt, and note it on the device."""
+    release = _find(device, identifier)
+    reply = _ask(server, device, release, Call("POST", f"/v1/releases/{identifier}/withdrawal"))
     try:
-        day, due, proof = read_withdrawal(device.server_key, release.identifier, reply)
+        day, due, proof = read_withdrawal(device.server_key, identifier, reply)
     except PeerError as error:
         raise InputError(f"{server.url}: {error}") from error
-    return Withdrawal(replace(release, withdrawn=proof), day, due)
+    withdrawn = replace(release, withdrawn=proof)
+    device.owned[device.owned.index(release)] = withdrawn
+    return Withdrawal(withdrawn, day, due)
 
 
 def _ask(server: RemoteServer, device: Device, release: StoredRelease, call: Call) -> Any:

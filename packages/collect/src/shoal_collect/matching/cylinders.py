@@ -8,7 +8,7 @@ contains the whole cell, so it reveals no more.
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Final
 
 from shoal.errors import MisuseError
@@ -49,9 +49,17 @@ class Cylinder:
             )
 
     @property
+    def row(self) -> list[int]:
+        """Its numbers, in the order of COLUMNS."""
+        return list(astuple(self))
+
+    @property
     def end_min(self) -> int:
         """The last minute."""
         return self.start_min + self.gap_min
+
+
+COLUMNS: Final = [field.name for field in fields(Cylinder)]
 
 
 @dataclass(frozen=True)

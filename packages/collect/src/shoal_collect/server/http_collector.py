@@ -248,7 +248,7 @@ def _add_releases(app: FastAPI, server: Server, releases: StoredReleases) -> Non
     @app.get("/v1/releases/{identifier}")
     def fetch(request: Request, identifier: str, sent: Small) -> Response:
         release = releases.owned(_identifier(identifier), sent[0])
-        points = [[p.start_min, p.gap_min, p.lat_udeg, p.lon_udeg, p.radius_m] for p in release.points]
+        points = [point.row for point in release.points]
         reply = {"identifier": identifier, "day": release.day, "points": points}
         return server.reply(request, reply | {"closed_day": days.path_of(identifier)})
 

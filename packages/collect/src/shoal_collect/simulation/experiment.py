@@ -4,7 +4,7 @@ Questions go straight to the stored data: the counts are those of the protocol, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,34 +38,26 @@ class Setting:
     subtrajectories: int = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
-    """Submissions of ``people``, bootstrappers apart.
+    """Submissions of ``people``, bootstrappers apart; shares are fractions.
 
-    ``asked``, ``submitted``: sub-trajectories. ``users_with_one``, ``their_share``: people with a
-    submission, and their average share. ``zeros``, ``phi_sum``: zero phi, and the sum.
+    ``users_with_at_least_one``, ``their_average_share``: people with a submission. ``phi_share_of_zeros``,
+    ``phi_mean_of_others``: of all questions.
     """
 
     people: int
-    asked: int
-    submitted: int
-    users_with_one: int
-    their_share: float
-    zeros: int
-    phi_sum: int
+    subtrajectories_asked: int
+    subtrajectories_submitted: int
+    share_submitted: float
+    users_with_at_least_one: int
+    their_average_share: float
+    phi_share_of_zeros: float
+    phi_mean_of_others: float
 
     def to_json(self) -> dict[str, Any]:
-        """With shares as fractions."""
-        return {
-            "people": self.people,
-            "subtrajectories_asked": self.asked,
-            "subtrajectories_submitted": self.submitted,
-            "share_submitted": self.submitted / max(self.asked, 1),
-            "users_with_at_least_one": self.users_with_one,
-            "their_average_share": self.their_share,
-            "phi_share_of_zeros": self.zeros / max(self.asked, 1),
-            "phi_mean_of_others": self.phi_sum / max(self.asked - self.zeros, 1),
-        }
+        """A JSON document."""
+        return asdict(self)
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
@@ -101,13 +93,14 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
             shares.append(len(common) / len(mine))
         run.progress("simulating", turn + 1, len(order))
     return Result(
-        len(people) - setting.bootstrap,
-        asked,
-        submitted,
-        len(shares),
-        sum(shares) / max(len(shares), 1),
-        zeros,
-        phi_sum,
+        people=len(people) - setting.bootstrap,
+        subtrajectories_asked=asked,
+        subtrajectories_submitted=submitted,
+        share_submitted=submitted / max(asked, 1),
+        users_with_at_least_one=len(shares),
+        their_average_share=sum(shares) / max(len(shares), 1),
+        phi_share_of_zeros=zeros / max(asked, 1),
+        phi_mean_of_others=phi_sum / max(asked - zeros, 1),
     )
 
 

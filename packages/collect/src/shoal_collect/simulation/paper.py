@@ -105,11 +105,11 @@ def shares(world: Any) -> Iterator[Figure]:
     for key in PAPER:
         result = _simulate(world, *key)
         values = (
-            100 * result.submitted / max(result.asked, 1),
-            100 * result.users_with_one / result.people,
-            100 * result.their_share,
-            100 * result.zeros / max(result.asked, 1),
-            result.phi_sum / max(result.asked - result.zeros, 1),
+            100 * result.share_submitted,
+            100 * result.users_with_at_least_one / result.people,
+            100 * result.their_average_share,
+            100 * result.phi_share_of_zeros,
+            result.phi_mean_of_others,
         )
         for column, value in zip(_COLUMNS, values, strict=True):
             yield (_row_label(*key), column, value)
