@@ -137,7 +137,7 @@ def test_a_plan_says_how_much_would_come_out(tmp_path: Path, capsys: pytest.Capt
     together, alone = tmp_path / "together.csv", tmp_path / "alone.csv"
     for file, apart in ((together, 0), (alone, 1)):
         rows = [
-            f"p{i},{1_750_000_000 + 600 * step},{48 + apart * i},{2 + 0.001 * step}"
+            f"p{i},{1_750_000_000 + 600 * step},48,{2 + apart * i + 0.001 * step}"
             for i in range(9)
             for step in range(4)
         ]
