@@ -98,6 +98,18 @@ def test_boxes_say_exactly_where_a_person_was_that_is_known_with_errors() -> Non
     assert "noisy-place" not in exact
 
 
+def test_exact_points_lead_to_more_records_by_all_sides_of_their_boxes() -> None:
+    people = commuters(n=120)
+    x, y = (np.unique(np.column_stack([people.x, people.y]), axis=0).T + 0.5) * 100.0
+    listed, alone = (
+        rates(people, "grid:500m", places, ("points:1",))["linkage"]
+        for places in (PublicPlaces(x=x, y=y), None)
+    )
+    assert alone.rate < listed.rate <= 0.5
+    assert listed.rule == "sides of all boxes"
+    assert "a public list of places" in listed.attacker
+
+
 def test_an_error_in_place_alone_comes_with_the_usual_one_in_time() -> None:
     found = rates(commuters(), "tight", None, ("her-place:1:500m",))
     assert found["noisy-place"].knowledge == "1 point with noise of 500 m and 30 min"
@@ -115,9 +127,9 @@ def test_observations_are_read_as_by_brute_force() -> None:
     ends = starts + rng.integers(1, 30, 200)
     visits = Visits(np.searchsorted(place, np.arange(n + 1)), record, starts, ends, shares)
     offsets, seen = np.array([0, 3, 4]), rng.random((4, 3)) * [90, 40, 40]
-    noise, boxes = Noise(5.0, 3.0, 1e6, 0.0), np.array([50, 60, 70, 20])
+    noise, boxes, sizes = Noise(5.0, 3.0, 1e6, 0.0), np.array([50, 60, 70, 20]), np.array([2, 2, 3, 5])
     named, place_of = np.empty(2, dtype=np.int64), np.empty(4, dtype=np.int64)
-    read_observations(offsets, seen, noise, places, visits, boxes, named, place_of)
+    read_observations(offsets, seen, noise, places, visits, boxes, sizes, named, place_of)
 
     def until(slot: int, t: float) -> float:
         return math.erf((slot - t) / 5 / math.sqrt(2)) / 2
@@ -126,10 +138,15 @@ def test_observations_are_read_as_by_brute_force() -> None:
     for row, (t, east, north) in enumerate(seen.tolist()):
         for v in range(200):
             near = math.exp(-((x[place[v]] + 0.5 - east) ** 2 + (y[place[v]] + 0.5 - north) ** 2) / 18)
-            then = (until(ends[v], t) - until(starts[v], t)) / (ends[v] - starts[v])
+            start, end, size = starts[v], ends[v], sizes[record[v]]
+            then = (until(end, t) - until(start, t)) / (end - start)
+            if end - start > 2:  # one of so many samples or more lies at either end
+                edges = until(start + 1, t) - until(start, t) + until(end, t) - until(end - 1, t)
+                middle = (until(end - 1, t) - until(start + 1, t)) / (end - start - 2)
+                then = edges / (size + 1) + middle * (size - 1) / (size + 1)
             ever[row, record[v], place[v]] += near * shares[v]
             now[row, record[v], place[v]] += near * shares[v] * then
-    scores = sum(np.log(cue.sum(axis=2) / boxes + 1e-9) for cue in (now, ever))
+    scores = sum(np.log(cue.sum(axis=2) / boxes + 1e-12) for cue in (now, ever))
     expected = [scores[begin:end].sum(axis=0).argmax() for begin, end in ((0, 3), (3, 4))]
     assert named.tolist() == expected
     assert place_of.tolist() == [now[row, expected[row // 3]].argmax() for row in range(4)]

@@ -1,6 +1,7 @@
-"""Reads samples that are known with errors by the sides of all boxes: whose record, and where exactly."""
+"""Reads known samples, exact or with errors, by the sides of all boxes: whose record, and where exactly."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from shoal.runtime.arrays import Floats, Integers
 
 _PART: Final = 20
 _RARE: Final = 1e-3  # a share of the visits in a box that is left out
+_VISITS: Final[WeakKeyDictionary[BoxTarget, dict[Any, tuple[Visits, Integers]]]] = WeakKeyDictionary()
 
 
 class NoisyReading(NamedTuple):
@@ -27,9 +29,14 @@ class NoisyReading(NamedTuple):
 def read_noisy(
     evaluation: Evaluation[BoxTarget], offsets: Integers, seen: Floats, noise: Noise, classes: Integers
 ) -> NoisyReading:
-    """Weigh these classes by observations [m, 3] of each victim, from offsets[v] on."""
+    """Weigh these classes by observations [m, 3] of each victim, from offsets[v] on; several share visits."""
     places = list_of(evaluation)
-    visits, boxes = _visits_in(evaluation, classes, places)
+    sizes = np.maximum(evaluation.target.classes.sizes[classes], 2)
+    key = classes.tobytes(), evaluation.context.places
+    visits_of = _VISITS.setdefault(evaluation.target, {})
+    if key not in visits_of:
+        visits_of[key] = _visits_in(evaluation, classes, places)
+    visits, boxes = visits_of[key]
     named, place_of = np.empty(len(offsets) - 1, dtype=np.int64), np.empty(len(seen), dtype=np.int64)
 
     def part(mine: slice) -> None:
@@ -41,6 +48,7 @@ def read_noisy(
             places,
             visits,
             boxes,
+            sizes,
             named[mine],
             place_of[rows],
         )

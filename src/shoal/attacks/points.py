@@ -16,11 +16,12 @@ from shoal.kernels.moved_inward import Errors
 from shoal.kernels.noisy_likelihood import Noise
 from shoal.model.claims import KAnonymity, KteAnonymity
 from shoal.model.grid import Grid
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import show_m, show_s
 
 NEAR_M: Final = 500.0
 NEAR_S: Final = 1800.0
+_EXACT: Final = Noise(0.2, 0.2, 2.5, 0.0)  # in slots and cells: no place but the known one is near
 _INWARD: Final = "the record that stands where they would be, moved straight into its cylinder"
 _READ: Final = (("moved inward", ""), ("moved inward, moves undone", ", with its moves undone"))
 
@@ -41,6 +42,7 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
             Rule(name=f"{rule.name}, nearby", does=rule.does, chances=rule.chances)
             for rule in rules_of(knows, "the records that pass near", near.chances)[:-1]
         ]
+    rules = [*_rule_of_visits(evaluation, knows, offsets, samples + np.float64(0.5), _EXACT), *rules]
     alone = (weighed.candidates == 1) & (weighed.own_fits == 1)
     return [
         evaluation.rate_of(
@@ -58,6 +60,18 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
             max_chance=evaluation.max_chance,
         ),
     ]
+
+
+def _rule_of_visits(
+    evaluation: Evaluation[BoxTarget], knows: str, offsets: Integers, seen: Floats, noise: Noise
+) -> list[Rule]:
+    context, sizes = evaluation.context, evaluation.target.classes.sizes
+    if context.places is None or not isinstance(context.claim, KAnonymity | KteAnonymity):
+        return []
+    named = read_noisy(evaluation, offsets, seen, noise, np.arange(len(sizes))).named
+    does = f"{knows} {PUBLIC_LIST} and names the record that explains them best by all sides of its boxes"
+    right = (named == evaluation.clusters) / sizes[named]
+    return [Rule(name="sides of all boxes", does=does, chances=right)]
 
 
 def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.Generator) -> list[Rate]:
@@ -153,14 +167,7 @@ def attack_noisy(
         f"{show_s(noise_s)} (standard deviation on each axis)"
     )
     rules = rules_of(knows, "the records that could explain them", weighed.chances)
-    if evaluation.context.places is not None and isinstance(
-        evaluation.context.claim, KAnonymity | KteAnonymity
-    ):
-        sizes = evaluation.target.classes.sizes
-        named = read_noisy(evaluation, offsets, seen, noise, np.arange(len(sizes))).named
-        does = f"{knows} {PUBLIC_LIST} and names the record that explains them best by all sides of its boxes"
-        right = (named == evaluation.clusters) / sizes[named]
-        rules.insert(0, Rule(name="sides of all boxes", does=does, chances=right))
+    rules = [*_rule_of_visits(evaluation, knows, offsets, seen, noise), *rules]
     moved = link_to_moved_records(evaluation, offsets, seen, Errors(noise_m, noise_s))
     if moved is not None:
         does = (

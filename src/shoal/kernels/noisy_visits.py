@@ -11,7 +11,7 @@ from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
-_FLOOR: Final = 1e-9  # of a sample that no place in the boxes of a record explains
+_FLOOR: Final = 1e-12  # of a sample that no place in the boxes of a record explains
 
 
 class Visits(NamedTuple):
@@ -25,8 +25,27 @@ class Visits(NamedTuple):
 
 
 @compiled
+def _density(start: float, end: float, n: int, scale: float) -> float:
+    # of an observation at 0, in the hull of n samples from start to end: some lie at its ends
+    length, ends = end - start, 0.0
+    within = 0.5 * (math.erf(end / scale) - math.erf(start / scale))
+    if length <= 2:
+        return within / length
+    ends = 0.5 * (math.erf((start + 1) / scale) - math.erf(start / scale))
+    ends += 0.5 * (math.erf(end / scale) - math.erf((end - 1) / scale))
+    return ends / (n + 1) + (within - ends) * (n - 1) / (n + 1) / (length - 2)
+
+
+@compiled
 def _weigh(
-    seen: Floats, noise: Noise, places: PlaceList, visits: Visits, only: int, now: Floats, ever: Floats
+    seen: Floats,
+    noise: Noise,
+    places: PlaceList,
+    visits: Visits,
+    sizes: Integers,
+    only: int,
+    now: Floats,
+    ever: Floats,
 ) -> None:
     # the likelihood of an observation, by record and by place; of all records, or of one (only >= 0)
     far, late = noise.most_deviations * noise.cells, noise.most_deviations * noise.slots
@@ -44,8 +63,7 @@ def _weigh(
                 ever[column] += near * visits.shares[i]
                 start, end = visits.starts[i] - seen[0], visits.ends[i] - seen[0]
                 if start <= late and end >= -late:
-                    then = 0.5 * (math.erf(end / scale) - math.erf(start / scale)) / (end - start)
-                    now[column] += near * visits.shares[i] * then
+                    now[column] += near * visits.shares[i] * _density(start, end, sizes[record], scale)
         place += 1
 
 
@@ -57,12 +75,13 @@ def read_observations(
     places: PlaceList,
     visits: Visits,
     boxes: Integers,
+    sizes: Integers,
     named: Integers,
     place_of: Integers,
 ) -> None:
     """Fill named [v], the likeliest record by observations [m, 3], and place_of [m], where it has them.
 
-    boxes [r]: the number of each record. place_of: -1 = the record has no place near.
+    boxes, sizes [r]: how many boxes and people (at least 2) each record has. place_of: -1 = none is near.
     """
     now, ever = np.empty(len(boxes)), np.empty(len(boxes))
     at, always = np.empty(len(places.x)), np.empty(len(places.x))
@@ -70,13 +89,13 @@ def read_observations(
         score = np.zeros(len(boxes))
         for row in range(offsets[victim], offsets[victim + 1]):
             now[:], ever[:] = 0.0, 0.0
-            _weigh(seen[row], noise, places, visits, -1, now, ever)
+            _weigh(seen[row], noise, places, visits, sizes, -1, now, ever)
             for record in range(len(boxes)):
                 score[record] += math.log(now[record] / boxes[record] + _FLOOR)
                 score[record] += math.log(ever[record] / boxes[record] + _FLOOR)
         named[victim] = np.argmax(score)
         for row in range(offsets[victim], offsets[victim + 1]):
             at[:], always[:] = 0.0, 0.0
-            _weigh(seen[row], noise, places, visits, named[victim], at, always)
+            _weigh(seen[row], noise, places, visits, sizes, named[victim], at, always)
             likeliest = at if at.any() else always
             place_of[row] = np.argmax(likeliest) if likeliest.any() else -1
