@@ -217,7 +217,8 @@ def _walk(node: Any, section: str | None) -> Iterator[tuple[str | None, Any, str
 
 def _metadata_place(footer: pq.FileMetaData, schema: pa.Schema) -> _Place:
     sources = [footer.metadata or {}, schema.metadata or {}, *(field.metadata or {} for field in schema)]
-    pairs = [(_decoded(key), _decoded(value)) for entries in sources for key, value in entries.items()]
+    items = chain.from_iterable(entries.items() for entries in sources)
+    pairs = [(key.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for key, value in items]
     alone = frozenset(chain.from_iterable(pairs))
     columns = [column for column in schema.names if column not in _KNOWN_COLUMNS]
     text = searchable_text("\n".join([*alone, *columns, footer.created_by or ""]))
@@ -255,8 +256,7 @@ def _extra_file_places(path: Path) -> Iterator[_Place]:
 
 def _machine_names() -> Iterator[str]:
     for host in (socket.gethostname(), platform.node()):
-        yield host
-        yield host.partition(".")[0]
+        yield from (host, host.partition(".")[0])
     try:
         yield getpass.getuser()
     except (OSError, KeyError, ImportError):  # no name, in a container or on a system without a user table
@@ -272,14 +272,9 @@ def _private_paths(folder: Path) -> re.Pattern[str]:
     )
 
 
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
-
-
 def _safe_name(name: str, names: Names) -> str:
     if name in names.whole or Path(name).stem in names.whole or names.in_text(name):
         return "(not shown: its name holds a raw identifier)"
-    plain_name = name.isprintable() and len(name) <= _LONGEST_SHOWN
-    return (
-        f"'{name}'" if plain_name else "(not shown: its name is long, or holds what no terminal should see)"
-    )
+    if name.isprintable() and len(name) <= _LONGEST_SHOWN:
+        return f"'{name}'"
+    return "(not shown: its name is long, or holds what no terminal should see)"
