@@ -14,7 +14,7 @@ from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns.at_once import PlacesAtOnce, SharedIds
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
-from shoal.io.columns.owners import Doubts, Owners
+from shoal.io.columns.owners import MAY_BE_GENERATED, Doubts, Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_numbers import unit_of_this_time
 from shoal.io.columns.time_text import SECOND, Micros
@@ -252,7 +252,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if state.doubts.at_once and state.at_once.has_many():
         raise InputError(state.doubts.at_once)
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
-    digits_count = state.columns.person.strip().lower() not in {"uid", "uuid", "guid"}
+    digits_count = state.columns.person.strip().lower() not in MAY_BE_GENERATED
     if may_number and all(
         (digits_count and text.isdigit()) or len(text) >= _GENERATED for text in texts_of(ids)
     ):

@@ -62,7 +62,7 @@ _EACH: Final = {
 }
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
-_MAY_BE_GENERATED: Final = frozenset({"uid", "uuid", "guid"})
+MAY_BE_GENERATED: Final = frozenset({"uid", "uuid", "guid"})
 
 
 def names_people(column: str) -> bool:
@@ -142,13 +142,14 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
         )
     others = [name for name in table.columns if name != person and may_name_people(name)]
     each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
-    may_number |= person.strip().lower() in _MAY_BE_GENERATED
+    each_counts = of_several and may_number
+    may_number |= person.strip().lower() in MAY_BE_GENERATED
     if not others:
         at_once = (
             f"people of column '{person}' are in several places at one time, as if each file numbered its "
             f"own, in {remedy}, or give --id file if each file is one person, or --id {person} if that is so"
         )
-        return Doubts(at_once=at_once if of_several else "", each_row=each if may_number else "")
+        return Doubts(at_once=at_once if each_counts else "", each_row=each if may_number else "")
     at_once = (
         f"people of column '{person}' are in several places at one time, as if several had one id, and "
         f"{_listed(others)} in {remedy}, or add one that joins several, or give --id {person} if that is so"
