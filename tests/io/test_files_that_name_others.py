@@ -124,7 +124,7 @@ def test_one_file_calls_gdal_and_all_its_readers_are_known() -> None:
                 ("one_driver", r"with one_driver\("),
             ):
                 users[word] |= {path.name} if re.search(pattern, text) else set()
-    assert users == {"pyogrio": {"gdal.py"}, "one_driver": {"exports.py", "gis_files.py", "zones.py"}}
+    assert users == {"pyogrio": {"gdal.py"}, "one_driver": {"gis_files.py", "zones.py"}}
     by_gdal = {ending for ending, reader in FORMATS.items() if reader.__module__.endswith("gis_files")}
     assert by_gdal | {".geojson"} == set(DRIVERS)  # GeoJSON: of tables of cells
     text = (SOURCE / "src/shoal/io/formats/gis_files.py").read_text(encoding="utf-8")

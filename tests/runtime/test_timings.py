@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ class Clocks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = self.cpu_s = 1000.0
-        monkeypatch.setattr(timing, "_clock_s", lambda: self.now_s)
+        clock = Mock(wraps=time)
+        clock.perf_counter = lambda: self.now_s
+        monkeypatch.setattr(timing, "time", clock)
         monkeypatch.setattr(timing, "_cpu_s", lambda: self.cpu_s)
 
     def spend(self, seconds: float, cpu_s: float) -> None:

@@ -89,7 +89,7 @@ def test_data_that_cannot_be_made_are_asked_for_and_errors_of_shoal_skip_one_fig
 def test_a_missing_library_leaves_a_figure_out_and_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
     (found,) = reproduce(experiments_of("kte", ["figure-8"]), replace(TINY, seeds=1), Run(threads=1))
-    assert found.skipped.endswith("install shoal[spectral]")
+    assert found.skipped.endswith("pip install 'shoal[spectral]'")
     assert found.cells == ()
 
 
