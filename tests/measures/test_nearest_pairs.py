@@ -475,6 +475,18 @@ def test_lists_of_some_among_some_without_compiling(original: Trajectories, coun
         assert np.array_equal(column[some[asked[some]]], same[some[asked[some]]])
 
 
+@pytest.mark.parametrize("far", [1 << 20, 1 << 40])  # costs fit 32 bits, and do not
+def test_efforts_of_few_people_who_are_far_apart(far: int) -> None:
+    t, x = [0, 7, far, far], [0, 3, 0, far]
+    original = Trajectories.from_rows(["a", "b", "c", "d"], t, x, [0] * 4, grid=Grid(cell_m=100, slot_s=60))
+    scale = Caps().scale_on(original.snapped_grid())
+    near = scale.per_slot * 7 + scale.per_cell * 3
+    efforts = few_people.all_efforts(original, scale)
+    assert efforts[0].tolist() == [np.inf, near, scale.half, 2 * scale.half]
+    assert efforts[1, 2:].tolist() == [scale.half + 3 * scale.per_cell, 2 * scale.half]
+    assert efforts[2, 3] == scale.half
+
+
 def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
     efforts, everybody = all_efforts(original), np.arange(original.n_subjects)
     assert efforts.shape == (len(everybody), len(everybody))

@@ -27,7 +27,10 @@ def _efforts_of_pairs(original: Trajectories, scale: Scale) -> Floats:
     order = np.argsort(original.lengths, kind="stable")  # a sum is over the longer of two
     lengths = original.lengths[order]
     rows = rows_of(original.offsets, order)
-    columns = original.t[rows], original.x[rows], original.y[rows]
+    t, x, y = (column[rows] - column.min() for column in (original.t, original.x, original.y))
+    greatest = max(scale.per_slot * int(t.max()), scale.per_cell * (int(x.max()) + int(y.max())))
+    kind = np.int32 if greatest < 1 << 31 else np.int64
+    columns = tuple(column.astype(kind) for column in (t, x, y))
     starts = np.cumsum(lengths) - lengths
     efforts = np.full((len(order), len(order)), np.inf)
     for place, b in enumerate(order):

@@ -72,7 +72,7 @@ def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags
         loose[b] = bad
 
 
-@compiled_for_many
+@compiled
 def match_records(
     samples: Samples,
     boxes: Integers,
