@@ -1,4 +1,4 @@
-"""Claims of releases: frozen data, one type and one file each.
+"""Claims of releases: frozen data, one type each.
 
 A claim declares everything that follows from its type, ``in_classes`` (records come in classes of identical
 ones) and its ``privacy_model`` (ISO/IEC 20889) included. Its check is one row of
