@@ -225,7 +225,7 @@ def test_two_people_exchanged_in_the_linkage_of_nwa_are_found() -> None:
 def test_neighbors_of_other_clusters_are_not_taken_for_exchanged_people() -> None:
     """The second pair's cylinder reaches into the first's, so two moved past each other; as in Oldenburg."""
     raw_x, moved_x = (-370, 630, 400, -400), (80, 180, 50, -50)
-    people_of, records = ([[(t, x, 0.0) for t in (0.0, 1.0)] for x in xs] for xs in (raw_x, moved_x))
+    people_of, records = ([[(t, float(x), 0.0) for t in (0.0, 1.0)] for x in xs] for xs in (raw_x, moved_x))
     claim = KDeltaAnonymity(k=2, delta_m=100)
     assert found_in((raw(people_of), published(records, claim, method="nwa"), linked(4))) == []
     forged = Linkage(("p1", "p0", "p2", "p3"), linked(4).trajectory_ids)
