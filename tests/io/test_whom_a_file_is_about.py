@@ -131,9 +131,10 @@ TRIPS = "ride_id,started_at,ended_at,start_lat,start_lng,end_lat,end_lng,member_
 )
 
 
-def test_trips_that_no_column_names_people_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("more", "value"), [("", ""), (",", ",ann")], ids=["as it is", "a nameless column"])
+def test_trips_that_no_column_names_people_of(more: str, value: str, tmp_path: Path) -> None:
     path = tmp_path / "trips.csv"
-    path.write_text(TRIPS.format(more="", value=""))
+    path.write_text(TRIPS.format(more=more, value=value))
     got = read(path)
     assert got.n_subjects == 2
     assert "each trip counts as one person; --id names a column of people instead" in got.intake.notes

@@ -44,7 +44,7 @@ def two_ends(table: Table, preset: "Preset") -> Table:
         for ends in (preset.start, preset.end)
     )
     names = [preset.settings[role] for role in ("time", "lat", "lon", "cell_id") if role in preset.settings]
-    who = next((name for name in table.columns if name.strip().lower() == preset.who), None)
+    who = next((name for name in table.columns if preset.who and name.strip().lower() == preset.who), None)
     trips = 0
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
