@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Counting:
-    """Holds decisions, and the counts that ``_begin_counts`` sets to nothing.
+    """Holds decisions, and the counts that ``_begin_counts``, a hook of each class, sets to nothing.
 
     Both ways go into what it holds of this kind. Numbers, arrays, lists and counters are added, sets united;
     of truths and texts the first stays.

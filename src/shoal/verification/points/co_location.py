@@ -23,7 +23,6 @@ from shoal.verification.points.records import malformed_points, plane_mismatch
 
 _MOST_LOOKED_AT: Final = 20_000_000  # pairs; some seconds
 _COMPARED: Final = 200_000_000  # points of all pairs of records at once
-_ROUNDING_M: Final = 1e-6
 _FAR_NEARER: Final = 4  # times; 368 honest releases had people up to 2.1 times nearer to the other's record
 NOT_K_ANONYMITY: Final = (
     "this is not k-anonymity of trajectories: whoever knows true points of a person can often tell which "
@@ -107,7 +106,7 @@ def _nearer_exchanged(
     for column, person in enumerate(people.tolist()):
         times, raw_x, raw_y = original.samples_of(person)
         away[:, column] = np.hypot(x - np.interp(t, times, raw_x), y - np.interp(t, times, raw_y)).sum(axis=1)
-    together = away.diagonal()[:, None] + away.diagonal() - _ROUNDING_M * len(t)
+    together = away.diagonal()[:, None] + away.diagonal() - 1e-6 * len(t)  # less than a rounding
     exchanged = (away + away.T) * (1 + 1e-9)
     strange = _FAR_NEARER * exchanged < together
     for one, other in np.argwhere((exchanged < together) & (alone[:, None] | alone)).tolist():

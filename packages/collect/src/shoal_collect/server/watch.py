@@ -79,7 +79,8 @@ class Watch:
 
 
 def _log(**line: Any) -> None:
-    print(json.dumps({"at_s": round(time.time(), 3), **line}), file=sys.stderr, flush=True)  # noqa: T201
+    text = json.dumps({"at_s": round(time.time(), 3), **line})
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  (the log)
 
 
 class WatchMiddleware:
