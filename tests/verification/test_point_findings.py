@@ -205,16 +205,17 @@ def test_exactly_delta_is_near_and_the_first_lonely_point_is_named() -> None:
 def test_two_people_exchanged_in_the_linkage_of_nwa_are_found() -> None:
     """In one cylinder, and where a record then has times at which its person was not there."""
     city = read(synthesize(40, 1, seed=2), snap=False)
-    release, linkage = Nwa(k=3, delta_m=2000, pi_s=4 * 3600).anonymize(city, Randomness.from_system())
+    release, linkage = Nwa(k=3, delta_m=2000, pi_s=4 * 3600).anonymize(city, Randomness.for_research(1))
     assert verdict_on_claim(city, release, linkage).kinds == set()
     claim = KDeltaAnonymity(k=3, delta_m=2000)
     near = co_located_records(claim, release)
     lines = [release.points.t[a:b].tobytes() for a, b in pairwise(release.offsets.tolist())]
-    mate = next(int(other) for other in near(0) if other)
-    apart = next(other for other, line in enumerate(lines) if line != lines[0])
+    first = next(record for record in range(release.n_records) if len(near(record)) == claim.k)
+    mate = next(int(other) for other in near(first) if other != first)
+    apart = next(other for other, line in enumerate(lines) if line != lines[first])
     for other in (mate, apart):
         uids = list(linkage.uids)
-        one, two = (linkage.trajectory_ids.index(release.trajectory_ids[row]) for row in (0, other))
+        one, two = (linkage.trajectory_ids.index(release.trajectory_ids[row]) for row in (first, other))
         uids[one], uids[two] = uids[two], uids[one]
         forged = Linkage(tuple(uids), linkage.trajectory_ids)
         assert "exchanged-people" in verdict_on_claim(city, release, forged).kinds
