@@ -169,13 +169,16 @@ class Place:
     def clear_between_names(self) -> Iterator[str]:
         """After a kill between the names of secret and release, the same command must say what to remove."""
         partial = [*self.folder.glob(".release.partial-*")]
-        if self.secret.exists() and not self.output.exists() and partial:
+        secrets = [*self.secrets.glob("secret*.parquet")]
+        if secrets and not self.output.exists() and partial:
             again = self.start()
-            if again.wait() != 2 or "remove both" not in again.messages():
-                yield f"a secret without its release: exit {again.wait()}: {again.messages()[-300:]}"
+            said = again.messages()
+            if again.wait() != 2 or "remove" not in said or not all(str(path) in said for path in secrets):
+                yield f"a secret without its release: exit {again.wait()}: {said[-300:]}"
             for path in (*partial, *self.folder.glob("release.parts")):
                 shutil.rmtree(path)
-            self.secret.unlink()
+            for path in secrets:
+                path.unlink()
 
     def faults_of_account(self) -> Iterator[str]:
         if self.name in ACCOUNTS:

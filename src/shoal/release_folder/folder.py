@@ -167,9 +167,12 @@ def check_linkage_path(path: Path, release_folder: Path) -> None:
             "published"
         )
     if path.exists():
-        stopped = "" if release_folder.exists() else ", ".join(map(str, find_partials(release_folder)))
-        hint = f"; if it is of the run that was stopped and left {stopped}, remove both" * bool(stopped)
-        raise OutputError(f"{path} exists; choose another --linkage or remove it first{hint}")
+        left = [] if release_folder.exists() else find_partials(release_folder)
+        if left and (trace := trace_path(path)).exists():
+            left.append(trace)
+        remedy = "remove both" if len(left) == 1 else "remove them all"
+        hint = f"; if it is of the run that was stopped and left {', '.join(map(str, left))}, {remedy}"
+        raise OutputError(f"{path} exists; choose another --linkage or remove it first{hint * bool(left)}")
 
 
 @typed
