@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -164,6 +165,7 @@ def test_a_changed_release_is_refused_with_exit_1(
     outcome = shoal("verify", city, folder, "--linkage", linkage)
     assert outcome.code == 1
     assert "DOES NOT HOLD" in outcome.out
+    assert re.search(r"  box-not-tight: .* \(record [0-9a-f]{16}\)\n", outcome.out)
     assert not any(uid in outcome.out + outcome.err for uid in pq.read_table(linkage)["uid"].to_pylist())
 
 

@@ -372,7 +372,7 @@ def test_planar_numbers_that_look_like_degrees() -> None:
         ({"working_crs": "EPSG:2154"}, "local meters cannot be projected"),
         ({"time_unit": "5 fortnights"}, "is not a duration"),
         ({"cell_m": 0.0}, "cell_m = 0.0 must be finite and greater than 0"),
-        ({"cell_m": 1e-9}, "finer than a millimetre"),
+        ({"cell_m": 1e-9}, "finer than a millimeter"),
         ({"slot_s": 1e-9}, "finer than a microsecond"),
         ({"slot_s": float("nan")}, "slot_s = nan must be finite"),
         ({"min_samples_per_day": -1}, "min_samples_per_day = -1 must be finite and at least 0"),

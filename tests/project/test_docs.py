@@ -11,6 +11,7 @@ import pytest
 
 from shoal.attacks.table import ATTACKS
 from shoal.cli import main as cli
+from shoal.release_folder.exports import EXPORTS
 from shoal.utility import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,11 @@ def test_the_page_on_utility_lists_every_metric() -> None:
 
 def test_the_page_on_attacks_lists_every_knowledge() -> None:
     assert set(re.findall(r"`([a-z][a-z-]+)[:`]", first_cells("attacks.md"))) == set(ATTACKS)
+
+
+def test_the_page_on_formats_lists_every_export() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    assert [name for name in EXPORTS if f"`{name}`" not in page] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:

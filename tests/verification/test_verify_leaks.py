@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from itertools import permutations
 from math import factorial
@@ -489,10 +490,12 @@ def test_the_docs_explain_exactly_the_kinds_of_findings_that_there_are() -> None
     nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_text()))]
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     raised = {
-        node.args[0].value
+        argument.value
         for node in nodes
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
-        if node.args and isinstance(node.args[0], ast.Constant)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id in ("Finding", "findings_per_record")
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and re.fullmatch(r"[a-z]+(-[a-z]+)*", str(argument.value))
     }
     assert len(raised) > 40
     assert raised <= FINDING_KINDS <= texts

@@ -74,7 +74,8 @@ class Adversary:
         them: a truthful box holds its person, however large it is, and a cluster may be known.
     same_knowledge_as
         The attack on boxes whose adversary knows as much. Comparisons judge a release of points by the
-        stronger of the two: moved points lie in other cells, which does not mislead this one.
+        stronger of the two: moved points lie in other cells, which misleads the attack on boxes and not
+        this one.
     """
 
     name: str

@@ -80,7 +80,10 @@ class Classes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxTarget:
-    """Records of boxes [b, 6], 32 bits where they fit; NumPy code converts first."""
+    """Records of boxes [b, 6]: t_start, t_end, x_min, y_min, x_max, y_max, in slots and cells, ends excluded.
+
+    32 bits where they fit; NumPy code converts first.
+    """
 
     offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
@@ -270,13 +273,13 @@ def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
 class PointTarget:
     """Records of points as given.
 
-    tracks: by the k of clusters, int64 [m]. By the diameter of cylinders: middles, float64 [m, 2]; others,
-    int64 [m], the other point of a crowd of two, -1 elsewhere; undone, [m, 2], the places the points came
-    from.
+    The fields after y are caches. tracks: by the k of clusters, int64 [m]. By the diameter of cylinders:
+    middles, float64 [m, 2]; others, int64 [m], the other point of a crowd of two, -1 elsewhere; undone,
+    [m, 2], the places the points came from.
     """
 
     offsets: Integers  # int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time
-    t: Floats  # seconds, x, y: meters, float64 [m]. The other fields are caches
+    t: Floats  # seconds, float64 [m]
     x: Floats  # x, y: meters, float64 [m]
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)

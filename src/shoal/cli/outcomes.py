@@ -35,9 +35,19 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 def finding_lines(document: Mapping[str, Any]) -> list[str]:
     """The findings of a verdict's JSON document, and how many there are of each kind."""
     return [
-        *(f"  {finding['kind']}: {finding['message']}" for finding in document["findings"]),
+        *(
+            f"  {finding['kind']}: {finding['message']}{_of_record(finding)}"
+            for finding in document["findings"]
+        ),
         *(f"  {kind}: {count:,} in all" for kind, count in document["findings_by_kind"].items() if count > 1),
     ]
+
+
+def _of_record(finding: Mapping[str, Any]) -> str:
+    from shoal.model.names import PSEUDONYM
+
+    name = finding["trajectory_id"] or ""  # any other could be a raw identifier, or steer a terminal
+    return f" (record {name})" if PSEUDONYM.fullmatch(name) else ""
 
 
 def no_anonymity_lines(claim: "Claim") -> list[str]:

@@ -12,9 +12,9 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.runtime.files import is_remote, without_credentials
 from shoal.units import counted
 
-# a test holds them
+# a test compares them with EXPORTS, and with the tables of a database
 _FILES: Final = ("csv", "geojsonl", "parquet-by-day", "parquet-parts", "flatgeobuf", "delta")
-_TABLES: Final = ("postgis", "mobilitydb")  # and these to the forms of a database
+_TABLES: Final = ("postgis", "mobilitydb")
 
 
 @click.command(

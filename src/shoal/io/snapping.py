@@ -54,14 +54,14 @@ class Arranged:
 
 
 def require_grid(grid: Grid) -> None:
-    """Raise MisuseError for a grid finer than stored coordinates, or wider than the earth."""
+    """Raise MisuseError for cells below a millimeter or wider than the earth, and slots beyond use."""
     if not grid.cell_m <= COARSEST_M:
         raise MisuseError(f"cell_m = {grid.cell_m} is wider than the earth; choose at most {COARSEST_M:.0f}")
     if not grid.slot_s <= LONGEST_S:
         raise MisuseError(f"slot_s = {grid.slot_s} is longer than a thousand years; choose a shorter slot")
     if grid.cell_m < FINEST_M:
         raise MisuseError(
-            f"cell_m = {grid.cell_m} is finer than a millimetre; choose at least {FINEST_M}, or keep points "
+            f"cell_m = {grid.cell_m} is finer than a millimeter; choose at least {FINEST_M}, or keep points "
             "with --no-snap"
         )
     if grid.slot_s * SECOND < 1:

@@ -15,7 +15,7 @@ from shoal.runtime.arrays import Integers, distinct
 
 AT_ONCE: Final = 1 << 16  # names that are strings at once
 _DIGITS: Final = 16
-_REGULAR: Final = re.compile(r"[0-9a-f]{16}")
+PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")  # as Randomness draws them
 _SPELLED: Final = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype=np.uint16)
 Words = npt.NDArray[np.uint64]
 
@@ -77,7 +77,7 @@ class Pseudonyms(_Names):
         parts, first, rest = [np.empty(0, dtype=np.uint64)], 0, iter(names)
         irregular: dict[int, str] = {}
         while some := list(islice(rest, AT_ONCE)):
-            irregulars = {first + at: name for at, name in enumerate(some) if not _REGULAR.fullmatch(name)}
+            irregulars = {first + at: name for at, name in enumerate(some) if not PSEUDONYM.fullmatch(name)}
             digits = ["0" * _DIGITS if first + at in irregulars else name for at, name in enumerate(some)]
             read = np.frombuffer(bytes.fromhex("".join(digits if irregulars else some)), dtype=">u8")
             parts.append(read.astype(np.uint64))

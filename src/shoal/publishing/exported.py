@@ -49,9 +49,9 @@ OTHER_DIGEST: Final = (
 _LARGEST: Final = 1 << 24
 _BESIDE: Final = frozenset(map(Path, (MANIFEST_FILE, REPORT_FILE, PACKAGE_FILE)))
 _ELSEWHERE: Final = "the geometry holds other places than its rows"
+_FILES: Final = [MANIFEST_FILE, REPORT_FILE, *(one.where for one in EXPORTS.values() if "." in one.where)]
 _OWN_NAME: Final = re.compile(
-    r"manifest\.json|report\.html|release\.(csv|geojsonl|fgb)"
-    r"|data/(part-\d{5}|day=\d{4}-\d{2}-\d{2}/part-0)\.parquet"
+    "|".join(map(re.escape, _FILES)) + r"|data/(part-\d{5}|day=\d{4}-\d{2}-\d{2}/part-0)\.parquet"
 )
 _WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
 _HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
@@ -182,7 +182,7 @@ def _layout_findings(part: Path, name: str) -> list[Finding]:
 
 
 def _compare_geometry(drawn: list[bytes | None], table: pa.Table) -> Iterator[Finding]:
-    """By more than last digits, as projections may."""
+    """Whether places differ by more than the last digits, in which projections may."""
     expected = table[GEOMETRY].to_pylist() if GEOMETRY in table.column_names else []
     if drawn == expected:
         return

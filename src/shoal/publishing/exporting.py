@@ -166,7 +166,7 @@ def package_of(
             "hash": f"sha256:{digest}",
             "mediatype": _mediatype(path, form),
         }
-        if path == "release.csv":
+        if resource["mediatype"] == "text/csv":
             resource |= {
                 "profile": "tabular-data-resource",
                 "encoding": "utf-8",

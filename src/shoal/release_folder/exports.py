@@ -187,7 +187,6 @@ class RowsExport(Export):
 
     write: Callable[[pa.Table, Path], None]
     read: Callable[[Path, pa.Schema], pa.Table]  # rows in the types of a schema, then all other columns
-    text: bool = False  # the same rows always give the same bytes, so the files can hold nothing else
     arranged: Callable[[pa.Table], pa.Table] = lambda table: table  # the rows in the order of the format
     joined: Callable[[pa.Table], pa.Table] = lambda table: table  # rows of the format, each record together
     finish: Callable[[Path], None] | None = None  # write what follows from other files of the format
@@ -334,13 +333,12 @@ def _write_delta_log(folder: Path) -> None:
 
 
 EXPORTS: Final[Mapping[str, Export]] = {
-    "csv": RowsExport(write=_write_csv, read=_read_csv, where="release.csv", mediatype="text/csv", text=True),
+    "csv": RowsExport(write=_write_csv, read=_read_csv, where="release.csv", mediatype="text/csv"),
     "geojsonl": RowsExport(
         write=_write_lines,
         read=_read_lines,
         where="release.geojsonl",
         mediatype="application/geo+json-seq",
-        text=True,
     ),
     "parquet-by-day": RowsExport(
         write=_write_days,
@@ -356,7 +354,6 @@ EXPORTS: Final[Mapping[str, Export]] = {
         read=read_flatgeobuf,
         where="release.fgb",
         mediatype="application/flatgeobuf",
-        text=True,
     ),
     "delta": RowsExport(
         write=_write_delta,
@@ -366,4 +363,4 @@ EXPORTS: Final[Mapping[str, Export]] = {
         finish=_write_delta_log,
     ),
 }
-"""The formats of ``shoal publish``; the checks of an exported folder follow from these rows."""
+"""The formats of ``shoal publish``."""

@@ -1,4 +1,4 @@
-"""The facts of a release, each computed once; the verifier derives all of them again."""
+"""The facts of a release, each computed once."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ _START_S: Final = 30.0  # that a process may take to begin
 
 
 def start_process(folder: Path) -> None:
-    """It outlives this one."""
+    """Start a command in a process that outlives this one."""
     process = subprocess.Popen(  # noqa: S603  (this very Python and a folder of our own)
         [sys.executable, "-m", "shoal_desk.work", str(folder)],
         stdin=subprocess.DEVNULL,

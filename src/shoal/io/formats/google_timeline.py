@@ -40,7 +40,7 @@ def _rows(content: Any) -> Iterator[Row] | None:
 
 
 def _record(entry: dict[str, Any]) -> Iterator[Row]:
-    yield _time(entry, "timestamp"), *_degrees(entry, "latitude", "longitude")
+    yield _time(entry, "timestamp"), *_degrees_of_e7(entry, "latitude", "longitude")
 
 
 def _signals(content: dict[str, Any]) -> Iterator[Row]:
@@ -59,14 +59,14 @@ def _object(entry: dict[str, Any]) -> Iterator[Row]:
     if isinstance(entry.get("activitySegment"), dict):
         yield _end(values, "activitySegment", "start", "startLocation")
         for point in records(values.get("activitySegment.simplifiedRawPath.points")):
-            yield _time(point, "timestamp"), *_degrees(point, "lat", "lng")
+            yield _time(point, "timestamp"), *_degrees_of_e7(point, "lat", "lng")
         yield _end(values, "activitySegment", "end", "endLocation")
 
 
 def _end(values: Values, kind: str, end: str, place: str) -> Row:
     where = f"{kind}.{place}"
     time = _time(values, f"{kind}.duration.{end}Timestamp")
-    return time, *_degrees(values, f"{where}.latitude", f"{where}.longitude")
+    return time, *_degrees_of_e7(values, f"{where}.latitude", f"{where}.longitude")
 
 
 def _segment(segment: dict[str, Any]) -> Iterator[Row]:
@@ -92,7 +92,7 @@ def _place(values: Values, name: str) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
-def _degrees(values: Values, lat: str, lon: str) -> tuple[str | None, str | None]:
+def _degrees_of_e7(values: Values, lat: str, lon: str) -> tuple[str | None, str | None]:
     north, east = values.get(f"{lat}E7"), values.get(f"{lon}E7")
     if not isinstance(north, int | float) or not isinstance(east, int | float):
         return None, None

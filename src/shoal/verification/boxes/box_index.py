@@ -25,7 +25,7 @@ def index_boxes(boxes: Integers) -> BoxIndex:
     bits = max(4, len(boxes).bit_length())
     where = np.empty(len(boxes), dtype=np.int64)
     levels = np.empty((len(boxes), 2), dtype=np.int64)
-    _place(boxes, bits, where, levels)
+    _fill_buckets(boxes, bits, where, levels)
     counts = np.bincount(where, minlength=1 << bits)
     items = np.argsort(where, kind="stable")
     return BoxIndex(
@@ -59,7 +59,7 @@ def bucket(time_level: int, space_level: int, t: int, x: int, y: int, bits: int)
 
 
 @compiled
-def _place(boxes: Integers, bits: int, where: Integers, levels: Integers) -> None:
+def _fill_buckets(boxes: Integers, bits: int, where: Integers, levels: Integers) -> None:
     for b in range(len(boxes)):
         t_level = level(boxes[b, 1] - boxes[b, 0], LEAST_TIME)
         s_level = level(max(boxes[b, 4] - boxes[b, 2], boxes[b, 5] - boxes[b, 3]), LEAST_SPACE)

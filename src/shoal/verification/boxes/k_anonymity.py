@@ -150,7 +150,7 @@ def _boxes_not_tight(
 def too_much_missing(
     claim: KAnonymity, original: Population, covered: int, links: Links
 ) -> Iterator[Finding]:
-    """A finding when more samples or people are missing than allowed; covered: [samples]."""
+    """A finding when more samples or people are missing than allowed; covered: raw samples in boxes."""
     for what, total, present in (
         ("raw samples", original.n_samples, covered),
         ("people", original.n_subjects, links.n_subjects_with_record),
@@ -164,7 +164,7 @@ def too_much_missing(
 def too_much_of_one_missing(
     claim: KAnonymity, original: Trajectories, covered: Flags, links: Links, release: Release
 ) -> Iterator[Finding]:
-    """Records whose person misses more samples than allowed; covered: [samples]."""
+    """Records whose person misses more samples than allowed; covered: raw samples in boxes."""
     if covered.all():
         return
     not_held = np.concatenate([[0], np.cumsum(~covered)])

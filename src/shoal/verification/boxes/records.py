@@ -41,7 +41,7 @@ class Records:
     size: Integers  # [c]
 
     def boxes_of(self, records: Flags) -> Flags:
-        """Which boxes belong to these records, bool [n]."""
+        """Which boxes belong to these records, a flag for each box; records: a flag for each record."""
         return np.repeat(records, np.diff(self.offsets))
 
 

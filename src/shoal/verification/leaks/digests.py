@@ -384,7 +384,7 @@ class RunSearch:
 
 
 def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits: Flags) -> int:
-    """Mark the runs in these digests [n, bytes]; return how many were compared."""
+    """Mark in hits the runs of the index that stand in digests [n, bytes]; return how many were compared."""
     some = index.candidates_in(digests)
     for start in range(spelling.starts):
         mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)

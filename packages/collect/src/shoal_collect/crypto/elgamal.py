@@ -71,7 +71,7 @@ def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
 
 
 def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
-    """Bound to a session and a member by ``context``."""
+    """A proof of knowing the secret of a key, for one session and one member: ``context``."""
     mask = group.draw_mask(chance)
     announced = group.secret_power(group.g, mask)
     challenge = _challenge(group, b"key", context, [share, announced])

@@ -83,10 +83,10 @@ def finish(
     )
     if own_round.ending is None:
         raise AssertionError("the round has ended")
-    return own_round.ending, end(folder, connection.state, own_round.ending)
+    return own_round.ending, end_round(folder, connection.state, own_round.ending)
 
 
-def end(folder: StateFolder, state: DeviceState, ending: Ending) -> Path:
+def end_round(folder: StateFolder, state: DeviceState, ending: Ending) -> Path:
     """Write the outcome, and free the device; return the file."""
     file = folder.write_ending(state, ending)
     state.own_round, state.rounds = None, state.rounds + 1
@@ -99,5 +99,5 @@ def leave(folder: StateFolder, state: DeviceState) -> Ending:
     if state.own_round is None or state.own_round.phase not in BEFORE_RELEASE:
         raise MisuseError("it is too late to leave this round; have the release deleted when it is stored")
     ending = Ending("left", "you left the round; nothing of yours was released", k=state.own_round.member.k)
-    end(folder, state, ending)
+    end_round(folder, state, ending)
     return ending
