@@ -7,8 +7,8 @@ against its raw data. Then its files and those of its exports are mutated: bits,
 appended bytes, files more, fewer, exchanged or renamed, entries of the manifest; as a forger does,
 digests and the list of files are written again. The judge shares no code with shoal: a mutant may be
 accepted only if its files are, byte for byte, those of the genuine folder, but for tables with the same
-rows (outlines to 1e-9 degrees; of NWA and W4M, whose points are moved, rows at the same times for which the
-claim is as true, and counts of W4M that follow from no file), and for what is the publisher's word (the page,
+rows (outlines to 1e-9 degrees; of W4M and NWA, whose points are moved, rows for which the claim is as true,
+of NWA at the same times), counts of W4M that follow from no file, and what is the publisher's word (the page,
 its digest, the version, and the entries usefulness and parameters of the manifest). Exit 1 if a mutant was
 accepted that is none, a genuine release was refused, or a command ended otherwise than with 0 to 3.
 """
@@ -210,9 +210,11 @@ def means_the_same(mutant: Path, genuine: Path) -> bool:
                 before_table, after_table = read(genuine / name), read(mutant / name)
             except (pa.ArrowException, DataSourceError, OSError):
                 return False
-            claim = json.loads((genuine / "manifest.json").read_text())["claim"]
-            if (not name.endswith(".parquet") or not have_equal_rows(before_table, after_table)) and not (
-                claim["type"] == "k-delta-anonymity" and is_as_true(before_table, after_table, claim)
+            entries = json.loads((genuine / "manifest.json").read_text())
+            claim = entries["claim"]
+            if (name.endswith(".csv") or not have_equal_rows(before_table, after_table)) and not (
+                claim["type"] == "k-delta-anonymity"
+                and is_as_true(before_table, after_table, claim, entries["method"])
             ):
                 return False
     return True
@@ -225,7 +227,7 @@ def have_equal_rows(before: pa.Table, after: pa.Table) -> bool:
     return all(
         before[name].equals(after[name])
         or (
-            name == "geometry"
+            name in ("geometry", "wkb_geometry")
             and all(
                 one[:9] == other[:9]
                 and len(one) == len(other)
@@ -242,17 +244,16 @@ def degrees(shape: bytes) -> np.ndarray:
     return np.frombuffer(shape, dtype="<f8", offset=5 if shape[1] == 1 else 13)
 
 
-def is_as_true(before: pa.Table, after: pa.Table, claim: dict[str, object]) -> bool:
-    """Points at the same times, each record within delta of k - 1 others of its times."""
-    if before.schema != after.schema or not before.select(["trajectory_id", "t"]).equals(
-        after.select(["trajectory_id", "t"])
-    ):
+def is_as_true(before: pa.Table, after: pa.Table, claim: dict[str, object], method: str) -> bool:
+    """Points at the same times (W4M moves these), each record within delta of k - 1 others of its times."""
+    kept = ["trajectory_id"] if method == "w4m" else ["trajectory_id", "t"]
+    if before.schema != after.schema or not before.select(kept).equals(after.select(kept)):
         return False
     tracks: dict[str, list[tuple[float, ...]]] = {}
     for row in zip(*(after[name].to_pylist() for name in ("trajectory_id", "t", "x", "y")), strict=True):
         tracks.setdefault(str(row[0]), []).append(row[1:])
     together = [np.array(track) for track in tracks.values()]
-    return all(
+    return all((np.diff(one[:, 0]) > 0).all() for one in together) and all(
         sum(
             len(one) == len(other)
             and bool((one[:, 0] == other[:, 0]).all())
