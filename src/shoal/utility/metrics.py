@@ -13,8 +13,8 @@ from shoal.runtime.argument_types import typed
 from shoal.runtime.registry import Registry, RowKind
 from shoal.runtime.run import Run
 from shoal.utility import mobility, samples
-from shoal.utility.facts import Facts
-from shoal.utility.measuring import Measurement, Measurements, Metric, require_complete
+from shoal.utility.facts import Facts, Value
+from shoal.utility.measuring import Better, Measurement, Measurements, Metric, require_complete
 
 _BOTH: Final = ("boxes", "points")
 _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
@@ -35,88 +35,72 @@ def _half_of_them(facts: Facts) -> int:
     return facts.n_published // 2
 
 
+def _of_distortion(
+    name: str, key: str, unit: str, better: Better, question: str, *, recorded: bool = True
+) -> Metric:
+    """A figure of ``PointUtility``; key: its name there. A whole number counts raw samples."""
+
+    def figure(facts: Facts) -> Value:
+        number = getattr(facts.distortion, key)
+        if isinstance(number, int):
+            return Value(value=number / facts.original.n_samples, count=number)
+        return Value(value=number)
+
+    return Metric(
+        name=name,
+        question=question,
+        unit=unit,
+        better=better,
+        source=_SWAP,
+        function=figure,
+        takes=("points",),
+        as_given=True,
+        in_record_of=("points",) if recorded else (),
+        key=key,
+    )
+
+
 _ROWS: Final = (
-    Metric(
-        name="total-distortion",
-        question="distance of raw samples from their own person's record, all together",
-        unit="m",
-        better="lower",
-        source=_SWAP,
-        function=samples.total_distortion,
-        takes=("points",),
-        as_given=True,
-        in_record_of=("points",),
-        key="total_distortion_m",
+    _of_distortion(
+        "total-distortion",
+        "total_distortion_m",
+        "m",
+        "lower",
+        "distance of raw samples from their own person's record, all together",
     ),
-    Metric(
-        name="mean-distortion",
-        question="the same on average",
-        unit="m",
-        better="lower",
-        source=_SWAP,
-        function=samples.mean_distortion,
-        takes=("points",),
-        as_given=True,
-        in_record_of=("points",),
-        key="mean_distortion_m",
+    _of_distortion("mean-distortion", "mean_distortion_m", "m", "lower", "the same on average"),
+    _of_distortion(
+        "times-defined",
+        "defined",
+        "share",
+        "higher",
+        "raw samples at whose time their person's record has a place",
     ),
-    Metric(
-        name="times-defined",
-        question="raw samples at whose time their person's record has a place",
-        unit="share",
-        better="higher",
-        source=_SWAP,
-        function=samples.times_defined,
-        takes=("points",),
-        as_given=True,
-        in_record_of=("points",),
-        key="defined",
+    _of_distortion(
+        "same-time-distortion",
+        "total_at_same_times_m",
+        "m",
+        "lower",
+        "distance from what the own person's record shows at that very time, all together",
+        recorded=False,
     ),
-    Metric(
-        name="same-time-distortion",
-        question="distance from what the own person's record shows at that very time, all together",
-        unit="m",
-        better="lower",
-        source=_SWAP,
-        function=samples.same_time_distortion,
-        takes=("points",),
-        as_given=True,
-        key="total_at_same_times_m",
+    _of_distortion(
+        "same-times",
+        "at_same_times",
+        "share",
+        "higher",
+        "raw samples at whose very time their person's record has a point",
+        recorded=False,
     ),
-    Metric(
-        name="same-times",
-        question="raw samples at whose very time their person's record has a point",
-        unit="share",
-        better="higher",
-        source=_SWAP,
-        function=samples.same_times,
-        takes=("points",),
-        as_given=True,
-        key="at_same_times",
+    _of_distortion(
+        "removed-trajectories", "removed_trajectories", "share", "lower", "people without a record"
     ),
-    Metric(
-        name="removed-trajectories",
-        question="people without a record",
-        unit="share",
-        better="lower",
-        source=_SWAP,
-        function=samples.removed_trajectories,
-        takes=("points",),
-        as_given=True,
-        in_record_of=("points",),
-        key="removed_trajectories",
-    ),
-    Metric(
-        name="removed-locations",
-        question="points fewer than raw samples (below zero: more)",
-        unit="share",
-        better="lower",
-        source=_SWAP,
-        function=samples.removed_locations,
-        takes=("points",),
-        as_given=True,
-        in_record_of=("points",),
-        key="removed_locations",
+    _of_distortion(
+        "removed-locations",
+        "removed_locations",
+        "share",
+        "lower",
+        "points fewer than raw samples (below zero: more)",
     ),
     Metric(
         name="samples-covered",
