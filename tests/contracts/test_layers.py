@@ -1,5 +1,6 @@
 """The import rules hold for files that do not exist yet: no list has to name a new file."""
 
+import ast
 import os
 import re
 import shutil
@@ -114,3 +115,25 @@ def test_the_copy_itself_keeps_the_rules(copy: Path) -> None:
     outcome = lint(copy)
     assert outcome.returncode == 0
     assert f"{len(CONTRACTS)} kept, 0 broken" in outcome.stdout
+
+
+def test_a_module_of_the_core_loads_with_the_dependencies_alone() -> None:
+    """Of extras, imports stand where they are used. Pages have the servers of the desk and of collect."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    known = {re.split("[><=]", entry)[0] for entry in declared} | {"shoal", "llvmlite", "markupsafe"}
+    known |= {"typing_extensions"} | sys.stdlib_module_names  # those of numba, jinja2 and pydantic
+    sources = [path for path in (ROOT / "src" / "shoal").rglob("*.py") if path.parent.name != "local_pages"]
+    loaded = {
+        (name.split(".")[0], path.name)
+        for path in sources
+        for each in ast.parse(path.read_text()).body
+        for name in (
+            [alias.name for alias in each.names]
+            if isinstance(each, ast.Import)
+            else [each.module or ""]
+            if isinstance(each, ast.ImportFrom)
+            else []
+        )
+    }
+    assert len(sources) > 100
+    assert {(name, file) for name, file in loaded if name not in known} == set()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate
@@ -18,6 +18,7 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.messages import program
 from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.methods.parameters import declared_parameters, parse_value
+from shoal.model.clocks import Clock
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import size_of_sample
@@ -27,7 +28,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import HOUR_S, measured_m, measured_s, show_m
+from shoal.units import DAY_S, HOUR_S, measured_m, measured_s, show_m
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
@@ -320,7 +321,7 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     t, x, y = people.seconds_and_meters()
     subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
-    rows = _rows_of_some_days(subjects, t, x, y, zone)
+    rows = _rows_of_some_days(subjects, t, x, y, Clock(zone.key))
     while _share_in_busy_cells(rows, kind, zone_m) < _IN_SHOWN:
         zone_m *= 2
         if zone_m > _WIDEST_M:
@@ -346,26 +347,26 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
     )
 
 
-def _rows_of_some_days(subjects: Integers, t: Floats, x: Floats, y: Floats, zone: ZoneInfo) -> pl.DataFrame:
-    local = pl.from_epoch(pl.Series("t", t).cast(pl.Int64)).dt.convert_time_zone(zone.key)
-    rows = pl.DataFrame(
-        {"subject": subjects, "day": local.dt.date(), "hour": local.dt.hour(), "x": x, "y": y}
-    )
-    days = rows["day"].unique().sort()
-    return rows.filter(pl.col("day").is_in(days.gather_every(max(len(days) // _DAYS, 1)).implode()))
+def _rows_of_some_days(subjects: Integers, t: Floats, x: Floats, y: Floats, clock: Clock) -> pa.Table:
+    local_s = t + clock.utc_offset_s(t)
+    day, hour = (np.floor(local_s / unit_s).astype(np.int64) for unit_s in (DAY_S, HOUR_S))
+    days = np.unique(day)
+    rows = np.isin(day, days[:: max(len(days) // _DAYS, 1)])
+    columns = {"subject": subjects, "day": day, "hour": hour % 24, "x": x, "y": y}
+    return pa.table({name: column[rows] for name, column in columns.items()})
 
 
-def _share_in_busy_cells(rows: pl.DataFrame, kind: str, side_m: float) -> float:
+def _share_in_busy_cells(rows: pa.Table, kind: str, side_m: float) -> float:
     """The share of people in squares and hours, or of trips between them, where enough are on a day."""
-    cell = ["hour", "column", "row"]
-    rows = rows.with_columns(column=(pl.col("x") / side_m).floor(), row=(pl.col("y") / side_m).floor())
-    n_days = rows["day"].n_unique()
+    cells = {name: rows[name].to_numpy() for name in ("subject", "day", "hour")}
+    column, row = (np.floor(rows[axis].to_numpy() / side_m).astype(np.int64) for axis in ("x", "y"))
+    n_days = len(np.unique(cells["day"]))
+    cells |= {"column": column, "row": row}
     if kind == "flows":
-        square = pl.struct("column", "row")
-        of_one = pl.col("subject") == pl.col("subject").shift()
-        rows = rows.with_columns(pl.col("column", "row").shift().name.prefix("from_")).filter(
-            of_one & (square != square.shift())
-        )
-        cell += ["from_column", "from_row"]
-    counts = rows.unique(["subject", "day", *cell]).group_by(cell).len()["len"].to_numpy()
+        of_one = np.diff(cells["subject"]) == 0
+        left = np.flatnonzero(of_one & ((np.diff(column) != 0) | (np.diff(row) != 0)))
+        cells = {name: values[left + 1] for name, values in cells.items()}
+        cells |= {"from_column": column[left], "from_row": row[left]}
+    different = pa.table(cells).group_by(list(cells)).aggregate([])
+    counts = different.group_by(list(cells)[2:]).aggregate([([], "count_all")])["count_all"].to_numpy()
     return float(counts[counts >= _FEWEST * n_days].sum() / max(counts.sum(), 1))
