@@ -31,19 +31,10 @@ class Message(str):
 
 
 def say(identifier: str, text: str, **values: object) -> Message:
-    """Fill values into an English sentence.
+    """Fill values into an English sentence, which files of translations have under its identifier.
 
-    Parameters
-    ----------
-    identifier
-        The name of the sentence in files of translations.
-    text
-        The sentence, with the names of values in braces.
-    **values
-        Numbers and texts as they are shown, or messages, which are translated with the sentence.
+    Values are numbers and texts as they are shown, or messages, which are translated with the sentence.
 
-    Examples
-    --------
     >>> from shoal.messages import say
     >>> say("rows.dropped", "{rows} rows dropped", rows=3)
     '3 rows dropped'

@@ -217,21 +217,8 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
     Each is made by GLOVE with refined crowds of 2, 5 and 10: plain, with a twentieth of the samples left out,
-    and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful.
-
-    Parameters
-    ----------
-    people
-        Raw data on a grid.
-    days
-        The same data with each day of a person as its own subject; None = do not try days.
-    run
-        Progress and threads.
-
-    Returns
-    -------
-    Trials
-        All trial releases.
+    and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful. days: the
+    same data with each day of a person as its own subject; None = days are not tried.
 
     Examples
     --------

@@ -45,20 +45,6 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
     A trip joins two consecutive samples of a person that lie in different zones, at most
     ``longest_gap_s`` apart. Of boxes, their middles in place and time.
 
-    Parameters
-    ----------
-    data
-        Raw data on a grid, or a release of boxes.
-    zones
-        Where trips begin and end.
-    longest_gap_s
-        Seconds after which two samples are no trip.
-
-    Returns
-    -------
-    Trips
-        The pairs of zones with trips.
-
     Examples
     --------
     >>> import shoal

@@ -88,20 +88,6 @@ def estimate_releases(
     GLOVE runs on samples of up to 1,000 people and 150,000 raw samples; a line through the logarithms of
     medians and sizes gives the medians of everyone. Nothing is capped. Fewer people are all anonymized.
 
-    Parameters
-    ----------
-    original
-        Raw data on a grid.
-    ks
-        Sizes of crowds.
-    run
-        Progress and threads.
-
-    Returns
-    -------
-    list of ReleaseEstimate
-        One for each k, in their order.
-
     Examples
     --------
     >>> import shoal

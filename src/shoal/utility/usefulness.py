@@ -32,34 +32,16 @@ _FEW: Final = say("usefulness.few", "too few people to say")
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A row of USES.
+    """A row of USES."""
 
-    Parameters
-    ----------
-    name
-        Its name on the command line and in JSON.
-    words
-        The use, for a reader.
-    metrics
-        Names of the metrics that the score is made of.
-    score
-        The number that the thresholds bound, from the values of the metrics; nan where it is unknown.
-    better
-        The better direction of the score.
-    yes, roughly
-        The worst score for each answer.
-    reason
-        What was measured, in words.
-    """
-
-    name: str
-    words: str
-    metrics: tuple[str, ...]
-    score: Callable[[Values], float]
+    name: str  # on the command line and in JSON
+    words: str  # for a reader
+    metrics: tuple[str, ...]  # that the score is made of
+    score: Callable[[Values], float]  # nan where it is unknown
     better: Literal["higher", "lower"]
-    yes: float
+    yes: float  # yes, roughly: the worst score for each answer
     roughly: float
-    reason: Callable[[Values], Message]
+    reason: Callable[[Values], Message]  # what was measured, in words
 
     def answer(self, score: float) -> Answer:
         """The answer of a score that is a number."""
@@ -181,58 +163,30 @@ USES: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class WayOut:
-    """What to publish instead.
-
-    Parameters
-    ----------
-    words
-        For a reader.
-    option
-        The same for ``shoal anonymize``, or another command; empty for what no command does.
-    for_use, for_risk
-        Whether it helps a release that is good for nothing, and one that gives too much away.
-    """
+    """What to publish instead."""
 
     words: Message
-    option: str
-    for_use: bool
-    for_risk: bool
+    option: str = ""  # the same for ``shoal anonymize``, or another command; empty for what no command does
+    for_use: bool = field(default=False, kw_only=True)  # whether it helps a release that is good for nothing
+    for_risk: bool = field(default=False, kw_only=True)  # whether it helps one that gives too much away
 
 
 WAYS_OUT: Final = (
+    WayOut(say("way.days", "each day of a person by itself"), "--per-day", for_use=True),
+    WayOut(say("way.crowds", "better crowds"), "--refine", for_use=True),
+    WayOut(say("way.larger", "larger crowds"), "--k 10", for_risk=True),
     WayOut(
-        words=say("way.days", "each day of a person by itself"),
-        option="--per-day",
-        for_use=True,
-        for_risk=False,
+        say("way.hull", "larger boxes, whose edges give no place away"), "--hull grid:500m", for_risk=True
     ),
     WayOut(
-        words=say("way.crowds", "better crowds"),
-        option="--refine",
-        for_use=True,
-        for_risk=False,
-    ),
-    WayOut(words=say("way.larger", "larger crowds"), option="--k 10", for_use=False, for_risk=True),
-    WayOut(
-        words=say("way.hull", "larger boxes, whose edges give no place away"),
-        option="--hull grid:500m",
-        for_use=False,
-        for_risk=True,
-    ),
-    WayOut(
-        words=say("way.tables", "tables of counts or trips, and no records"),
-        option="shoal tabulate",
+        say("way.tables", "tables of counts or trips, and no records"),
+        "shoal tabulate",
         for_use=True,
         for_risk=True,
     ),
-    WayOut(
-        words=say("way.contract", "a contract with named recipients, who are not everybody"),
-        option="",
-        for_use=False,
-        for_risk=True,
-    ),
+    WayOut(say("way.contract", "a contract with named recipients, who are not everybody"), for_risk=True),
 )
 
 
@@ -269,25 +223,17 @@ class UseVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Usefulness:
-    """The verdict on what a release is good for.
+    """The verdict on what a release is good for, for each use.
 
-    Parameters
-    ----------
-    verdicts
-        One for each use.
-    median_space_m, median_time_s
-        Half of the covered raw samples are known to these extents or better; nan of none.
-    zone_m
-        The side of the zones, meters.
-    made_with
-        The parameters of the method, and ``per_day``.
+    median_space_m, median_time_s: half of the covered raw samples are known to these extents or better; nan
+    of none.
     """
 
     verdicts: tuple[UseVerdict, ...]
     median_space_m: float
     median_time_s: float
-    zone_m: float
-    made_with: Mapping[str, Any] = field(default_factory=dict)
+    zone_m: float  # the side of the zones
+    made_with: Mapping[str, Any] = field(default_factory=dict)  # parameters of the method, and ``per_day``
 
     @property
     def is_good(self) -> bool:
@@ -364,17 +310,7 @@ class Usefulness:
 def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
     """Judge what a release is good for, by the five uses.
 
-    Parameters
-    ----------
-    facts
-        Raw data, release and linkage.
-    least_people
-        A use is unknown if fewer people are behind one of its metrics: ten for a page that is published.
-
-    Returns
-    -------
-    Usefulness
-        An answer with its figure for each use.
+    least_people: a use is unknown if fewer are behind one of its metrics; ten for a page that is published.
 
     Examples
     --------
