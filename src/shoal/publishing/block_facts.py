@@ -6,6 +6,7 @@ people drawn: the nearest of a set are among the nearest of its subsets. Lost sa
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Self
@@ -21,6 +22,7 @@ from shoal.model.release import Boxes, Linkage, Losses, Release
 from shoal.publishing.block_records import (
     Crowds,
     ReleaseOnDisk,
+    Span,
     records_in_parts,
     release_with,
     without_records,
@@ -120,29 +122,15 @@ class Nearest:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class NearTask:
-    """The nearest among the people from first to before end."""
-
-    people: Path  # their folder
-    folder: Path  # lists of the people drawn and of their largest useful efforts
-    first: int
-    end: int
-    count: int  # others per person
-    threads: int  # for this task
-
-
-def find_nearest(task: NearTask) -> Nearest:
-    """The task's nearest people; effort inf where there are too few."""
-    people = StoredPeople.open(task.people)
-    drawn, below = np.load(task.folder / _DRAWN), np.load(task.folder / _BELOW)
-    together = np.union1d(drawn, np.arange(task.first, task.end))
+def find_nearest(stored: Path, folder: Path, count: int, threads: int, among: Span) -> Nearest:
+    """The nearest of those drawn, whose lists are in a folder; effort inf where there are too few."""
+    people = StoredPeople.open(stored)
+    drawn, below = np.load(folder / _DRAWN), np.load(folder / _BELOW)
+    together = np.union1d(drawn, np.arange(*among))
     places = np.searchsorted(together, drawn)
-    positions, effort = nearest_others(
-        people.load(together), task.count, places, below, Run(threads=task.threads)
-    )
+    positions, effort = nearest_others(people.load(together), count, places, below, Run(threads=threads))
     who = np.append(together, people.n_subjects)[positions]
-    in_task = (task.first <= who) & (who < task.end)  # the other people are found by other tasks
+    in_task = (among[0] <= who) & (who < among[1])  # the other people are found by other tasks
     return Nearest(who=np.where(in_task, who, people.n_subjects), effort=np.where(in_task, effort, np.inf))
 
 
@@ -159,16 +147,12 @@ def k_gaps_on_disk(
     np.save(scratch / _DRAWN, drawn)
     np.save(scratch / _BELOW, np.full(len(drawn), np.inf))
     threads = run.threads if isinstance(engine, Run) else 1
-    first_task, *tasks = (
-        NearTask(
-            people=people.folder, folder=scratch, first=first, end=end, count=max(ks) - 1, threads=threads
-        )
-        for first, end in split_evenly(n, part)
-    )
-    near = find_nearest(replace(first_task, threads=run.threads))
+    first, *others = split_evenly(n, part)
+    near = find_nearest(people.folder, scratch, max(ks) - 1, run.threads, first)
     # no person beyond the last of these can be among the nearest
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
-    for more in run_tasks(find_nearest, tasks, engine, run, _GAPS_LABEL):
+    find = partial(find_nearest, people.folder, scratch, max(ks) - 1, threads)
+    for more in run_tasks(find, others, engine, run, _GAPS_LABEL):
         near = near.joined(more)
     together = np.union1d(drawn, near.who)
     gaps = k_gaps(
@@ -186,30 +170,6 @@ def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
 
 _VANISHED_LABEL: Final = "who vanished"
 _ALONE: Final = "alone.npy"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PeopleTask:
-    """People from first to before end, in a folder."""
-
-    people: Path
-    first: int
-    end: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class CrowdsTask:
-    """Crowds from first to before end, or people without a record."""
-
-    people: Path  # their folder
-    folder: Path  # the lists of both
-    job: Path  # the folder of the blocks
-    release: Release  # without its records
-    zones: Zones
-    clock: Clock
-    of_crowds: bool
-    first: int
-    end: int
 
 
 def lost_samples_on_disk(
@@ -235,57 +195,43 @@ def lost_samples_on_disk(
         (True, pairwise([0, *ends.tolist(), len(crowds.sizes)])),
         (False, split_evenly(len(alone), part)),
     ]
+    tasks = [(of_crowds, span) for of_crowds, runs in pieces for span in runs]
     header = without_records(release)
-    tasks = [
-        CrowdsTask(
-            people=people.folder,
-            folder=scratch,
-            job=crowds.job,
-            release=header,
-            zones=zones,
-            clock=clock,
-            of_crowds=of_crowds,
-            first=first,
-            end=end,
-        )
-        for of_crowds, runs in pieces
-        for first, end in runs
-    ]
-    whole = vanished_together(list(run_tasks(lost_samples_of_task, tasks, engine, run, _VANISHED_LABEL)))
+    count = partial(lost_samples_of, people.folder, scratch, crowds.job, header, zones, clock)
+    whole = vanished_together(list(run_tasks(count, tasks, engine, run, _VANISHED_LABEL)))
     lost_samples, stated_losses = int(whole.by_hour.lost.sum()), release.losses.samples_suppressed
     if not states(stated_losses, lost_samples):
         raise MisuseError(f"{lost_samples} samples are lost and the release tells of {stated_losses}")
     return whole
 
 
-def lost_samples_of_task(task: CrowdsTask) -> Vanished:
-    """The lost samples of the task's people."""
-    people = StoredPeople.open(task.people)
-    if task.of_crowds:
-        crowds = Crowds.saved(task.job, task.folder, task.first, task.end)
+def lost_samples_of(
+    stored: Path, lists: Path, job: Path, header: Release, zones: Zones, clock: Clock, some: tuple[bool, Span]
+) -> Vanished:
+    """The lost samples of some crowds, or of people without a record."""
+    people, (of_crowds, span) = StoredPeople.open(stored), some
+    if of_crowds:
+        crowds = Crowds.saved(job, lists, *span)
         everyone = np.arange(len(crowds.sizes))
         # no one sees the order of these records
         rng, run = np.random.default_rng(0), Run(threads=1)
-        some = select_crowds(people, task.release, crowds, everyone, rng, run)
-        original, lost = some.original, some.extents_of()[0] < 0
+        facts = select_crowds(people, header, crowds, everyone, rng, run)
+        original, lost = facts.original, facts.extents_of()[0] < 0
     else:
-        original = people.load(np.load(task.folder / _ALONE)[task.first : task.end])
+        original = people.load(np.load(lists / _ALONE)[slice(*span)])
         lost = np.ones(original.n_samples, dtype=np.bool_)
-    return vanished_in(original, lost, task.zones, task.clock, people.grid)
+    return vanished_in(original, lost, zones, clock, people.grid)
 
 
-def bounds_of(task: PeopleTask) -> Integers:
+def bounds_of(stored: Path, people: Span) -> Integers:
     """[2, 2] least and greatest x and y."""
-    data = StoredPeople.open(task.people).load(np.arange(task.first, task.end))
+    data = StoredPeople.open(stored).load(np.arange(*people))
     return np.array([[data.x.min(), data.y.min()], [data.x.max(), data.y.max()]])
 
 
 def _zones(people: StoredPeople, part: int, engine: Engine, run: Run) -> Zones:
-    tasks = [
-        PeopleTask(people=people.folder, first=first, end=end)
-        for first, end in split_evenly(people.n_subjects, part)
-    ]
-    lows, highs = zip(*run_tasks(bounds_of, tasks, engine, run, _VANISHED_LABEL), strict=True)
+    spans, bounds = split_evenly(people.n_subjects, part), partial(bounds_of, people.folder)
+    lows, highs = zip(*run_tasks(bounds, spans, engine, run, _VANISHED_LABEL), strict=True)
     (west, south), (east, north) = np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()
     side = side_of_zones(max(east - west, north - south) + 1)
     cell_m = people.grid.cell_m

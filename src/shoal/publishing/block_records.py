@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Self
@@ -34,6 +34,9 @@ _EXTENTS_LABEL: Final = "counting extents"
 _SUBJECTS: Final = "subjects.npy"
 _OF_CROWDS: Final = ("blocks", "sizes", "starts", "lengths")
 _BOXES_AT_ONCE: Final = 1 << 20  # in memory while records are written
+
+Span = tuple[int, int]
+"""From the first of a part to before its end."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -75,16 +78,6 @@ class Crowds:
         return cls(job=job, subjects=np.array(subjects), **parts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtentsTask:
-    """The finished blocks from first to before end."""
-
-    job: Path
-    first: int
-    end: int
-    grid: Grid
-
-
 def crowds_of_blocks(
     people: StoredPeople, n_blocks: int, checkpoint: Checkpoint, engine: Engine, run: Run
 ) -> tuple[Crowds, Accuracy]:
@@ -94,11 +87,8 @@ def crowds_of_blocks(
     subjects, sizes, lengths, suppressed = (
         np.concatenate([block_arrays[name] for block_arrays in arrays]) for name in names
     )
-    parts = [
-        ExtentsTask(job=job, first=first, end=end, grid=people.grid)
-        for first, end in split_evenly(n_blocks, math.isqrt(n_blocks))
-    ]
-    raw, published = reduce(_add_extents, run_tasks(extents_of_blocks, parts, engine, run, _EXTENTS_LABEL))
+    spans, count = split_evenly(n_blocks, math.isqrt(n_blocks)), partial(extents_of_blocks, job, people.grid)
+    raw, published = reduce(_add_extents, run_tasks(count, spans, engine, run, _EXTENTS_LABEL))
     crowds = Crowds(
         job=job,
         subjects=subjects,
@@ -112,13 +102,10 @@ def crowds_of_blocks(
     return crowds, Accuracy(raw=raw, published=published, samples_suppressed=int(suppressed.sum()))
 
 
-def extents_of_blocks(task: ExtentsTask) -> tuple[Extents, Extents]:
+def extents_of_blocks(job: Path, grid: Grid, blocks: Span) -> tuple[Extents, Extents]:
     """Extents of raw samples, and of published ones."""
-    checkpoint = Checkpoint(task.job)
-    return reduce(
-        _add_extents,
-        (_extents_of_block(checkpoint, block, task.grid) for block in range(task.first, task.end)),
-    )
+    checkpoint = Checkpoint(job)
+    return reduce(_add_extents, (_extents_of_block(checkpoint, block, grid) for block in range(*blocks)))
 
 
 def _extents_of_block(checkpoint: Checkpoint, block: int, grid: Grid) -> tuple[Extents, Extents]:
@@ -173,7 +160,7 @@ def header_of(
     )
 
 
-def parts_of(lengths: Integers) -> list[tuple[int, int]]:
+def parts_of(lengths: Integers) -> list[Span]:
     """(first record, end) of parts of about a million boxes; lengths: [r]."""
     ends = np.cumsum(lengths)
     steps = np.arange(_BOXES_AT_ONCE, int(ends[-1]) + _BOXES_AT_ONCE, _BOXES_AT_ONCE)
@@ -220,31 +207,6 @@ _NAMES, _BLOCKS, _STARTS, _LENGTHS = "names.npy", "blocks.npy", "starts.npy", "l
 _WRITING_LABEL: Final = "writing the release"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TablePart:
-    """Records from first to before end, by the lists in ``folder``."""
-
-    folder: Path
-    job: Path  # the folder of the blocks
-    header: Release  # the release without records
-    first: int
-    end: int
-    window: Window | None  # of the report's map; None before it is chosen
-
-    @property
-    def file(self) -> Path:
-        """Where the part lies."""
-        return self.folder / f"{self.first}.parquet"
-
-    def records(self) -> Release:
-        """Read the records."""
-        names, blocks, starts, lengths = (
-            np.load(self.folder / name, mmap_mode="r")[self.first : self.end]
-            for name in (_NAMES, _BLOCKS, _STARTS, _LENGTHS)
-        )
-        return records_at(self.header, list(Pseudonyms(names)), self.job, blocks, starts, lengths)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartFacts:
     """A part's bounds, slots from first to end, boxes, and expected density."""
@@ -257,15 +219,15 @@ class PartFacts:
     expected: Floats
 
 
-def write_part(part: TablePart) -> PartFacts:
-    """Write a part, complete or not at all; it may run twice."""
-    records = part.records()
+def write_part(folder: Path, job: Path, header: Release, window: Window | None, rows: Span) -> PartFacts:
+    """Write a part, complete or not at all; it may run twice. window: of the map, if it is chosen."""
+    records, file = _records_of_part(folder, job, header, rows), _file_of_part(folder, rows)
     boxes = records.boxes
-    partial = partial_name(part.file)
-    with explain_write_errors(part.file):
-        bounds = write_some_boxes(records, partial)
-        partial.rename(part.file)
-    window = part.window or window_around(boxes)
+    unfinished = partial_name(file)
+    with explain_write_errors(file):
+        bounds = write_some_boxes(records, unfinished)
+        unfinished.rename(file)
+    window = window or window_around(boxes)
     return PartFacts(
         bounds=bounds,
         first=int(boxes.t_start.min()),
@@ -274,6 +236,17 @@ def write_part(part: TablePart) -> PartFacts:
         window=window,
         expected=expected_density(boxes, window),
     )
+
+
+def _file_of_part(folder: Path, rows: Span) -> Path:
+    return folder / f"{rows[0]}.parquet"
+
+
+def _records_of_part(folder: Path, job: Path, header: Release, rows: Span) -> Release:
+    names, blocks, starts, lengths = (
+        np.load(folder / name, mmap_mode="r")[slice(*rows)] for name in (_NAMES, _BLOCKS, _STARTS, _LENGTHS)
+    )
+    return records_at(header, list(Pseudonyms(names)), job, blocks, starts, lengths)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -329,22 +302,11 @@ def write_table_in_parts(
     np.save(scratch / _BLOCKS, crowds.blocks[crowd_of])
     np.save(scratch / _STARTS, crowds.starts[crowd_of])
     np.save(scratch / _LENGTHS, lengths)
-    first, *others = parts_of(lengths)
-    header = without_records(release)
-
-    def part(cut: tuple[int, int], window: Window | None) -> TablePart:
-        return TablePart(
-            folder=scratch, job=crowds.job, header=header, first=cut[0], end=cut[1], window=window
-        )
-
-    first_part = part(first, None)
-    seen = [write_part(first_part)]  # chooses the map's window
-    parts = [first_part, *(part(cut, seen[0].window) for cut in others)]
-    seen += run_tasks(write_part, parts[1:], engine, run, _WRITING_LABEL)
-    join_boxes(
-        [measured.file for measured in parts],
-        [bounds for measured in seen for bounds in measured.bounds],
-        path,
-    )
-    examples = some_boxes(first_part.records().boxes)
-    return TableFacts(parts=seen, examples=examples)
+    first, *others = parts = parts_of(lengths)
+    lists = scratch, crowds.job, without_records(release)
+    seen = [write_part(*lists, None, first)]  # chooses the map's window
+    write = partial(write_part, *lists, seen[0].window)
+    seen += run_tasks(write, others, engine, run, _WRITING_LABEL)
+    files = [_file_of_part(scratch, rows) for rows in parts]
+    join_boxes(files, [bounds for measured in seen for bounds in measured.bounds], path)
+    return TableFacts(parts=seen, examples=some_boxes(_records_of_part(*lists, first).boxes))
