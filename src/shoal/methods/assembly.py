@@ -10,7 +10,7 @@ from shoal.errors import NothingLeftError
 from shoal.kernels import box_measures
 from shoal.model.claims import Claim
 from shoal.model.omission import samples_by_reason
-from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release
+from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
@@ -34,7 +34,7 @@ def assemble(
     method: str,
     parameters: Mapping[str, Any],
     rng: Randomness,
-) -> tuple[Release, Linkage]:
+) -> Released:
     """Publish every member with their class's boxes; suppress others."""
     if not classes:
         raise NothingLeftError(

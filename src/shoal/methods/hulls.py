@@ -19,7 +19,7 @@ from shoal.methods.method import Method
 from shoal.methods.parameters import parameter, whole_multiple
 from shoal.model.claims.hull import GRID_AUTO, HULL_FORMS, TIGHT, HullRule, parse_hull
 from shoal.model.grid import Grid
-from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.model.release import BOX_COLUMNS, Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, distinct_rows, rows_of
 from shoal.runtime.randomness import Randomness
@@ -71,7 +71,7 @@ def finish_boxes(
 
 def publish_classes(
     method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
-) -> tuple[Release, Linkage]:
+) -> Released:
     """The release of these classes, enlarged by the rule, and its linkage."""
     return assemble(
         original,

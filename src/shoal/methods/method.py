@@ -9,7 +9,7 @@ from shoal.messages import name_text
 from shoal.methods.parameters import Declares, is_declared, parameter_values, require_declared
 from shoal.model.claims import Claim, PayloadKind
 from shoal.model.grid import Grid
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.registry import require_row_name
@@ -79,9 +79,7 @@ class Method(Declares, Protocol):
     def parameters(self) -> dict[str, Any]:
         """All parameters, as in the manifest."""
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage."""
 
 

@@ -21,7 +21,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
 from shoal.model.population import require_people
-from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.release import Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, rows_of
 from shoal.runtime.randomness import Randomness
@@ -102,9 +102,7 @@ class StaticGeneralization(DeclaredMethod):
         """k-anonymity; boxes of two cells may share a slot."""
         return KAnonymity(k=self.k, disjoint_in_time=False, hull=self.hull)
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage.
 
         MisuseError for a cell that is no whole number of the data's, NothingLeftError when no class has k

@@ -483,3 +483,7 @@ class Linkage:
 
     def __repr__(self) -> str:
         return f"Linkage({counted(len(self.uids), 'subject')})"
+
+
+Released = tuple[Release, Linkage]
+"""What a method makes."""

@@ -17,7 +17,7 @@ from shoal.methods.hulls import publish_classes
 from shoal.model.omission import TOO_FEW_PRESENT
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.population import Population
-from shoal.model.release import Linkage, Release, SeriesPlace
+from shoal.model.release import Release, Released, SeriesPlace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
@@ -144,7 +144,7 @@ class SeriesRelease:
         first, last = people.span()
         return self.crowds_of(people, first * people.grid.slot_s, (last + 1) * people.grid.slot_s)
 
-    def anonymize(self, original: Trajectories, rng: Randomness, run: Run) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run) -> Released:
         """The release and its linkage, in memory."""
         slot_s = original.snapped_grid().slot_s
         crowd_of = self.crowds_of(

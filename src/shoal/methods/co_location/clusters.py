@@ -10,7 +10,7 @@ from shoal.messages import say
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.method import Method, microaggregation
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
-from shoal.model.release import Linkage, Points, Release
+from shoal.model.release import Points, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
@@ -104,7 +104,7 @@ def move_into_cylinder(x: Floats, y: Floats, delta_m: float) -> tuple[Floats, Fl
 
 def publish_clusters(
     method: Method, original: Trajectories, clusters: list[Cluster], delta_m: float, rng: Randomness
-) -> tuple[Release, Linkage]:
+) -> Released:
     """Publish clusters, suppress others; empties ``clusters`` to have each point once."""
     sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
     offsets = np.cumsum([0, *sizes], dtype=np.int64)

@@ -24,7 +24,7 @@ from shoal.methods.parameters import ABOVE_0, k_parameter, parameter
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.population import require_people
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
@@ -112,9 +112,7 @@ class Nwa(DeclaredMethod):
         """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage.
 
         NothingLeftError when every class is below k.

@@ -29,7 +29,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.model.population import require_people
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
@@ -126,9 +126,7 @@ class W4m(DeclaredMethod):
         """(k, delta)-co-location, which is not k-anonymity of trajectories."""
         return KDeltaAnonymity(k=self.k, delta_m=self.delta_m)
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage."""
         require_method_inputs(original, rng)
         clusters = self.clusters(original, run or Run())

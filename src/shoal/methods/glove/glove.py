@@ -44,7 +44,7 @@ from shoal.model.claims.hull import EXTENT_FORMS, parse_extents, parse_hull
 from shoal.model.grid import Grid
 from shoal.model.omission import ANY_SHARE
 from shoal.model.population import require_people
-from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.release import Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
@@ -319,9 +319,7 @@ class Glove(DeclaredMethod):
             diverse_places=self.diverse_places,
         )
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage.
 
         NothingLeftError when suppression leaves no one.

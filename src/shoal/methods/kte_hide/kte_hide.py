@@ -30,7 +30,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
 from shoal.model.grid import Grid
 from shoal.model.population import require_people
-from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
+from shoal.model.release import BOX_COLUMNS, Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, components
 from shoal.runtime.randomness import Randomness
@@ -208,9 +208,7 @@ class KteHide(DeclaredMethod):
         """All parameters, with the neighborhood used."""
         return {**super().parameters(), "neighborhood": self.neighborhood_size}
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage.
 
         NothingLeftError when no one can be hidden.

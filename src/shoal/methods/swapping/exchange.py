@@ -17,7 +17,7 @@ from shoal.kernels.swap_sets import form_groups
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.method import Method
 from shoal.model.omission import NOTHING_SWAPPED
-from shoal.model.release import Linkage, Points, Release
+from shoal.model.release import Points, Released
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
@@ -128,9 +128,7 @@ class Exchange:
     streets: StreetGraph | None = None
 
 
-def publish_exchange(
-    method: Method, original: Trajectories, exchange: Exchange, rng: Randomness
-) -> tuple[Release, Linkage]:
+def publish_exchange(method: Method, original: Trajectories, exchange: Exchange, rng: Randomness) -> Released:
     """The release, and its linkage with the trace."""
     members, counts = np.unique(exchange.record_of, return_counts=True)
     release, linkage, rows = assemble_points(

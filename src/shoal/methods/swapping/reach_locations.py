@@ -24,7 +24,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import LocationPrivacy
 from shoal.model.omission import OFF_STREETS
 from shoal.model.population import require_people
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Released
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -142,9 +142,7 @@ class ReachLocations(DeclaredMethod):
             both_sides=self.both_sides,
         )
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage with a trace.
 
         MisuseError without streets, NothingLeftError when nothing is swapped.

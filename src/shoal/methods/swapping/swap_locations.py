@@ -34,7 +34,7 @@ from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.omission import APART, NO_DURATION
 from shoal.model.population import require_people
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
@@ -141,9 +141,7 @@ class SwapLocations(DeclaredMethod):
             k=self.k, time_threshold_s=self.time_threshold_s, space_threshold_m=self.space_threshold_m
         )
 
-    def anonymize(
-        self, original: Trajectories, rng: Randomness, run: Run | None = None
-    ) -> tuple[Release, Linkage]:
+    def anonymize(self, original: Trajectories, rng: Randomness, run: Run | None = None) -> Released:
         """The release and its linkage with a trace; a record is the subject's whose place it took.
 
         MisuseError when fewer than k overlap, NothingLeftError when nothing is swapped.
@@ -203,7 +201,7 @@ class SwapLocations(DeclaredMethod):
         left_out: Mapping[str, int],
         facts: Mapping[str, float],
         rng: Randomness,
-    ) -> tuple[Release, Linkage]:
+    ) -> Released:
         """Alg. 3 in each cluster: a random member leads, others in random order.
 
         Every set is shuffled uniformly, so a triple may stay.
