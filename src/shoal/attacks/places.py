@@ -68,10 +68,7 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
             named.append(Rule(name="moved inward", does=does, chances=_moved_inward(evaluation, places)))
     return [
         evaluation.best_rate(
-            named,
-            name="top-locations",
-            knowledge=knowledge,
-            max_chance=evaluation.max_chance,
+            named, name="top-locations", knowledge=knowledge, max_chance=evaluation.max_chance
         ),
         evaluation.rate_of(
             fitting,

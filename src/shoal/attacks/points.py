@@ -54,10 +54,7 @@ def attack_points(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.random.G
             max_chance=evaluation.max_chance,
         ),
         evaluation.best_rate(
-            rules,
-            name="linkage",
-            knowledge=_knowledge(p),
-            max_chance=evaluation.max_chance,
+            rules, name="linkage", knowledge=_knowledge(p), max_chance=evaluation.max_chance
         ),
     ]
 
@@ -125,10 +122,7 @@ def attack_attribution(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.ran
     ]
     return [
         evaluation.best_rate(
-            rules,
-            name="attribution",
-            knowledge=_knowledge(p),
-            baseline=float(np.mean(lucky)),
+            rules, name="attribution", knowledge=_knowledge(p), baseline=float(np.mean(lucky))
         )
     ]
 

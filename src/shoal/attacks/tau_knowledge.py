@@ -87,11 +87,7 @@ def attack_tau(
             max_chance=evaluation.max_chance,
         ),
         evaluation.best_rate(
-            linkage,
-            name="linkage",
-            knowledge=knowledge,
-            clusters=clusters,
-            max_chance=evaluation.max_chance,
+            linkage, name="linkage", knowledge=knowledge, clusters=clusters, max_chance=evaluation.max_chance
         ),
         evaluation.best_rate(
             attribution,

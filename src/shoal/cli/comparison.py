@@ -190,10 +190,7 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
         None if math.isnan(zone_m) else table_command(people, for_tables, one.uses, zone_m) for one in advice
     ]
     proposals = list(zip(advice, tables, strict=True))
-    document = {
-        **trials.to_json(),
-        "advice": [{**one.to_json(), "table": table} for one, table in proposals],
-    }
+    document = {**trials.to_json(), "advice": [{**one.to_json(), "table": table} for one, table in proposals]}
     lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(given, table))]
     print_result(as_json, document, lines)
     return 0

@@ -100,10 +100,7 @@ def _written(parameter: click.Option, value: Any) -> str:
 @click.command(
     cls=Command,
     examples=(
-        (
-            "shoal synthesize people.parquet --subjects 500 --days 7",
-            "500 synthetic people, over a week",
-        ),
+        ("shoal synthesize people.parquet --subjects 500 --days 7", "500 synthetic people, over a week"),
         (
             "shoal synthesize nation.parquet --subjects 1000 --days 2 --layout nation --seed 7",
             "across a country; the same seed gives the same data",

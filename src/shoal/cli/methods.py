@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoal.cli.options import (
-    DURATION,
-    LENGTH,
-    OF_READING,
-    READING_FIELDS,
-    Quantity,
-)
+from shoal.cli.options import DURATION, LENGTH, OF_READING, READING_FIELDS, Quantity
 from shoal.cli.sections import Command, Option
 from shoal.errors import MisuseError
 from shoal.units import parse_share

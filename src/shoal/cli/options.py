@@ -232,9 +232,7 @@ _INPUT_OPTIONS: Final = (
         "or -1 is one person; the release says so.",
     ),
     _reading(
-        "--lose-people",
-        is_flag=True,
-        help="Go on although more than 1 % of the people have no usable row.",
+        "--lose-people", is_flag=True, help="Go on although more than 1 % of the people have no usable row."
     ),
     _reading(
         "--min-samples-per-day",

@@ -76,12 +76,7 @@ class AttackOptions(CommandOptions):
     metavar="FILE",
     help="The person behind each record, to count successes.",
 )
-@click.option(
-    "--knowledge",
-    cls=_KnowledgeOption,
-    multiple=True,
-    metavar="WHAT",
-)
+@click.option("--knowledge", cls=_KnowledgeOption, multiple=True, metavar="WHAT")
 @click.option(
     "--tries",
     type=click.IntRange(min=1),
@@ -96,9 +91,7 @@ class AttackOptions(CommandOptions):
     help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]",
 )
 @click.option(
-    "--like",
-    metavar="TRAJECTORY_ID",
-    help="Only victims whose records equal this one. [default: everybody]",
+    "--like", metavar="TRAJECTORY_ID", help="Only victims whose records equal this one. [default: everybody]"
 )
 @earlier_option
 @click.option(
@@ -184,9 +177,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
                 **reading,
             )
             result = replace(
-                result,
-                rates=(*result.rates, *together.intersection),
-                notes=(*result.notes, *together.notes),
+                result, rates=(*result.rates, *together.intersection), notes=(*result.notes, *together.notes)
             )
         digest = sha256_of(folder / RELEASE_FILE)
     command = {"tries": chosen.tries, "seed": seed, "like": chosen.like, "earlier": len(before)}

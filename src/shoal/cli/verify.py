@@ -93,11 +93,7 @@ def verify(
     With --earlier, also check that everybody stays hidden among k people if all these releases are combined.
     """
     from shoal.model.claims.expected import ExpectedClaim
-    from shoal.publishing.against_raw import (
-        leftover_scratch_folders,
-        stream_against_raw,
-        verify_against_raw,
-    )
+    from shoal.publishing.against_raw import leftover_scratch_folders, stream_against_raw, verify_against_raw
     from shoal.publishing.opening import open_release
     from shoal.publishing.series import EarlierRelease, examine_together
     from shoal.release_folder.folder import read_linkage

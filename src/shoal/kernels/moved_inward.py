@@ -110,8 +110,7 @@ def _misfit_sums(
         off = _distance_after_move_at(lines, middles, radius, record, t, x, y)
         for at in range(lines.offsets[record], lines.offsets[record + 1]):
             off = min(
-                off,
-                _distance_moved(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius),
+                off, _distance_moved(lines.x[at], lines.y[at], middles[at, 0], middles[at, 1], x, y, radius)
             )
         sums[1] += math.log1p(away) + math.log(off + FLOOR_M)
         bound += math.log(off + FLOOR_M) - math.log(FLOOR_M)

@@ -10,13 +10,7 @@ from shoal.errors import MisuseError, NothingLeftError
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.hulls import hull_parameter, leaves_for, publish_classes, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, rounding
-from shoal.methods.parameters import (
-    ABOVE_0,
-    AT_LEAST_0,
-    k_parameter,
-    parameter,
-    whole_multiple,
-)
+from shoal.methods.parameters import ABOVE_0, AT_LEAST_0, k_parameter, parameter, whole_multiple
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid

@@ -207,8 +207,5 @@ def read_issued_releases(
 
 def _issued(original: Trajectories, one: EarlierRelease, linkage: Path) -> IssuedRelease:
     return IssuedRelease(
-        label=one.label,
-        original=original,
-        release=read_release(one.folder),
-        linkage=read_linkage(linkage),
+        label=one.label, original=original, release=read_release(one.folder), linkage=read_linkage(linkage)
     )

@@ -19,12 +19,7 @@ from shoal.methods.co_location.clusters import (
     trash_parameter,
 )
 from shoal.methods.method import About, DeclaredMethod
-from shoal.methods.parameters import (
-    ABOVE_0,
-    at_least,
-    k_parameter,
-    parameter,
-)
+from shoal.methods.parameters import ABOVE_0, at_least, k_parameter, parameter
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis

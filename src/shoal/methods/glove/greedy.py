@@ -55,12 +55,7 @@ class Merging:
 
 
 def merge_greedily(
-    original: Trajectories,
-    pairs: ClosestPairs,
-    k: int,
-    join: Join,
-    run: Run,
-    finish: Finish | None = None,
+    original: Trajectories, pairs: ClosestPairs, k: int, join: Join, run: Run, finish: Finish | None = None
 ) -> Merging:
     """Merge until at most one class is below k."""
     # join: merges two classes, perhaps to no box at all. finish: makes all classes that reached k at the end,

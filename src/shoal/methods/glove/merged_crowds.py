@@ -68,8 +68,7 @@ class MergedCrowds:
         bounding = Bounding(
             around=np.empty((rows, 4), dtype=np.int64),
             waits=np.empty(
-                (n, (hours.n_bins >> _BINS_TOGETHER) + 1),
-                dtype=np.int16 if self._far < 1 << 15 else np.int64,
+                (n, (hours.n_bins >> _BINS_TOGETHER) + 1), dtype=np.int16 if self._far < 1 << 15 else np.int64
             ),
             shift=hours.shift + _BINS_TOGETHER,
             visits=find_visits(near.people, int(hours.slot.max())),

@@ -20,12 +20,7 @@ from shoal.methods.kte_hide.hiding_sets import (
 )
 from shoal.methods.kte_hide.spectral import spectral_states
 from shoal.methods.method import About, DeclaredMethod, local_generalization
-from shoal.methods.parameters import (
-    AT_LEAST_0,
-    at_least,
-    k_parameter,
-    parameter,
-)
+from shoal.methods.parameters import AT_LEAST_0, at_least, k_parameter, parameter
 from shoal.model.argument_checks import require_method_inputs
 from shoal.model.claims import KteAnonymity
 from shoal.model.grid import Grid

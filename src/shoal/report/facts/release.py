@@ -94,12 +94,7 @@ class AccuracyRow:
 def accuracy_rows(accuracy: Accuracy) -> list[AccuracyRow]:
     """The paper's figures (Sec. 7), for both readings."""
     lines: list[tuple[str, str, Callable[[Extents], float], Callable[[float], str]]] = [
-        (
-            "position-kept",
-            "box is one cell",
-            lambda extents: extents.share_position_kept,
-            percent,
-        ),
+        ("position-kept", "box is one cell", lambda extents: extents.share_position_kept, percent),
         ("time-kept", "box is one slot", lambda extents: extents.share_time_kept, percent),
         ("within-2km", "box is at most 2 km", lambda extents: extents.share_within(space_m=2000), percent),
         ("within-2h", "box is at most 2 h", lambda extents: extents.share_within(time_s=7200), percent),

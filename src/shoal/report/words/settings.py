@@ -100,11 +100,7 @@ def _settings_of_reading(release: Release) -> list[Setting]:
             reading.ids_as_they_are and "yes",
             "ids that look alike count as different people, and one such as guest or -1 as one person",
         ),
-        (
-            "--lose-people",
-            reading.lose_people and "yes",
-            "people without a usable row may be more than 1 %",
-        ),
+        ("--lose-people", reading.lose_people and "yes", "people without a usable row may be more than 1 %"),
     ]
     return [Setting(name, str(value), meaning) for name, value, meaning in rows if value]
 
