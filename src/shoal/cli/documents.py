@@ -11,32 +11,19 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from shoal.cli import release_documents as of_releases
-from shoal.cli.document_kinds import Counts, closed, growing
+from shoal.cli.document_kinds import Counts, Shown, closed, growing
 from shoal.cli.packages import package_documents
 from shoal.errors import MisuseError
+from shoal.io.description import Area, Description, Place
 from shoal.release_folder.manifest import Manifest
 
 
-@closed
-class AreaDocument(TypedDict):
+class AreaDocument(Shown, of=Area):
     """An area in degrees."""
 
-    south: float
-    west: float
-    north: float
-    east: float
 
-
-@closed
-class PlaceDocument(TypedDict):
+class PlaceDocument(Shown, of=Place):
     """A frequent place."""
-
-    lat: float | None
-    lon: float | None
-    x: float
-    y: float
-    samples: int
-    subjects: int
 
 
 @closed
@@ -48,45 +35,14 @@ class SamplesDocument(TypedDict):
     max: int
 
 
-@closed
-class InspectDocument(TypedDict):
+class InspectDocument(Shown, of=Description):
     """A data set, of ``shoal inspect``."""
 
-    subjects: int
-    samples: int
-    first_time: str
-    last_time: str
-    days: float
-    extent_east_km: float
-    extent_north_km: float
     samples_per_subject: SamplesDocument
-    samples_per_subject_and_day: float
-    samples_per_subject_and_hour: float
-    surface_km2: float
-    places: int
-    share_in_top_places: float
-    median_gap_s: float | None
     gap_quantiles_s: list[float] | None
-    usual_gap_s: float | None
-    usual_gap_share: float | None
     area: AreaDocument | None
     top_places: list[PlaceDocument]
-    map: list[str]
-    map_letter_m: float
     map_bounds_m: list[float]
-    samples_by_hour: list[int]
-    time_zone: str
-    columns: dict[str, str]
-    unit_of_protection: str
-    cell_m: float | None
-    slot_s: float | None
-    crs: str | None
-    rows_read: int
-    people_read: int
-    people_lost: int
-    rows_dropped: Counts
-    rows_repaired: Counts
-    notes: list[str]
     next: str
 
 

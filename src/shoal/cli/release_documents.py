@@ -4,18 +4,17 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from shoal.cli.document_kinds import Counts, closed, growing
+from shoal.attacks.rate import TargetName
+from shoal.cli.document_kinds import Counts, Shown, closed, growing
+from shoal.model.release import SeriesPlace
+from shoal.model.verdicts import Finding
+from shoal.runtime.timings import Cost
 
 Outcome = Literal["HOLDS", "DOES NOT HOLD", "NOT CHECKED"]
 
 
-@closed
-class FindingDocument(TypedDict):
+class FindingDocument(Shown, of=Finding):
     """One broken promise of a release."""
-
-    kind: str
-    message: str
-    trajectory_id: str | None
 
 
 @closed
@@ -36,7 +35,7 @@ class RateDocument(TypedDict):
 
     name: str
     knowledge: str
-    target: Literal["raw", "release", "control"]
+    target: TargetName
     tries: int
     successes: float
     rate: float
@@ -72,13 +71,9 @@ class LossesDocument(TypedDict):
     samples_by_reason: NotRequired[Counts]
 
 
-@closed
-class CostDocument(TypedDict):
+class CostDocument(Shown, of=Cost):
     """The cost of a stage."""
 
-    stage: str
-    seconds: float
-    cpu_s: float
     peak_bytes: int
 
 
@@ -100,15 +95,8 @@ class UsefulnessDocument(TypedDict):
     zone_m: float
 
 
-@closed
-class SeriesPlaceDocument(TypedDict):
+class SeriesPlaceDocument(Shown, of=SeriesPlace):
     """The place of a release in a series, with numbers of people."""
-
-    series: int
-    number: int
-    waiting: int
-    newcomers: int
-    crowds: int
 
 
 @closed

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from shoal.model.html_table import html_table
@@ -129,9 +129,7 @@ class Verdict:
         for finding in self.findings:
             counts[finding.kind] += 1
             if counts[finding.kind] <= _SHOWN_PER_KIND:
-                examples.append(
-                    {"kind": finding.kind, "message": finding.message, "trajectory_id": finding.trajectory_id}
-                )
+                examples.append(asdict(finding))
         return {
             "holds": self.holds,
             "checked": self.checked,

@@ -33,12 +33,7 @@ class Cost:
 
     def to_json(self) -> dict[str, Any]:
         """As in ``shoal anonymize --timings --json``."""
-        return {
-            "stage": self.stage,
-            "seconds": round(self.seconds, 3),
-            "cpu_s": round(self.cpu_s, 3),
-            "peak_bytes": self.peak_bytes,
-        }
+        return {**asdict(self), "seconds": round(self.seconds, 3), "cpu_s": round(self.cpu_s, 3)}
 
 
 class _SideTask:
