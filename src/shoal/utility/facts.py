@@ -1,6 +1,6 @@
 """The facts of a release, each computed once."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -14,7 +14,6 @@ from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
 from shoal.measures.query import Estimate, Estimates, Region, Zones, people_in_each, people_in_zones
 from shoal.measures.trips import Trips, count_trips
-from shoal.model.claims import PayloadKind
 from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
@@ -128,7 +127,7 @@ class Facts:
 
         Of boxes: no box of the person's record covers them. Of points: no point stands for them.
         """
-        return _LOST[self.release.kind](self)
+        return self._kept_and_lost[1] if self.release.payload.on_grid else _without_a_point(self)
 
     @cached_property
     def distortion(self) -> PointUtility:
@@ -233,10 +232,6 @@ def _without_outliers(places: Integers) -> tuple[int, int]:
     return int(inside.min()), int(inside.max())
 
 
-def _not_covered(facts: Facts) -> Flags | None:
-    return facts._kept_and_lost[1]
-
-
 def _without_a_point(facts: Facts) -> Flags | None:
     """Swapping lists them in its trace; other methods know them while they run."""
     rows = facts.linkage.stands_for
@@ -254,12 +249,6 @@ def _without_a_point(facts: Facts) -> Flags | None:
             "with this release"
         )
     return lost
-
-
-_LOST: Final[Mapping[PayloadKind, Callable[[Facts], Flags | None]]] = {
-    "boxes": _not_covered,
-    "points": _without_a_point,
-}
 
 
 _QUERIES: Final = 200

@@ -1,6 +1,5 @@
 """Metrics and measurements."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -148,7 +147,7 @@ class Measurements:
     def to_json(self) -> dict[str, Any]:
         """As ``shoal measure --json``; only points have ``points``."""
         as_given = {
-            one.metric.key: _null_for_nan(one.result.value if one.result.count is None else one.result.count)
+            one.metric.key: null_for_nan(one.result.value if one.result.count is None else one.result.count)
             for one in self
             if one.metric.key is not None
         }
@@ -156,7 +155,3 @@ class Measurements:
             "measurements": [one.to_json() for one in self if one.metric.key is None],
             **({"points": as_given} if as_given else {}),
         }
-
-
-def _null_for_nan(number: float) -> float | None:
-    return None if isinstance(number, float) and math.isnan(number) else number

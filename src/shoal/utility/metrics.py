@@ -26,15 +26,6 @@ def _people_with_moves(facts: Facts) -> int:
     return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
 
 
-def _people_with_trips(facts: Facts) -> int:
-    return facts.trips[0].people
-
-
-def _half_of_them(facts: Facts) -> int:
-    """A median over people is the value of one of them: as many lie on either side."""
-    return facts.n_published // 2
-
-
 def _of_distortion(
     name: str, key: str, unit: str, better: Better, question: str, *, recorded: bool = True
 ) -> Metric:
@@ -180,7 +171,7 @@ _ROWS: Final = (
         source=_SHOAL,
         function=mobility.od_similarity,
         in_record_of=_BOTH,
-        people_behind=_people_with_trips,
+        people_behind=lambda facts: facts.trips[0].people,
     ),
     Metric(
         name="presence-similarity",
@@ -244,7 +235,7 @@ _ROWS: Final = (
         source=_SHOAL,
         function=mobility.gyration_error,
         in_record_of=("points",),
-        people_behind=_half_of_them,
+        people_behind=lambda facts: facts.n_published // 2,  # as many lie on either side of a median
     ),
     Metric(
         name="trip-length-error",
