@@ -43,7 +43,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.utility.points import calibrated_threshold, draw_queries, measure_points, range_distortion
+from shoal.utility.points import measure_points
+from shoal_papers.range_queries import calibrated_threshold, draw_queries, range_distortion
 
 Clusters = tuple[list[Integers], dict[str, int], dict[str, float]]
 WAYS: tuple[Clustering, ...] = ("greedy", "mdav")

@@ -22,7 +22,6 @@ from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.utility.points import calibrated_threshold
 from small_points import crowd, small_crowds
 from swap_oracles import mdav_groups, swap_sets
 
@@ -206,18 +205,6 @@ def test_draws_are_uniform() -> None:
     assert ((np.unique(code, return_counts=True)[1] - 1000) ** 2 / 1000).sum() < 35
     assert len(np.unique(code)) == 6
     assert ((np.bincount(rng.below(7, 7000), minlength=7) - 1000) ** 2 / 1000).sum() < 35
-
-
-@pytest.mark.parametrize(("wished", "wanted"), [(50.0, 50.0), (0.5, 1.0), (5e6, 1e6), (777.0, 777.0)])
-def test_a_threshold_is_found_for_a_wished_distortion(wished: float, wanted: float) -> None:
-    assert calibrated_threshold(lambda threshold: threshold, wished, 1.0, 1e6) == pytest.approx(
-        wanted, rel=1e-3
-    )
-
-
-def test_no_bounds_no_search() -> None:
-    with pytest.raises(MisuseError, match="0 < least < most"):
-        calibrated_threshold(lambda threshold: threshold, 5, 3, 3)
 
 
 @pytest.mark.jit_only

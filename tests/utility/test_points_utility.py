@@ -9,41 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import Rate, attack
 from shoal.errors import InputError, MisuseError
-from shoal.kernels.range_queries import stays_near
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
-from shoal.model.claims import TrajectoryPrivacy
-from shoal.model.release import Losses, Points, Release
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.utility.points import draw_queries, lines_of, measure_points, range_distortion
-from small_points import crowd, drivers, small_crowds, town
-from swap_oracles import inside_by_stepping
+from shoal.utility.points import measure_points
+from small_points import crowd, drivers, town
 
 pytestmark = pytest.mark.kernels
-
-
-@given(
-    original=small_crowds(), radius=st.integers(0, 15), begin=st.integers(-2, 32), length=st.integers(0, 12)
-)
-def test_inside_sometime_and_always(original: Trajectories, radius: int, begin: int, length: int) -> None:
-    lines = lines_of(original.offsets, original)
-    found = stays_near(lines, 0, lines, 1, radius + 0.3, float(begin), float(begin + length))
-    least, most = inside_by_stepping(
-        original.samples_of(0), original.samples_of(1), begin, begin + length, 401
-    )
-    assert not found[1] or found[0]
-    if abs(least - radius - 0.3) > 0.1:
-        assert found[0] == (least <= radius + 0.3)
-    if abs(most - radius - 0.3) > 0.1:
-        assert found[1] == (most <= radius + 0.3)
 
 
 def swapped(k: int = 3) -> tuple[Trajectories, shoal.Release, shoal.Linkage]:
@@ -93,36 +71,6 @@ def test_space_distortion_follows_the_definition() -> None:
     assert found.total_at_same_times_m == pytest.approx(sum(same))
     with pytest.raises(MisuseError, match="omega"):
         measure_points(original, release, linkage, omega_m=-1)
-
-
-@pytest.mark.jit_only
-def test_range_distortion_is_zero_for_the_same_points_and_one_for_none_of_them() -> None:
-    original, release, _ = swapped()
-    queries = draw_queries(original, 500, 60, 200, np.random.default_rng(1))
-    same = range_distortion(original, published(original), queries)
-    assert (same.sid, same.aid, same.asked) == (0, 0, 500)
-    assert same.empty == 0  # the region's own trajectory is always inside
-    away = replace(original, x=original.x + 1e9)
-    assert range_distortion(original, published(away), queries).sid == 1
-    changed = range_distortion(original, release, queries)
-    assert 0 < changed.sid <= changed.aid < 1
-
-
-def published(people: Trajectories) -> shoal.Release:
-    """Every point of everybody, with nobody protected."""
-    return Release(
-        trajectory_ids=tuple(f"r{i}" for i in range(people.n_subjects)),
-        offsets=people.offsets,
-        payload=Points(t=people.t, x=people.x, y=people.y),
-        claim=TrajectoryPrivacy(k=2, time_threshold_s=1.0, space_threshold_m=1.0),
-        grid=None,
-        method="none",
-        parameters={},
-        losses=Losses(),
-        crs=people.crs,
-        unit_of_protection=people.intake.unit_of_protection,
-        publishable=False,
-    )
 
 
 def rates_of(

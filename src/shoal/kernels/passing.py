@@ -1,11 +1,11 @@
-"""Records that pass nearest to known points at their times, in straight lines."""
+"""Lines through records: which pass nearest to known points at their times, and how far they are then."""
 
 import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.ordering import first_not_below
+from shoal.kernels.ordering import first_above, first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -96,3 +96,30 @@ def link_nearest_passing(victims: KnownPoints, lines: Lines, chances: Floats) ->
             count_ties(sums, least, ties)
         _distance_sums(lines, victims.own_record[victim], victims, victim, sums)
         set_chances(sums, least, ties, chances[victim])
+
+
+@compiled
+def place_at(lines: Lines, at: int, last: int, t: float) -> tuple[float, float]:
+    """Where a line is at a time, from its point ``at`` on."""
+    if at == last or lines.t[at] == t:
+        return lines.x[at], lines.y[at]
+    share = (t - lines.t[at]) / (lines.t[at + 1] - lines.t[at])
+    return lines.x[at] + share * (lines.x[at + 1] - lines.x[at]), lines.y[at] + share * (
+        lines.y[at + 1] - lines.y[at]
+    )
+
+
+@compiled
+def distances_in_time(raw: Lines, published: Lines, record_of: Integers, distances: Floats) -> None:
+    """Fill distances [m] to each raw point's record at that time, or nan."""
+    for i in range(len(record_of)):
+        record = record_of[i]
+        if record < 0:
+            continue
+        first, last = published.offsets[record], published.offsets[record + 1] - 1
+        for row in range(raw.offsets[i], raw.offsets[i + 1]):
+            t = raw.t[row]
+            if published.t[first] <= t <= published.t[last]:
+                at = first_above(published.t, first, last + 1, t) - 1
+                x, y = place_at(published, at, last, t)
+                distances[row] = np.sqrt((x - raw.x[row]) ** 2 + (y - raw.y[row]) ** 2)

@@ -1,22 +1,16 @@
-"""Distortion, removals and range queries (Domingo-Ferrer and Trujillo-Rasua 2012)."""
+"""Distortion and removals (Domingo-Ferrer and Trujillo-Rasua 2012)."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.passing import Lines
-from shoal.kernels.range_queries import Queries, count_near, distances_in_time
+from shoal.kernels.passing import Lines, distances_in_time
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.run import Run
-
-_QUERIES_PER_PART = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,94 +92,6 @@ def _away_at_same_times(original: Trajectories, release: Release, records: Integ
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def calibrated_threshold(
-    distortion_at: Callable[[float], float], wished: float, least: float, most: float, *, steps: int = 16
-) -> float:
-    """The threshold in [least, most] whose TotalSD is nearest the wished one (Sec. 7.1.3)."""
-    if not 0 < least < most:
-        raise MisuseError(
-            f"thresholds from {least} m to {most} m leave nothing to search; give 0 < least < most"
-        )
-    tried = {threshold: distortion_at(threshold) for threshold in (least, most)}
-    for _ in range(steps):
-        if not tried[least] < wished < tried[most]:
-            break
-        middle = float(np.sqrt(least * most))
-        tried[middle] = distortion_at(middle)
-        least, most = (middle, most) if tried[middle] < wished else (least, middle)
-    return min(tried, key=lambda threshold: abs(tried[threshold] - wished))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RangeDistortion:
-    """Mean relative differences of counts; 0 / 0 counts as 0."""
-
-    sid: float
-    aid: float
-    asked: int  # the number of queries
-    empty: int  # those that nothing satisfies in either
-
-
-def draw_queries(
-    original: Trajectories, count: int, longest_s: float, widest_m: float, rng: np.random.Generator
-) -> Queries:
-    """Queries around random trajectories, up to ``widest_m`` wide and ``longest_s`` long (Sec. 7.1.4).
-
-    The paper does not place the interval: here it lies within the trajectory.
-    """
-    if count < 1 or not (longest_s >= 0 and widest_m >= 0):
-        raise MisuseError(
-            f"{count} queries of up to {longest_s} s and {widest_m} m cannot be drawn; all must be at least "
-            "0, and one query"
-        )
-    region = rng.integers(0, original.n_subjects, count)
-    first, last = original.t[original.offsets[:-1]][region], original.t[original.offsets[1:] - 1][region]
-    begin = first + rng.random(count) * (last - first)
-    return Queries(
-        region, rng.random(count) * widest_m, begin, np.minimum(begin + rng.random(count) * longest_s, last)
-    )
-
-
-def range_distortion(
-    original: Trajectories, release: Release, queries: Queries, run: Run | None = None
-) -> RangeDistortion:
-    """SID and AID for these queries around original trajectories."""
-    run, regions = run or Run(), lines_of(original.offsets, original)
-    counts = []
-    for source in (regions, lines_of(release.offsets, release.points)):
-        sometime, always = np.zeros((2, len(queries.region)), dtype=np.int64)
-        parts = range(0, len(queries.region), _QUERIES_PER_PART)
-        for _ in run.map(
-            _asking(source, regions, queries, sometime, always), parts, label="asking range queries"
-        ):
-            pass
-        counts.append((sometime, always))
-    (some, every), (some_then, every_then) = counts
-    return RangeDistortion(
-        sid=_relative(some, some_then),
-        aid=_relative(every, every_then),
-        asked=len(queries.region),
-        empty=int(np.count_nonzero((some == 0) & (some_then == 0))),
-    )
-
-
 def lines_of(offsets: Integers, points: Trajectories | Points) -> Lines:
     """Points for kernels."""
     return Lines(offsets, points.t, points.x, points.y)
-
-
-def _asking(
-    source: Lines,
-    regions: Lines,
-    queries: Queries,
-    sometime: npt.NDArray[np.int64],
-    always: npt.NDArray[np.int64],
-) -> Callable[[int], None]:
-    return lambda begin: count_near(
-        source, regions, queries, begin, min(begin + _QUERIES_PER_PART, len(queries.region)), sometime, always
-    )
-
-
-def _relative(before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> float:
-    larger = np.maximum(before, after)
-    return float((np.abs(before - after) / np.maximum(larger, 1)).mean())

@@ -4,8 +4,9 @@ from typing import Any, Final
 
 from typing_extensions import TypedDict
 
-from shoal.cli.document_kinds import closed
+from shoal.cli.document_kinds import Shown, closed
 from shoal.cli.release_documents import UsefulnessDocument
+from shoal_desk.sightings import Fit
 
 
 @closed
@@ -23,14 +24,8 @@ class SignedDocument(TypedDict):
     release_sha256: str
 
 
-@closed
-class FindDocument(TypedDict):
+class FindDocument(Shown, of=Fit):
     """The number of records that match known times and places."""
-
-    records: int
-    each: list[int]
-    together: int
-    different: int
 
 
 DOCUMENTS: Final[dict[str, Any]] = {"record": SignedDocument, "find": FindDocument}

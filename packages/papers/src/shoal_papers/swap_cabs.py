@@ -14,9 +14,10 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
-from shoal.utility.points import draw_queries, measure_points, range_distortion
+from shoal.utility.points import measure_points
 from shoal_papers.data import World
 from shoal_papers.experiment import Experiment, Measured, table
+from shoal_papers.range_queries import draw_queries, range_distortion
 
 GAP_S: Final = 180.0
 STEP_M: Final = 12_000.0  # what 240 km/h cover in 3 minutes

@@ -20,16 +20,10 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
-from shoal.utility.points import (
-    PointUtility,
-    RangeDistortion,
-    calibrated_threshold,
-    draw_queries,
-    measure_points,
-    range_distortion,
-)
+from shoal.utility.points import PointUtility, measure_points
 from shoal_papers.data import World
 from shoal_papers.experiment import Experiment, Measured, table
+from shoal_papers.range_queries import RangeDistortion, calibrated_threshold, draw_queries, range_distortion
 
 KS: Final = (2, 4, 6, 8, 10, 15)
 DELTAS: Final = (0, 1000, 2000, 3000, 4000, 5000)
