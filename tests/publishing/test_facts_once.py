@@ -64,9 +64,6 @@ def test_each_fact_is_computed_once(kind: str, tmp_path: Path, monkeypatch: pyte
 
     for fact, place in FACTS.items():
         monkeypatch.setattr(place, counted(fact, resolve_name(place)))
-    from shoal.utility import facts
-
-    monkeypatch.setitem(facts._LOST, "points", facts._without_a_point)
     publish(kind, tmp_path)
     # as given and on the grid; of everybody, and of the few whose extents are compared with the least
     twice = {"who belongs to whom": 2} if kind == "points" else {"covered samples": 2}

@@ -213,8 +213,8 @@ class Evaluations:
         return self._on_boxes() if boxes else self._on_points()
 
     def _on_boxes(self) -> Iterator[Evaluation[BoxTarget]]:
-        as_read = self.original
-        snapped = as_read if self.release is None or as_read.grid is not None else as_read.snapped_to(Grid())
+        as_read, release = self.original, self.release
+        snapped = as_read if release is None or as_read.grid is not None else as_read.snapped_to(Grid())
         grid = snapped.snapped_grid()
 
         def people_of(people: Trajectories) -> Trajectories:
@@ -227,7 +227,9 @@ class Evaluations:
             lambda release: BoxTarget.of_release(release, grid),
             people_of,
         )
-        if self.release is None or as_read.grid is not None or not _in_cylinders(self.release):
+        if release is None or as_read.grid is not None or release.kind != "points":
+            return in_cells
+        if not isinstance(release.claim, KDeltaAnonymity):  # points that were moved into cylinders
             return in_cells
         both = zip(in_cells, self._on_points(), strict=True)
         return (replace(one, as_given=as_given) for one, as_given in both)
@@ -279,7 +281,3 @@ class Evaluations:
             earlier=self.earlier,
             places=self.places,
         )
-
-
-def _in_cylinders(release: Release) -> bool:
-    return release.kind == "points" and isinstance(release.claim, KDeltaAnonymity)

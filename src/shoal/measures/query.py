@@ -200,16 +200,12 @@ def people_in_zones(data: Release | Trajectories, zones: Zones, run: Run | None 
     return Estimates(minimum=total[0], expected=total[1], maximum=total[2])
 
 
-def _begin_times(data: Release | Trajectories) -> Integers:
-    return data.boxes.t_start if isinstance(data, Release) else data.t
-
-
 def time_profile(data: Release | Trajectories, clock: Clock = UTC_CLOCK) -> Estimates:
     """[24]: shares of samples by hour of the clock."""
     # expected: boxes spread evenly; minimum: boxes wholly in the hour; maximum: boxes that touch it
     grid, counts, n = data.snapped_grid(), np.zeros((3, 24)), data.n_samples
     for rows in (slice(first, first + _AT_ONCE) for first in range(0, n, _AT_ONCE)):
-        starts = _begin_times(data)[rows]
+        starts = (data.boxes.t_start if isinstance(data, Release) else data.t)[rows]
         ends = data.boxes.t_end[rows] if isinstance(data, Release) else read_only(starts + 1)
         if clock == UTC_CLOCK:
             hours_of_day(starts, ends, float(grid.slot_s), counts)

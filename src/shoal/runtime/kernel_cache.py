@@ -121,7 +121,8 @@ class KernelCache:
         (name, kind, (machine_code, code)), *parts, environments = plain._reduce()
         if not self._inside:
             code = _stub_code(code, result.fndesc)
-        needed = [one for one in environments if one.consts or not _is_of_numba(one.globals["__name__"])]
+        modules = (one.globals["__name__"].partition(".")[0] for one in environments)
+        needed = [one for one, of in zip(environments, modules, strict=True) if one.consts or of != "numba"]
         return (name, kind, (machine_code, code)), *parts, tuple(needed)
 
     def flush(self) -> None:
@@ -250,10 +251,6 @@ def _read(path: Path, context: Any) -> Any:
         return None
     except Exception:  # it is damaged, or of a class that is gone, and is compiled again
         return None
-
-
-def _is_of_numba(module: str) -> bool:
-    return module.partition(".")[0] == "numba"
 
 
 def _stub_code(code: bytes, descriptor: Any) -> bytes:

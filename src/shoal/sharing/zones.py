@@ -145,7 +145,8 @@ def load(path: Path) -> State:
         key = bytes.fromhex(entries["key"])
         if len(key) != _KEY_BYTES:
             raise ValueError("a key of another length")
-        return State(key=key, places=tuple(Place(**_as_floats(place)) for place in entries["places"]))
+        places = ({name: float(value) for name, value in place.items()} for place in entries["places"])
+        return State(key=key, places=tuple(Place(**place) for place in places))
     except FileNotFoundError:
         return State(key=secrets.token_bytes(_KEY_BYTES))
     except OSError as error:
@@ -163,7 +164,3 @@ def save(state: State, path: Path) -> None:
     text = json.dumps(entries, indent=2) + "\n"
     with staged_file(path, lambda file: file.write(text.encode())):
         pass
-
-
-def _as_floats(place: dict[str, float]) -> dict[str, float]:
-    return {name: float(value) for name, value in place.items()}

@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.claims import PayloadKind
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
@@ -125,7 +124,7 @@ def release_facts(facts: Facts) -> ReleaseFacts:
     """The numbers of a release; raises MisuseError for a k-gap of other people."""
     on_grid = facts.on_grid
     boxes, grid = on_grid.release.boxes, on_grid.release.snapped_grid()
-    boxes_alone, example_boxes = _OF_PAYLOAD[facts.release.kind](facts)
+    of_boxes = facts.release.payload.on_grid
     return ReleaseFacts(
         subjects=facts.original.n_subjects,
         samples=facts.original.n_samples,
@@ -135,16 +134,16 @@ def release_facts(facts: Facts) -> ReleaseFacts:
         grid=grid,
         span=span_of(boxes.t_start, boxes.t_end, grid.slot_s),
         density=density_map(boxes),
-        example_boxes=example_boxes,
+        example_boxes=some_boxes(boxes) if of_boxes else Boxes.concatenate([]),
         gaps=tuple(gap_facts(facts.original.n_subjects, gap) for gap in facts.gaps),
-        boxes=boxes_alone,
+        boxes=_of_boxes(facts) if of_boxes else None,
     )
 
 
-def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
+def _of_boxes(facts: Facts) -> BoxFacts:
     original, release = facts.original, facts.release
     days = days_between(int(original.t.min()), int(original.t.max()), original.snapped_grid().slot_s)
-    alone = BoxFacts(
+    return BoxFacts(
         median_samples=quantile_of_people(original.lengths.astype(np.float64), 0.5),
         samples_per_day=original.n_samples / original.n_subjects / days,
         accuracy=facts.accuracy,
@@ -152,13 +151,6 @@ def _of_boxes(facts: Facts) -> tuple[BoxFacts | None, Boxes]:
         if release.claim.in_classes
         else {},
     )
-    return alone, some_boxes(release.boxes)
-
-
-_OF_PAYLOAD: Final[Mapping[PayloadKind, Callable[[Facts], tuple[BoxFacts | None, Boxes]]]] = {
-    "boxes": _of_boxes,
-    "points": lambda _: (None, Boxes.concatenate([])),
-}
 
 
 def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
