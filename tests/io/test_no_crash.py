@@ -145,6 +145,24 @@ def test_numbers_in_other_attributes_of_a_spreadsheet_are_no_rows(tmp_path: Path
     assert read(sheet(near, tmp_path)).intake.dropped["empty id"] == 1
 
 
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('<row r="25"><c r="A5"><v>1</v></c></row>', "A5"),
+        ("<row spans='1:2' r='25'>\n<c s='1'\n r = 'B25'><v>1</v></c>\n<c/><c r='b26' s='1'/></row>", "b26"),
+        ('<x:row r="25"><x:c r="A25"/><x:c t="n" r="C2"/></x:row>', "C2"),
+        ('<row r="25"><c r="A25" t="inlineStr"><is><t>%s</t></is></c><c r="B255"/></row>', "B255"),
+    ],
+)
+def test_a_cell_that_says_another_row_than_it_stands_in(tmp_path: Path, row: str, says: str) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    told = refusal(sheet(row.replace("%s", " <b/> r" * (1 << 18)), tmp_path))
+    assert f"far.xlsx: row 25 of sheet1 holds a cell that calls itself {says}," in told
+    right = row.replace(f'"{says}"', '"D25"').replace(f"'{says}'", "'D25'").replace("%s", "")
+    assert read(sheet(right, tmp_path)).n_samples
+
+
 def test_a_spreadsheet_that_unpacks_to_far_more_than_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,9 +25,19 @@ _REFERENCE: Final = re.compile(  # a column behind Z, or a row that no sheet has
     rb""" r=["'](?:([A-Za-z]{2,3})\d|[A-Za-z]?([2-9]\d{6}|1[1-9]\d{5}|\d{8,}))"""
 )
 _ROW: Final = re.compile(rb""" r=["'][A-Za-z]{0,3}(\d+)["']""")
+_OF_ANOTHER_ROW: Final = re.compile(  # a number, what follows it, and the next cell if of another number
+    rb""" r=["'][A-Za-z]*+(\d++)["'](?=([^=]*+(?:(?<! r)=[^=]*+)*+)="""
+    rb"""["'](?!\d|[A-Za-z]++\1["'])([A-Za-z]+\d++)["'])"""
+)
+_ORDER: Final = "calcChain.xml"  # in which cells are computed
+_MISPLACED: Final = (
+    "{name}: row {row} of {sheet} holds a cell that calls itself {cell}, and would be read as one of another "
+    "row; let the program that wrote the file write it again, or save the sheet as CSV"
+)
 _BLANKS: Final = (b" =", b"= ", b"\t", b"\n", b"\r")
 _BLOCK_BYTES: Final = 1 << 20
 _REFERENCE_BYTES: Final = 32
+_VALUE_BYTES: Final = 1 << 20  # of a cell, at most
 _FAR: Final = (
     "{name} has a cell so far from the others that the sheet between them fills the memory; delete the empty "
     "rows and columns behind the data, or save the sheet as CSV"
@@ -96,12 +106,18 @@ def _require_near_cells(path: Path) -> None:
             most = max(_CELLS, book.getinfo(part).file_size)
             if part == "content.xml" and _has_more_cells(book, most):
                 raise InputError(_FAR.format(name=path.name))
-            width = _NARROW
-            for column, row in _in_blocks(book, part, _REFERENCE):  # the workbook tells which part is a sheet
-                if row:
-                    raise InputError(_FAR.format(name=path.name))
-                width = max(width, _column(column))
-            height = max(map(int, _in_blocks(book, part, _ROW)), default=0) if width > _NARROW else 0
+            width, height = _NARROW, 0
+            for block in _in_blocks(book, part):  # the workbook tells which part is a sheet
+                for column, row in _REFERENCE.findall(block):
+                    if row:
+                        raise InputError(_FAR.format(name=path.name))
+                    width = max(width, _column(column))
+                for row, between, cell in _OF_ANOTHER_ROW.findall(block):
+                    if b"row>" not in between and not part.endswith(_ORDER):
+                        place = {"row": row.decode(), "sheet": Path(part).stem, "cell": cell.decode()}
+                        raise InputError(_MISPLACED.format(name=path.name, **place))
+            if width > _NARROW:
+                height = max(int(row) for block in _in_blocks(book, part) for row in _ROW.findall(block))
             if width * height > most:
                 raise InputError(_FAR.format(name=path.name))
 
@@ -125,16 +141,18 @@ def _has_more_cells(book: zipfile.ZipFile, most: int) -> bool:
     return total > most
 
 
-def _in_blocks(book: zipfile.ZipFile, part: str, pattern: re.Pattern[bytes]) -> Iterator[Any]:
-    """Matches of a short pattern, in little memory."""
+def _in_blocks(book: zipfile.ZipFile, part: str) -> Iterator[bytes]:
+    """The text of a part, with each reference and what follows it in one piece, in little memory."""
     before = b""
     with book.open(part) as file:
         while block := file.read(_BLOCK_BYTES):
             block = before + block
             if any(pair in block for pair in _BLANKS):
                 block = b" ".join(block.split()).replace(b" =", b"=").replace(b"= ", b"=")
-            yield from pattern.findall(block)
-            before = block.rstrip()[-_REFERENCE_BYTES:]
+            yield block
+            block = block.rstrip()
+            last = max(block.rfind(b" r=", -_VALUE_BYTES), 0) or len(block)
+            before = block[min(last, len(block) - _REFERENCE_BYTES) :]
 
 
 def _column(letters: bytes) -> int:
