@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.io.columns.time_text import SECOND
+from shoal.kernels.cylinder_middles import hull
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.clocks import clock_of
 from shoal.model.html_table import html_table
@@ -134,37 +135,10 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
 
 def surface_of(x: Numbers, y: Numbers) -> float:
     """The area of the convex hull; 0 for points on a line."""
-    points = np.unique(_outer(np.stack([x, y], axis=1).astype(np.float64)), axis=0)
-    corners: list[Numbers] = []
-    for ordered in (points, points[::-1]):  # the lower half from left to right, the upper one back
-        half: list[Numbers] = []
-        for point in ordered:
-            while len(half) > 1 and _turn(half[-2], half[-1], point) <= 0:
-                half.pop()
-            half.append(point)
-        corners += half[:-1]
-    if len(corners) < 3:
-        return 0.0
-    a = np.array(corners)
-    b = np.roll(a, -1, axis=0)
-    return float(abs((a[:, 0] * b[:, 1] - b[:, 0] * a[:, 1]).sum()) / 2)
-
-
-def _outer(points: Numbers) -> Numbers:
-    """Those outside the octagon of the outermost ones in eight directions."""
-    angle = np.arange(8) * np.pi / 4
-    octagon = points[np.argmax(points @ np.stack([np.cos(angle), np.sin(angle)]), axis=0)]
-    inside = np.ones(len(points), dtype=np.bool_)
-    for a, b in zip(octagon, np.roll(octagon, -1, axis=0), strict=True):
-        if (a != b).any():
-            side = (b[0] - a[0]) * (points[:, 1] - a[1]) - (b[1] - a[1]) * (points[:, 0] - a[0])
-            inside &= side > 0
-    return np.asarray(points[~inside])
-
-
-def _turn(a: Numbers, b: Numbers, c: Numbers) -> float:
-    """Positive for a left turn."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    corners = hull(x, y, np.lexsort((y, x)))
+    x, y = x[corners], y[corners]
+    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
 
 
 _COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")

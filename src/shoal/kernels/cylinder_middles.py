@@ -80,7 +80,7 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
         if n == 0 or x[person] != x[places[n - 1]] or y[person] != y[places[n - 1]]:
             places[n] = person
             n += 1
-    corners = _hull(x, y, places[:n])
+    corners = hull(x, y, places[:n])
     outer = np.empty(n, dtype=np.int64)
     count = 0
     for person in places[:n]:
@@ -96,7 +96,8 @@ def outermost(x: Floats, y: Floats, near: float) -> Integers:
 
 
 @compiled
-def _hull(x: Floats, y: Floats, places: Integers) -> Integers:
+def hull(x: Floats, y: Floats, places: Integers) -> Integers:
+    """The corners of the convex hull of places in the order of x, then y; two of places on a line."""
     n = len(places)
     corners = np.empty(2 * n + 1, dtype=np.int64)
     count = 0
