@@ -1,5 +1,6 @@
 """Which rows are usable."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -42,15 +43,14 @@ MINUTE_S: Final = 60.0
 class Sieve:
     """The usable rows of one batch; each other row is counted under the first reason that applies."""
 
-    def __init__(self, rows: int, dropped: dict[str, int]) -> None:
+    def __init__(self, rows: int, dropped: Counter[str]) -> None:
         self.good: Flags = np.ones(rows, dtype=np.bool_)
         self._dropped = dropped
 
     def drop(self, reason: str, bad: Flags) -> None:
         """Drop and count the rows where ``bad``."""
-        newly = int(np.count_nonzero(bad & self.good))
-        if newly:
-            self._dropped[reason] = self._dropped.get(reason, 0) + newly
+        if newly := int(np.count_nonzero(bad & self.good)):
+            self._dropped[reason] += newly
             self.good &= ~bad
 
     def drop_times(self, t: Micros, readable: Flags, latest: int) -> None:

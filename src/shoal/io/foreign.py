@@ -14,7 +14,7 @@ from shoal.io.columns.foreign_columns import ROLES, ColumnChoice, choose_columns
 from shoal.io.columns.meanings import divisor
 from shoal.io.columns.times import Times
 from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
-from shoal.io.columns.values import Names, plain, points
+from shoal.io.columns.values import Names, plain, points, stored
 from shoal.io.formats.input_table import Table
 from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
@@ -304,8 +304,7 @@ def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) 
         return places(x, y, x, y), readable
     with requiring_extra(f"{name} holds shapes that are no points, which need shapely", "geo"):
         import shapely
-    raw = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
-    shapes = shapely.from_wkb(raw.to_pylist(), on_invalid="ignore")
+    shapes = shapely.from_wkb(stored(column).to_pylist(), on_invalid="ignore")
     bounds = shapely.bounds(shapes)
     sound = np.isfinite(bounds).all(axis=1)
     rectangle = shapely.area(shapes) >= shapely.area(shapely.box(*bounds.T)) * (1 - 1e-9)

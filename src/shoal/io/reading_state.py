@@ -1,5 +1,6 @@
 """The state of a reading: decisions about columns and units, and counts."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -22,7 +23,7 @@ from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Table
 from shoal.io.listed_places import ListedPlaces
-from shoal.io.snapping import Rows, add_counts
+from shoal.io.snapping import Rows
 from shoal.messages import Message, say, say_number
 from shoal.model.grid import Grid
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
@@ -83,8 +84,8 @@ class ReadingState:
     people_read: int = 0
     people_lost: int = 0
     empty_tables: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    repaired: dict[str, int] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -133,8 +134,8 @@ class ReadingState:
         self.order.rows += later.order.rows
         self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
         self.empty_tables += later.empty_tables
-        add_counts(self.dropped, later.dropped)
-        add_counts(self.repaired, later.repaired)
+        self.dropped.update(later.dropped)
+        self.repaired.update(later.repaired)
         self.notes += later.notes
 
     def intake(self, duplicates: int) -> Intake:
@@ -260,7 +261,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     _ask_about_shared_ids(state, ids, column)
     _ask_about_spellings(state, ids, column)
     rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
-    broken = sum(state.dropped.get(reason, 0) for reason in (WRONG_FIELDS, NO_OBJECT))
+    broken = sum(state.dropped[reason] for reason in (WRONG_FIELDS, NO_OBJECT))
     if broken > _FEW * state.rows_read and not (reading.lose_people or state.owners.name_people()):
         raise InputError(
             f"{state.name}: {broken:,} of {state.rows_read:,} lines cannot be read ({reasons}); "

@@ -1,6 +1,7 @@
 """From cleaned rows to the arrays of Trajectories."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -75,7 +76,7 @@ def put_on_plane(
     parts: list[Rows],
     plane: str | None,
     grid: Grid | None,
-    dropped: dict[str, int],
+    dropped: Counter[str],
     run: Run,
     *,
     keep_degrees: bool = False,
@@ -91,13 +92,7 @@ def put_on_plane(
         return lost
 
     for lost in run.map(work, range(len(parts)), label="placing on the grid"):
-        add_counts(dropped, lost)
-
-
-def add_counts(counts: dict[str, int], more: Mapping[str, int]) -> None:
-    """Add rows by reason."""
-    for reason, rows in more.items():
-        counts[reason] = counts.get(reason, 0) + rows
+        dropped.update(lost)
 
 
 def place_rows(

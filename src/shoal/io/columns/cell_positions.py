@@ -16,7 +16,7 @@ from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.io.columns.column_names import CELLS, NAMES, find_column
 from shoal.io.columns.place_text import read_place_text
 from shoal.io.columns.presets import apply_preset
-from shoal.io.columns.values import Names, is_text, numbers, plain
+from shoal.io.columns.values import Names, is_text, numbers, plain, stored
 from shoal.io.formats import gis_files
 from shoal.io.formats.input_table import Table, reshape
 from shoal.io.sources.openers import openers
@@ -153,9 +153,9 @@ def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Fl
         raise MissingExtraError(
             f"the footprints in {where} are polygons; to read them: pip install 'shoal[geo]'"
         ) from error
-    storage = column.storage if isinstance(column.type, pa.BaseExtensionType) else column
-    texts: Any = plain(column) if is_text(storage.type) else storage
-    read = shapely.from_wkt if is_text(storage.type) else shapely.from_wkb
+    column = stored(column)
+    texts: Any = plain(column) if is_text(column.type) else column
+    read = shapely.from_wkt if is_text(column.type) else shapely.from_wkb
     shapes = read(np.array(texts.to_pylist(), dtype=object), on_invalid="ignore")
     west, south, east, north = shapely.bounds(shapes).T
     return west, south, east, north
@@ -196,9 +196,9 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
         is_known = rows >= 0
         lost = len(is_known) - int(np.count_nonzero(is_known))
         if lost:
-            table.unreadable[UNKNOWN] = table.unreadable.get(UNKNOWN, 0) + lost
+            table.unreadable[UNKNOWN] += lost
             batch, rows = batch.filter(pa.array(is_known)), rows[is_known]
-        table.repaired[CENTERED] = table.repaired.get(CENTERED, 0) + int(np.count_nonzero(extended[rows]))
+        table.repaired[CENTERED] += int(np.count_nonzero(extended[rows]))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
         return pa.record_batch(
             {**columns, "lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])}

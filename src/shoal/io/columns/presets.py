@@ -128,7 +128,7 @@ def _unfold(
         for row, text in enumerate(plain(batch.column(column)).to_pylist()):
             some = read(text)
             if isinstance(some, str):
-                table.unreadable[some] = table.unreadable.get(some, 0) + 1
+                table.unreadable[some] += 1
                 continue
             rows += [row] * len(some)
             points += some

@@ -31,21 +31,25 @@ _WITHOUT_VIEW: Final = {pa.string_view(): pa.large_string(), pa.binary_view(): p
 
 def plain(column: pa.Array) -> pa.Array:
     """The column without dictionary, extension or view; text is trimmed."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
+    column = stored(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if (
-        pa.types.is_string_view(column.type)
-        or pa.types.is_binary(column.type)
-        or pa.types.is_large_binary(column.type)
-        or pa.types.is_binary_view(column.type)
-    ):
+    if pa.types.is_string_view(column.type) or is_bytes(column.type):
         try:
             column = column.cast(pa.large_string())
         except pa.ArrowInvalid:  # a server's own type, such as point, comes as its bytes
             return column
     return pc.utf8_trim_whitespace(column) if is_text(column.type) else column
+
+
+def stored(column: pa.Array) -> pa.Array:
+    """The column without its extension type, which some versions of pyarrow do not know."""
+    return column.storage if isinstance(column.type, pa.BaseExtensionType) else column
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a column holds bytes of different lengths."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -145,9 +149,7 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
 
     An empty point is nan.
     """
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    column = column.cast(pa.large_binary())
+    column = stored(column).cast(pa.large_binary())
     offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[
         column.offset : column.offset + len(column) + 1
     ]
@@ -197,8 +199,7 @@ class Names:
 
     def codes(self, column: pa.Array, where: str) -> Codes:
         """int32 [n]: the code of each id, -1 if empty, -2 for a text that names no person."""
-        if isinstance(column.type, pa.BaseExtensionType):
-            column = column.storage
+        column = stored(column)
         if pa.types.is_nested(column.type):
             raise InputError(f"{where} holds {column.type}, not ids; name another column")
         if not pa.types.is_dictionary(column.type):
@@ -259,13 +260,8 @@ def _lost_digits(values: pa.Array) -> bool:
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:
-    kind = values.type.storage_type if isinstance(values.type, pa.BaseExtensionType) else values.type
-    if (
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_binary_view(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    ):
+    values = stored(values)
+    if is_bytes(values.type) or pa.types.is_fixed_size_binary(values.type):
         return [_bytes_text(value) for value in values.to_pylist()]
     values = plain(values)
     if is_text(values.type) or pa.types.is_integer(values.type):

@@ -22,7 +22,6 @@ from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.input_table import Table, geometry_of
 from shoal.io.reading_state import Keep, ReadingState, read_batch
-from shoal.io.snapping import add_counts
 from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
 from shoal.messages import say, say_number
 from shoal.model.intake import DEGREES_IGNORED, Reading
@@ -123,9 +122,9 @@ def read_piece(
         for share, batch in table.batches(state.columns.wanted()):
             read_batch(state, table, batch, keep)
             progress((place + share) / len(piece.tables))
-        add_counts(state.dropped, table.unreadable)
+        state.dropped.update(table.unreadable)
         state.rows_read += sum(table.unreadable.values())
-        add_counts(state.repaired, table.repaired)
+        state.repaired.update(table.repaired)
         state.notes += table.notes
         state.empty_tables += state.rows_read == rows_before
     return state

@@ -19,7 +19,7 @@ from shoal.io.listed_places import ListedPlaces
 from shoal.io.reading import read_rows
 from shoal.io.reading_state import ReadingState, account_people, no_rows
 from shoal.io.screening import active_days, days_between, has_screening, screen
-from shoal.io.snapping import add_counts, place_rows, sorted_rows
+from shoal.io.snapping import place_rows, sorted_rows
 from shoal.kernels.people import median_samples
 from shoal.model.grid import Grid, require_snapped
 from shoal.model.intake import Reading
@@ -199,7 +199,7 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
         file.truncate(state.rows_kept * ROW_BYTES)
     every = [part for some in run_tasks(sort_buckets, tasks, engine, run, "sorting people") for part in some]
     for part in every:
-        add_counts(state.dropped, part.dropped)
+        state.dropped.update(part.dropped)
     if state.listed is not None:
         state.listed.require_most(state.dropped, state.rows_kept)
     state.order.rows += sum(part.late for part in every)

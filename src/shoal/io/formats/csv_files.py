@@ -6,6 +6,7 @@ Without a header, the caller names the columns, or the lines match a known data 
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -48,13 +49,13 @@ def open_table(path: Path, reading: Reading) -> Table:
     before = _lines_before_header(sample)
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
     header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
-    unreadable: dict[str, int] = {}
+    unreadable = Counter[str]()
     text = "lines of {file} before its column names that were not read, as comments: {lines}"
     notes: list[str] = [say("reading.comments", text, file=path.name, lines=before)] if before else []
 
     def skip(row: Any) -> str:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
-        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
+        unreadable[WRONG_FIELDS] += lines
         if lines > 1:
             notes.append(
                 say(
@@ -79,7 +80,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         if not broken.any():
             return batch
         lines = int((ends + broken).sum())
-        unreadable[WRONG_FIELDS] = unreadable.get(WRONG_FIELDS, 0) + lines
+        unreadable[WRONG_FIELDS] += lines
         text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
         notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
         return batch.filter(pa.array(~broken))

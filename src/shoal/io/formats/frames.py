@@ -6,7 +6,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from shoal.errors import InputError
 from shoal.io.formats.input_table import Table, table_of_batches
 from shoal.io.formats.row_files import explain_damage
 
@@ -67,10 +66,9 @@ def _of_trajectories(collection: Any) -> Any:
 def open_part(make: Callable[[], Any]) -> Table:
     """Columns and rows of one part of a frame, on demand."""
     frame = make()
-    try:
+    mixed = f"{NAME} cannot be turned into Arrow columns; give every column one type"
+    with explain_damage(mixed, pa.ArrowException, TypeError, ValueError):
         reader = pa.RecordBatchReader.from_stream(frame)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{NAME} cannot be turned into Arrow columns; give every column one type") from error
 
     def read(_: list[str]) -> Iterator[pa.RecordBatch]:
         with explain_damage(f"{NAME} broke off while its rows were read", pa.ArrowException, OSError):

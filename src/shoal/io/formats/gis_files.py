@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io.columns.values import stored
 from shoal.io.formats.database_files import read_only
 from shoal.io.formats.input_table import Geometry, Table, choose_part
 from shoal.io.formats.row_files import explain_damage
@@ -59,7 +60,8 @@ def open_table(path: Path, reading: Reading) -> Table:
             for batch in reader:
                 batch.validate(full=True)  # text may be none
                 renamed = [_GEOMETRY if name == geometry_name else name for name in batch.schema.names]
-                yield 0.0, _plain(batch.rename_columns(renamed)).select(list(columns))
+                arrays = dict(zip(renamed, map(stored, batch.columns), strict=True))
+                yield 0.0, pa.record_batch({name: arrays[name] for name in columns})
 
     return Table(
         name=path.name,
@@ -89,12 +91,3 @@ def _require_no_view(path: Path, layer: str) -> None:
         stored = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", [layer])
         if not (row := stored.fetchone()) or row[0].upper().startswith("CREATE VIRTUAL"):
             raise InputError(f"layer '{layer}' of {path.name} is a view; save its rows as a layer")
-
-
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Some versions of pyarrow do not know extension types."""
-    columns = [
-        column.storage if isinstance(column.type, pa.BaseExtensionType) else column
-        for column in batch.columns
-    ]
-    return pa.record_batch(dict(zip(batch.schema.names, columns, strict=True)))

@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from shoal.errors import InputError
+from shoal.io.columns.values import is_bytes
 from shoal.messages import say
 
 DEFAULT_CRS: Final = "OGC:CRS84"
@@ -48,8 +50,8 @@ class Table:
     place: str = ""
     owners: "tuple[Owner, ...]" = ()
     settings: Mapping[str, str] = field(default_factory=dict)
-    unreadable: dict[str, int] = field(default_factory=dict)
-    repaired: dict[str, int] = field(default_factory=dict)
+    unreadable: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     parts: list[range] = field(default_factory=list)
     added: frozenset[str] = frozenset()
@@ -78,15 +80,13 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
             described = _metadata(field_metadata, b"ARROW:extension:metadata") or {}
             return Geometry(column=schema.names[index], crs=_crs_text(described.get("crs", DEFAULT_CRS)))
     for column_field in schema:
-        if column_field.name.strip().lower() in {"geometry", "geom"} and _holds_bytes(column_field.type):
+        if column_field.name.strip().lower() in {"geometry", "geom"} and is_bytes(_stored_type(column_field)):
             return Geometry(column=column_field.name)
     return None
 
 
-def _holds_bytes(kind: pa.DataType) -> bool:
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+def _stored_type(of: pa.Field) -> pa.DataType:
+    return of.type.storage_type if isinstance(of.type, pa.BaseExtensionType) else of.type
 
 
 def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any] | None:

@@ -1,9 +1,12 @@
 """JSON files: GeoJSON, a layout of ``json_layouts``, Google's Timeline, or a list of objects.
 
-The content decides.
+The content decides. Also JSON Lines and GeoJSON with one feature a line, plain or gzipped; and recordings of
+the OwnTracks recorder: a time, a kind and a message in JSON, with tabs between. These are
+``rec/USER/DEVICE/YYYY-MM.rec``: the person is USER; ``--person device`` takes DEVICE.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,16 +14,28 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from shoal.errors import InputError
 from shoal.io.columns.column_names import NAMES
 from shoal.io.columns.owners import may_name_people
 from shoal.io.formats import geojson, google_timeline, json_layouts, json_values
-from shoal.io.formats.input_table import Table
-from shoal.io.formats.json_values import Content, flat, text_of
-from shoal.io.formats.row_files import BROKEN_GZIP, Row, open_bytes, table_of_rows
+from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Owner, Table
+from shoal.io.formats.json_values import Content, flat, object_in, text_of
+from shoal.io.formats.row_files import (
+    BROKEN_GZIP,
+    Account,
+    Row,
+    explain_damage,
+    open_bytes,
+    table_of_rows,
+    text_batches,
+)
+from shoal.messages import say
 from shoal.model.intake import Reading
 
 _LOOKED_AT: Final = 100
+_LINES_LOOKED_AT: Final = 1000
 # each gives names, rows and notes, or None for other content
 _LAYOUTS: Final[Sequence[Callable[[Any], Content | None]]] = (
     geojson.read,
@@ -91,3 +106,67 @@ def _table(path: Path, names: list[str], rows: Callable[[], Iterable[Row]], diff
     table = table_of_rows(path, names, lambda _: rows(), owners=() if has_person else None)
     like_ids = () if has_person else tuple(one for one in names if one in differing and may_name_people(one))
     return replace(table, like_ids=like_ids)
+
+
+def open_lines(path: Path, _reading: Reading) -> Table:
+    """Objects of one file; the first thousand decide the columns."""
+    first = list(islice(_objects(path, Counter()), _LINES_LOOKED_AT))
+    if not first:
+        raise InputError(f"{path.name} is empty, or no line of it is a JSON object")
+    unreadable: Counter[str] = Counter()
+    if all(value.get("type") == "Feature" for value in first):
+        features = list(_objects(path, unreadable))
+        table = table_of(path, {"type": "FeatureCollection", "features": features})
+        table.unreadable.update(unreadable)
+        return table
+    names = list(dict.fromkeys(name for value in first for name in flat(value)))
+
+    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+        values = map(flat, _objects(path, unreadable))
+        rows = ([text_of(value.get(name)) for name in columns] for value in values)
+        return text_batches(rows, columns, columns)
+
+    return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)
+
+
+def _objects(path: Path, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
+    damaged = f"{path.name} is not whole gzip data; copy it again"
+    with explain_damage(damaged), open_bytes(path) as file:
+        for line in file:
+            text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
+            if text:
+                value = object_in(text)
+                if value is None:
+                    unreadable[NO_OBJECT] += 1
+                else:
+                    yield value
+
+
+def open_owntracks(path: Path, _reading: Reading) -> Table:
+    """Positions; other messages are left out with a note."""
+    device = path.resolve().parent
+    damaged = f"{path.name} is not UTF-8 text, so no OwnTracks recording"
+
+    def read(account: Account) -> Iterator[Row]:
+        others = 0
+        with explain_damage(damaged, UnicodeDecodeError), path.open(encoding="utf-8") as file:
+            for line in filter(str.strip, file):
+                message = object_in(line.rstrip("\n").split("\t")[-1])
+                if message is None:
+                    account.unreadable[WRONG_FIELDS] += 1
+                elif message.get("_type") == "location":
+                    position = (text_of(message.get(name)) for name in ("tst", "lat", "lon"))
+                    yield device.parent.name, device.name, *position
+                else:
+                    others += 1
+        if others:
+            text = "{number} messages of {file} tell no position and were left out"
+            account.notes.append(say("reading.without_position", text, number=f"{others:,}", file=path.name))
+
+    owners = (
+        Owner(column="uid", value=device.parent.name, place=str(device.parent), what="folder"),
+        Owner(column="device", value=device.name, place=str(device)),
+    )
+    return table_of_rows(
+        path, ("uid", "device", "t", "lat", "lon"), read, owners=owners, settings={"id": "uid"}
+    )
