@@ -1,8 +1,6 @@
 """Leave out people with too few samples a day, or on too few days."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,7 +9,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.messages import Message, say, say_number
 from shoal.model.intake import Intake, Reading
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Flags, Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.units import DAY_S
 
 EVERY_DAY: Final = -1  # as a number of active days: those of the data, from the first to the last
@@ -57,61 +55,50 @@ def screen(
 
     days: length of their data; a person-day is one day long. n_days: of all data.
     """
-    reading = intake.reading
+    reading, subjects = intake.reading, f"{len(lengths):,}"
     selected = np.ones(len(lengths), dtype=np.bool_)
     if reading.min_samples_per_day:
         least, span = reading.min_samples_per_day, 1.0 if reading.per_day else max(days, 1.0)
-        enough = lengths / span >= least
-        intake = _left_out(lengths, selected & ~enough, partial(_few_samples, least), intake)
-        if not enough.any():
+        lost = lengths / span < least
+        if lost.all():
             raise InputError(
                 f"nobody has {least:g} samples a day, on average over {span:.3g} days; ask for fewer with "
                 "--min-samples-per-day"
             )
-        selected &= enough
+        reason = say("row.few_samples", "below {least} samples a day", least=f"{least:g}")
+        samples = say("amount.samples", "{number} samples", number=f"{least:g}")
+        if least == 1:
+            reason = say("row.few_samples_one", "below 1 sample a day")
+            samples = say("amount.sample", "1 sample")
+        people = int(np.count_nonzero(lost))
+        one = "{number} of {subjects} subjects has fewer than {samples} a day and is left out"
+        more = "{number} of {subjects} subjects have fewer than {samples} a day and are left out"
+        note = say_number("reading.few_samples", people, one, more, subjects=subjects, samples=samples)
+        intake = _left_out(lengths[lost], reason, note, intake)
+        selected &= ~lost
     if reading.min_active_days:
         all_days = 1 if reading.per_day else n_days
         fewest = all_days if reading.min_active_days == EVERY_DAY else reading.min_active_days
-        enough = active >= fewest
-        if not (selected & enough).any():
+        lost = selected & (active < fewest)
+        if (lost == selected).all():
             raise InputError(
                 f"nobody has samples on {fewest} of the {all_days} days; ask for fewer with --min-active-days"
             )
-        intake = _left_out(lengths, selected & ~enough, partial(_few_days, fewest), intake)
-        selected &= enough
+        reason = say("row.few_days", "below {days} days with samples", days=f"{fewest:,}")  # 2 at least
+        people = int(np.count_nonzero(lost))
+        one = "{number} of {subjects} subjects has fewer than {days} days with samples and is left out"
+        more = "{number} of {subjects} subjects have fewer than {days} days with samples and are left out"
+        note = say_number("reading.few_days", people, one, more, subjects=subjects, days=f"{fewest:,}")
+        intake = _left_out(lengths[lost], reason, note, intake)
+        selected &= ~lost
     return np.flatnonzero(selected), intake
 
 
-def _left_out(
-    lengths: Integers, lost: Flags, in_words: Callable[[int, str], tuple[Message, Message]], intake: Intake
-) -> Intake:
-    if not lost.any():
+def _left_out(samples: Integers, reason: Message, note: Message, intake: Intake) -> Intake:
+    """samples: of each person who is left out."""
+    if not len(samples):
         return intake
-    reason, note = in_words(int(np.count_nonzero(lost)), f"{len(lengths):,}")
-    intake = intake.with_dropped(reason, int(lengths[lost].sum()))
-    return replace(intake, notes=(*intake.notes, note))
-
-
-def _few_samples(least: float, people: int, subjects: str) -> tuple[Message, Message]:
-    """The reason for dropped rows, and a note. people: left out, of these subjects."""
-    if least == 1:
-        reason = say("row.few_samples_one", "below 1 sample a day")
-        samples = say("amount.sample", "1 sample")
-    else:
-        reason = say("row.few_samples", "below {least} samples a day", least=f"{least:g}")
-        samples = say("amount.samples", "{number} samples", number=f"{least:g}")
-    one = "{number} of {subjects} subjects has fewer than {samples} a day and is left out"
-    more = "{number} of {subjects} subjects have fewer than {samples} a day and are left out"
-    return reason, say_number("reading.few_samples", people, one, more, subjects=subjects, samples=samples)
-
-
-def _few_days(fewest: int, people: int, subjects: str) -> tuple[Message, Message]:
-    reason = say(
-        "row.few_days", "below {days} days with samples", days=f"{fewest:,}"
-    )  # nobody has less than 1
-    one = "{number} of {subjects} subjects has fewer than {days} days with samples and is left out"
-    more = "{number} of {subjects} subjects have fewer than {days} days with samples and are left out"
-    return reason, say_number("reading.few_days", people, one, more, subjects=subjects, days=f"{fewest:,}")
+    return replace(intake.with_dropped(reason, int(samples.sum())), notes=(*intake.notes, note))
 
 
 def screen_trajectories(trajectories: Trajectories) -> Trajectories:

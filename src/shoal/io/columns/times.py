@@ -1,6 +1,7 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from shoal.io.columns.counting import Counting
 from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import Codes, has_value, is_number, is_text, numbers_in_text, plain
-from shoal.messages import say, say_number
+from shoal.messages import Message, say, say_number
 from shoal.runtime.arrays import Flags, Numbers
 from shoal.units import DAY_S, duration_s
 
@@ -166,42 +167,30 @@ class Times(Counting):
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
             )
 
-    def notes(self) -> list[str]:
+    def notes(self) -> Iterator[Message]:
         """Assumptions, for users."""
-        notes: list[str] = []
-        if self.unit is not None and not self.given:
-            if self.steps:
-                notes.append(
-                    say(
-                        "reading.steps",
-                        "times are small numbers, read as steps of {step}; --time-unit gives another length",
-                        step=_ONE_SECOND if self.unit == "s" else self.unit,
-                    )
-                )
-            else:
-                notes.append(
-                    say(
-                        "reading.time_unit",
-                        "times are numbers, read as {unit} since 1970 by their size; --time-unit overrides",
-                        unit=time_numbers.UNIT_WORDS[self.unit],
-                    )
-                )
+        if self.unit is not None and not self.given and self.steps:
+            text = "times are small numbers, read as steps of {step}; --time-unit gives another length"
+            yield say("reading.steps", text, step=_ONE_SECOND if self.unit == "s" else self.unit)
+        elif self.unit is not None and not self.given:
+            text = "times are numbers, read as {unit} since 1970 by their size; --time-unit overrides"
+            yield say("reading.time_unit", text, unit=time_numbers.UNIT_WORDS[self.unit])
         if self._slashed is not None:
             text = "dates such as 99/99/9999 begin with the {part}, as some of them show"
-            notes.append(say("reading.dates", text, part=_PARTS[self._slashed]))
+            yield say("reading.dates", text, part=_PARTS[self._slashed])
         share = self._midnights * self.naive / max(self._naive_looked_at * (self.naive + self.zoned), 1)
         if self._naive_looked_at > 1 and share >= _MANY:
             text = (
                 "{percent} % of the times have no time of day and are taken as midnight; what is said "
                 "about hours and about who was where at one time is not about these"
             )
-            notes.append(say("reading.midnights", text, percent=int(100 * share)))
+            yield say("reading.midnights", text, percent=int(100 * share))
         if self._numbers_looked_at > 1 and self._thousands == self._numbers_looked_at:
             text = (
                 "all times are whole thousands of seconds; if a table tool rounded them, export them "
                 "again as whole numbers"
             )
-            notes.append(say("reading.thousands", text))
+            yield say("reading.thousands", text)
         span_s = sorted(self._span_s) or [0]
         if not self.given and time_numbers.OPEN_GPS_S <= span_s[0] <= span_s[-1] <= time_numbers.GPS_UNTIL_S:
             first, last = (1970 + int(s // (365.2425 * DAY_S)) for s in (span_s[0], span_s[-1]))
@@ -209,17 +198,16 @@ class Times(Counting):
                 "the numbers give the years {first} to {last}; if they count from 1980 (GPS), 1989 (Garmin) "
                 "or 2001 (Apple), convert them to dates"
             )
-            notes.append(say("reading.other_start", text, first=first, last=last))
+            yield say("reading.other_start", text, first=first, last=last)
         mornings = self._hours <= set(range(1, 13)) and len(self._hours) >= _ENOUGH_HOURS
         if mornings and self._naive_looked_at >= _ENOUGH_TIMES:
             text = (
                 "no time lies from 13:00 to 0:59; if a clock of 12 hours lost its AM and PM, half of the "
                 "times are wrong by 12 hours"
             )
-            notes.append(say("reading.mornings", text))
+            yield say("reading.mornings", text)
         if self.naive and not self._zone_given:
-            notes.append(TAKEN_AS_UTC)
-        return notes
+            yield TAKEN_AS_UTC
 
     def _count(self, readable: Flags, *, zoned: bool) -> None:
         rows = int(np.count_nonzero(readable))

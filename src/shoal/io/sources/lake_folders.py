@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, requiring_extra
 from shoal.io.formats.input_table import BATCH_ROWS, Table, table_of_batches
+from shoal.io.formats.row_files import explain_damage
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
 _NEEDS: Final = "{} is {} table, whose folder also holds deleted rows; its current rows need {}"
@@ -101,14 +102,14 @@ def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:
     """Where the files alone do not give the rows."""
     from deltalake.exceptions import DeltaError
 
+    damaged = (
+        f"{folder.name} is a Delta Lake table whose rows cannot be read; a file of it, or a deletion "
+        "vector, is missing or damaged"
+    )
+
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        try:
+        with explain_damage(damaged, DeltaError, OSError, ValueError):  # ValueError: also what pyarrow raises
             yield from pa.RecordBatchReader.from_stream(table.scan(columns=columns))
-        except (DeltaError, OSError, ValueError) as error:  # ValueError: also what pyarrow raises
-            raise InputError(
-                f"{folder.name} is a Delta Lake table whose rows cannot be read; a file of it, or a "
-                "deletion vector, is missing or damaged"
-            ) from error
 
     return pa.schema(table.schema().to_arrow()), batches
 
@@ -124,11 +125,10 @@ def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
         from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
     newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
-    try:
+    damaged = f"{folder.name} is an Iceberg table that cannot be read here"
+    with explain_damage(damaged, OSError, ValueError, ValidationError):
         scan = StaticTable.from_metadata(str(newest)).scan()
         schema = scan.projection().as_arrow()
-    except (OSError, ValueError, ValidationError) as error:
-        raise InputError(f"{folder.name} is an Iceberg table that cannot be read here") from error
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         try:

@@ -4,7 +4,8 @@ Parquet is read in place, other formats from a local copy. Credentials come from
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
@@ -72,13 +73,15 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
         return open_source(name, lambda: system.open_input_file(path), far=True)
     with folder_for_a_copy() as folder:
         copy = folder / name
-        try:
-            with system.open_input_stream(path, compression=None) as remote, copy.open("wb") as local:
-                shutil.copyfileobj(remote, local, 1 << 20)
+        with _explained(name):
+            _copy(system, path, copy)
             table = open_local(copy)
-        except (pa.ArrowException, OSError) as error:
-            raise _uncopied(name, error) from error
         return bind_folder(table, folder)
+
+
+def _copy(system: Any, path: str, target: Path) -> None:
+    with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
+        shutil.copyfileobj(remote, local, 1 << 20)
 
 
 def _opened(address: str) -> tuple[Any, str]:
@@ -131,12 +134,16 @@ def _in_brackets(error: Exception) -> str:
     return "" if reason is None else f" ({reason})"
 
 
-def _uncopied(name: str, error: Exception) -> InputError:
-    reason = explain_store_error(error)
-    return InputError(
-        f"{name} cannot be copied from the object store{'' if reason is None else f': {reason}'}; try again, "
-        "or copy it by other means"
-    )
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = explain_store_error(error)
+        raise InputError(
+            f"{name} cannot be copied from the object store{'' if reason is None else f': {reason}'}; try "
+            "again, or copy it by other means"
+        ) from error
 
 
 def _credentials(address: str) -> str:
@@ -173,12 +180,9 @@ def fetch(address: str, folder: Path) -> None:
         if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
             raise InputError("the object store holds a file there whose name leads out of the folder")
         target = folder.joinpath(*inside.parts)
-        try:
+        with _explained(inside.name):
             target.parent.mkdir(parents=True, exist_ok=True)
-            with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
-                shutil.copyfileobj(remote, local, 1 << 20)
-        except (pa.ArrowException, OSError) as error:
-            raise _uncopied(inside.name, error) from error
+            _copy(system, path, target)
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
