@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.io.formats.row_files import explain_damage
 from shoal.io.formats.xml_files import Element, iterate_elements
 from shoal.model.projection import WGS84
 from shoal.model.streets import StreetGraph
@@ -142,15 +143,15 @@ def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, F
 def _table(source: Any, what: str) -> pa.Table:
     if isinstance(source, str | Path):
         path = Path(source)
-        try:
+        missing = f"{path} does not exist; give the table of the street graph's {what}"
+        unread = (
+            f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a header)"
+        )
+        with (
+            explain_damage(unread, pa.ArrowException, OSError),
+            explain_damage(missing, FileNotFoundError),
+        ):
             return pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pq.read_table(path)
-        except FileNotFoundError as error:
-            raise InputError(f"{path} does not exist; give the table of the street graph's {what}") from error
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a "
-                "header)"
-            ) from error
     if hasattr(source, "geometry") and hasattr(source, "reset_index"):
         crs = None if source.crs is None else source.crs.to_wkt()
         frame = source.reset_index()
@@ -162,12 +163,9 @@ def _table(source: Any, what: str) -> pa.Table:
         return table.append_column("geometry", shapes).replace_schema_metadata(
             {} if crs is None else {"streets_crs": crs}
         )
-    try:
+    unread = f"the {what} of the street graph are neither a file nor a frame that can be read"
+    with explain_damage(unread, pa.ArrowException, TypeError, ValueError):
         return pa.table(source)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"the {what} of the street graph are neither a file nor a frame that can be read"
-        ) from error
 
 
 def _crs_of(table: pa.Table) -> str | None:
@@ -196,12 +194,9 @@ def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
     """Only a length may be nan."""
-    try:
+    unread = f"the column {name} of the street graph holds something that is no number"
+    with explain_damage(unread, pa.ArrowException, ValueError):
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except (pa.ArrowException, ValueError) as error:
-        raise InputError(
-            f"the column {name} of the street graph holds something that is no number"
-        ) from error
 
 
 def _shapes(table: pa.Table) -> Shapes:
@@ -264,13 +259,10 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
     edges = [
         (edge.get("source", ""), edge.get("target", ""), data(edge)) for edge in graph.findall(f"{space}edge")
     ]
-    try:
+    unread = f"{path.name}: a node lacks x or y, or one of them or a length is no number"
+    with explain_damage(unread, KeyError, ValueError):
         x, y = (np.array([float(about[axis]) for _, about in nodes]) for axis in ("x", "y"))
         length = np.array([float(about.get("length") or "nan") for *_, about in edges])
-    except (KeyError, ValueError) as error:
-        raise InputError(
-            f"{path.name}: a node lacks x or y, or one of them or a length is no number"
-        ) from error
     declared_crs = crs or data(graph).get("crs") or None
     return _graph(
         [name for name, _ in nodes],

@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 from shoal.errors import InputError
+from shoal.io.formats.row_files import explain_damage
 from shoal.runtime.argument_types import typed
 
 MOST_ZOOM: Final = 24
@@ -122,16 +123,15 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         steps += 1
         return steps > _STEPS // 10_000
 
-    try:
-        address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(address, uri=True)) as file:
-            file.execute("PRAGMA trusted_schema = OFF")
-            file.set_progress_handler(too_long, 10_000)
-            yield file
-    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"{path} is no MBTiles file that can be read: it needs the tables tiles and metadata"
-        ) from error
+    unread = f"{path} is no MBTiles file that can be read: it needs the tables tiles and metadata"
+    address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    with (
+        explain_damage(unread, sqlite3.Error, ValueError, TypeError, OverflowError),
+        closing(sqlite3.connect(address, uri=True)) as file,
+    ):
+        file.execute("PRAGMA trusted_schema = OFF")
+        file.set_progress_handler(too_long, 10_000)
+        yield file
 
 
 def _data(file: sqlite3.Connection, zoom: int, column: int, row: int) -> bytes:

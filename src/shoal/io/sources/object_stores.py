@@ -43,14 +43,12 @@ def files(
     with_rows_of_others: also of tables with deleted rows. No message repeats the address, which may contain
     a key.
     """
-    try:
+    with _reading(address):
         system, root = _opened(address)
         info = system.get_file_info(root)
         if info.type == pafs.FileType.File:
             return system, str(PurePosixPath(root).parent), [info]
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
-    except (pa.ArrowException, OSError) as error:
-        raise _unread(address, error) from error
     objects = [entry for entry in listed if entry.type == pafs.FileType.File]
     inside = [PurePosixPath(entry.path).relative_to(root) for entry in objects]
     if not with_rows_of_others and any(
@@ -117,16 +115,20 @@ def _require_answer(system: Any, root: str) -> None:
             raise
 
 
-def _unread(address: str, error: Exception) -> InputError:
-    if isinstance(error, FileNotFoundError):
-        return InputError(
+@contextmanager
+def _reading(address: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(
             "nothing lies at that address in the object store; check the bucket and the folder, and write a "
             "% of a name as %25"
-        )
-    return InputError(
-        f"the object store cannot be read{_in_brackets(error)}; check the address and the credentials "
-        f"({_credentials(address)})"
-    )
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"the object store cannot be read{_in_brackets(error)}; check the address and the credentials "
+            f"({_credentials(address)})"
+        ) from error
 
 
 def _in_brackets(error: Exception) -> str:
@@ -162,11 +164,9 @@ def _credentials(address: str) -> str:
 
 def holds(address: str, name: str) -> bool:
     """Whether such a file lies at an address."""
-    try:
+    with _reading(address):
         system, root = _opened(address)
         return bool(system.get_file_info(f"{root}/{name}").type == pafs.FileType.File)
-    except (pa.ArrowException, OSError) as error:
-        raise _unread(address, error) from error
 
 
 def fetch(address: str, folder: Path) -> None:

@@ -21,7 +21,7 @@ from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
 from shoal.io.formats.input_table import Owner, Table, add_constants, bind_folder, folder_for_a_copy
 from shoal.io.formats.packed_files import zip_of_tar
-from shoal.io.formats.row_files import BROKEN_ARCHIVE, BROKEN_GZIP
+from shoal.io.formats.row_files import BROKEN_ARCHIVE, explain_damage
 from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
 
 _BLOCK: Final = 1 << 20
@@ -61,15 +61,11 @@ def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], 
 
     Archives within the archive are refused: their content would be lost.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inside = [member for member in archive.infolist() if not member.is_dir()]
-            names = [member.filename for member in inside]
-            dawarich = _is_dawarich(archive)
-    except (*BROKEN_ARCHIVE, OSError) as error:
-        raise InputError(
-            f"{path.name} is not a whole zip archive, or of an unknown version; copy or pack it again"
-        ) from error
+    damaged = f"{path.name} is not a whole zip archive, or of an unknown version; copy or pack it again"
+    with explain_damage(damaged, *BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as archive:
+        inside = [member for member in archive.infolist() if not member.is_dir()]
+        names = [member.filename for member in inside]
+        dawarich = _is_dawarich(archive)
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
     selected = [name for name in read if PurePosixPath(name) not in labels]
@@ -110,19 +106,15 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
         inner = folder / stem_of(path.name) / member
         if not inner.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{path.name} holds a file outside itself; it is not read")
-        try:
-            with zipfile.ZipFile(path) as archive:
-                need = archive.getinfo(member).file_size
-                if need > shutil.disk_usage(folder).free:
-                    raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
-                inner.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(member) as packed, inner.open("wb") as file:
-                    shutil.copyfileobj(packed, file, _BLOCK)
-                of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
-        except (*BROKEN_ARCHIVE, OSError) as error:
-            raise InputError(
-                f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
-            ) from error
+        damaged = f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
+        with explain_damage(damaged, *BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as archive:
+            need = archive.getinfo(member).file_size
+            if need > shutil.disk_usage(folder).free:
+                raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
+            inner.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as packed, inner.open("wb") as file:
+                shutil.copyfileobj(packed, file, _BLOCK)
+            of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
         table = bind_folder(open_file(inner, folder / stem_of(path.name)), folder)
     inside = str(folder.resolve())
     owners = tuple(
@@ -152,11 +144,9 @@ def _ending_of(path: Path) -> str:
     packed = ""
     if start.startswith(b"\x1f\x8b"):
         packed = ".gz"
-        try:
-            with gzip.open(path) as file:
-                start = file.read(4096)
-        except (OSError, *BROKEN_GZIP) as error:
-            raise InputError("standard input is not whole gzip data; copy it again") from error
+        damaged = "standard input is not whole gzip data; copy it again"
+        with explain_damage(damaged, OSError), gzip.open(path) as file:
+            start = file.read(4096)
     if start.startswith(b"PK\x03\x04"):
         with path.open("rb") as file:
             end = file.read()
