@@ -21,7 +21,7 @@ import pyarrow.csv as arrow_csv
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
-from shoal.io.formats import ais_files, nmea_files
+from shoal.io.formats import nmea_files
 from shoal.io.formats.input_table import WRONG_FIELDS, Table
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -43,7 +43,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     Lines with another number of fields are counted and left out.
     """
-    if ais_files.holds(path) or nmea_files.holds(path):
+    if nmea_files.holds(path):
         return nmea_files.open_table(path, reading)
     sample, whole = _beginning(path)
     before = _lines_before_header(sample)

@@ -7,7 +7,6 @@ from typing import Final
 
 from shoal.errors import InputError
 from shoal.io.formats import (
-    ais_files,
     arrow_files,
     csv_files,
     database_files,
@@ -40,7 +39,7 @@ _READERS: Final[Mapping[Reader, str]] = {
     json_files.open_lines: ".jsonl .jsonl.gz .ndjson .geojsonl",
     json_files.open_owntracks: ".rec",
     nmea_files.open_table: ".nmea .nmea.gz",
-    ais_files.open_table: ".ais .ais.gz",
+    nmea_files.open_ships: ".ais .ais.gz",
     gtfs_realtime_files.open_table: ".pb .pb.gz",
     arrow_files.open_table: ".arrow .feather",
     excel_files.open_table: ".xlsx .xls .ods",
