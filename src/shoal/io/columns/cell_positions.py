@@ -114,8 +114,8 @@ def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
         west, south, east, north = _bounds_of(batch.column(layout.area), where)
         return _between(layout.crs, west, south, east, north)
     if layout.bounds:
-        return _between(WGS84, *(_numbers(batch, name, where) for name in layout.bounds))
-    lon, lat = (_numbers(batch, name, where) for name in layout.center)
+        return _between(WGS84, *(numbers_in(batch, name, where) for name in layout.bounds))
+    lon, lat = (numbers_in(batch, name, where) for name in layout.center)
     width_m = height_m = np.full(len(lon), np.nan)
     if layout.sides:
         width_m, height_m = (_lengths(batch, name, where) for name in layout.sides)
@@ -124,12 +124,13 @@ def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
     return Places(lon=lon, lat=lat, width_m=width_m, height_m=height_m)
 
 
-def _numbers(batch: pa.RecordBatch, name: str, where: str) -> Floats:
+def numbers_in(batch: pa.RecordBatch, name: str, where: str) -> Floats:
+    """A column as numbers; nan if unreadable. where: the file."""
     return numbers(batch.column(name), f"column '{name}' of {where}")[0]
 
 
 def _lengths(batch: pa.RecordBatch, name: str, where: str) -> Floats:
-    lengths = _numbers(batch, name, where)
+    lengths = numbers_in(batch, name, where)
     return np.where(np.isfinite(lengths) & (lengths >= 0), lengths, np.nan)
 
 

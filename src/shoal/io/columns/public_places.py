@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.io.columns.cell_positions import layout_of, read_places
+from shoal.io.columns.cell_positions import layout_of, numbers_in, read_places
 from shoal.io.columns.column_names import NAMES
-from shoal.io.columns.values import numbers
 from shoal.io.formats.input_table import Table
 from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.places import PublicPlaces
 from shoal.model.projection import WGS84
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats
 from shoal.runtime.files import local_path
 
 _BUSYNESS: Final = ("busyness", "visits", "weight")
@@ -75,15 +72,15 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
     for _, batch in table.batches(list(dict.fromkeys(wanted))):
         if layout is None:
             for values, column in zip((x, y), planar, strict=True):
-                values.append(_numbers(batch, column, name))
+                values.append(numbers_in(batch, column, name))
         else:
             places = read_places(batch, layout, name)
             x.append(places.lon)
             y.append(places.lat)
         if busy:
-            busyness.append(_numbers(batch, busy, name))
+            busyness.append(numbers_in(batch, busy, name))
         if radius:
-            radii.append(_numbers(batch, radius, name))
+            radii.append(numbers_in(batch, radius, name))
         if kind:
             kinds += ["" if text is None else str(text) for text in batch.column(kind).to_pylist()]
     return PublicPlaces(
@@ -100,7 +97,3 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
 
 def _named(table: Table, names: Sequence[str]) -> list[str]:
     return [column for column in table.columns if column.strip().lower() in names][:1]
-
-
-def _numbers(batch: pa.RecordBatch, column: str, name: str) -> Floats:
-    return numbers(batch.column(column), f"column '{column}' of {name}")[0]
