@@ -1,17 +1,19 @@
 """``shoal check TABLE --kind ...``: tables made elsewhere."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
+import pyarrow as pa
+from pyarrow import csv
 
 from shoal.cli.options import PATH, OutputOptions, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
+from shoal.runtime.staging import explain_write_errors, require_absent
 from shoal.units import counted
-
-if TYPE_CHECKING:
-    from shoal_tables.hidden_cells.checking import HiddenCells
+from shoal_tables.hidden_cells.checking import HiddenCells, check_table
+from shoal_tables.hidden_cells.reading import Hiding
 
 _KINDS: Final = ("flows", "presence", "dwell", "homes")
 _SHOWN: Final = 5
@@ -81,13 +83,9 @@ def check(
 
     Ranges come from linear programs over all public cells and sums; no raw data are needed.
     """
-    from shoal.errors import OutputError
-    from shoal_tables.hidden_cells.checking import check_table
-    from shoal_tables.hidden_cells.reading import Hiding
-
     settings = OutputOptions.take(options)
-    if output is not None and output.exists():
-        raise OutputError(f"{output} exists; choose another --output or remove it first")
+    if output is not None:
+        require_absent(output)
     result = check_table(
         table,
         kind,
@@ -99,7 +97,8 @@ def check(
         seconds=60 * options["minutes"],
     )
     if output is not None:
-        _write(result, output)
+        with explain_write_errors(output):
+            csv.write_csv(pa.table(result.rows()), output)
     print_result(settings.as_json, result.to_json(), _lines(result), well=not result.exit_code)
     return result.exit_code
 
@@ -113,17 +112,7 @@ def _range(text: str | None) -> tuple[int, int] | None:
     return int(low), int(high)
 
 
-def _write(result: "HiddenCells", output: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from shoal.runtime.staging import explain_write_errors
-
-    with explain_write_errors(output):
-        csv.write_csv(pa.table(result.rows()), output)
-
-
-def _lines(result: "HiddenCells") -> list[str]:
+def _lines(result: HiddenCells) -> list[str]:
     facts = result.to_json()
     lines = [
         f"{counted(facts['cells'], 'cell')}, {facts['hidden']:,} of them hidden or rounded",

@@ -45,21 +45,7 @@ class Bounds:
 
 
 def bound(system: System, seconds: float = 600.0) -> Bounds:
-    """Bound each unknown; InputError where no counts agree with all public numbers.
-
-    Ranges that are not proved tight within these seconds are still true, and marked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from shoal_tables.hidden_cells.checking import bound
-    >>> from shoal_tables.hidden_cells.reading import System
-    >>> ranges = bound(System(np.zeros(2), np.full(2, 9.0), sparse.csr_array([[1.0, 1.0]]),
-    ...                      np.array([17.0]), np.array([17.0])))
-    >>> ranges.low.tolist(), ranges.high.tolist(), bool(ranges.is_tight.all())
-    ([8.0, 8.0], [9.0, 9.0], True)
-    """
+    """Bound each unknown; ranges that are not proved tight within these seconds are true, and marked."""
     deadline = time.monotonic() + seconds
     low, high = narrow(system)
     is_tight = np.ones(len(low), dtype=bool)
@@ -68,7 +54,7 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
     rest = System(
         low[free], high[free], system.sums[:, free], system.sum_low - settled, system.sum_high - settled
     )
-    for numbers, rows in _blocks(rest.sums, _live_sums(rest, rest.low, rest.high)):
+    for numbers, rows in _blocks(rest.sums, _live_sums(rest)):
         cells, part = free[numbers], sparse.csc_array(rest.sums[rows][:, numbers])
         block = _Block(part, rest.sum_low[rows], rest.sum_high[rows], low[cells], high[cells])
         block.solve(deadline)
@@ -78,35 +64,34 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
 
 def narrow(system: System) -> tuple[Floats, Floats]:
     """Narrow each range by every sum and the ranges of the other cells in it, until nothing changes."""
-    sums = sparse.coo_array(system.sums)
-    row, cell = sums.coords
+    row, cell = sparse.coo_array(system.sums).coords
     low, high = np.ceil(system.low - _TOLERANCE), np.floor(system.high + _TOLERANCE)
-    m = sums.shape[0]
     for _ in range(_ROUNDS):
         if (low > high).any():
             raise InputError("the published numbers contradict each other: no counts agree with all of them")
-        least = np.bincount(row, low[cell], m)
-        free = np.isinf(high[cell])
-        largest = np.bincount(row, np.where(free, 0, high[cell]), m)
-        n_free = np.bincount(row, free, m)
+        least, largest, n_free = _ranges_of_sums(system.sums, low, high)
         if (least > system.sum_high).any() or ((largest < system.sum_low) & (n_free == 0)).any():
             raise InputError("the published numbers contradict each other: a sum does not fit its cells")
-        new_high, new_low = high.copy(), low.copy()
+        new_high, new_low, free = high.copy(), low.copy(), np.isinf(high[cell])
         np.minimum.at(new_high, cell, system.sum_high[row] - least[row] + low[cell])
-        others_free = n_free[row] - free > 0
         others = largest[row] - np.where(free, 0, high[cell])
-        np.maximum.at(new_low, cell, np.where(others_free, -np.inf, system.sum_low[row] - others))
+        np.maximum.at(new_low, cell, np.where(n_free[row] > free, -np.inf, system.sum_low[row] - others))
         if np.array_equal(new_high, high) and np.array_equal(new_low, low):
             break
         low, high = new_low, new_high
     return low, high
 
 
-def _live_sums(system: System, low: Floats, high: Floats) -> Integers:
+def _ranges_of_sums(sums: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
+    """The least of each sum, the largest of its cells that have an end, and how many have none."""
+    free = np.isinf(high)
+    return sums @ low, sums @ np.where(free, 0, high), sums @ free.astype(float)
+
+
+def _live_sums(system: System) -> Integers:
     """The sums that do not hold by the ranges alone."""
-    least, largest = system.sums @ low, np.full(len(system.sum_low), np.inf)
-    free = system.sums @ np.isinf(high).astype(float)
-    largest[free == 0] = (system.sums @ np.where(np.isinf(high), 0, high))[free == 0]
+    least, largest, n_free = _ranges_of_sums(system.sums, system.low, system.high)
+    largest = np.where(n_free > 0, np.inf, largest)
     return np.flatnonzero((least < system.sum_low) | (largest > system.sum_high))
 
 
@@ -117,12 +102,10 @@ def _blocks(sums: Any, live: Integers) -> list[tuple[Any, Any]]:
     both = sparse.block_array([[None, part], [part.T, None]]) if len(live) else sparse.csr_array((n, n))
     _, label = csgraph.connected_components(both, directed=False)
     of_sum, of_cell = label[: len(live)], label[len(live) :]
-    in_block = np.isin(of_cell, of_sum)
-    order = np.flatnonzero(in_block)[np.argsort(of_cell[in_block], kind="stable")]
-    cuts = np.flatnonzero(np.diff(of_cell[order])) + 1
-    rows_by_label = {key: live[rows] for key, rows in _grouped(of_sum)}
-    groups = [cells for cells in np.split(order, cuts) if len(cells)]
-    return [(cells, rows_by_label[of_cell[cells[0]]]) for cells in sorted(groups, key=len)]
+    linked = np.flatnonzero(np.isin(of_cell, of_sum))
+    rows_of = dict(_grouped(of_sum))
+    blocks = [(linked[cells], live[rows_of[label]]) for label, cells in _grouped(of_cell[linked])]
+    return sorted(blocks, key=lambda block: len(block[0]))
 
 
 def _grouped(labels: Any) -> list[tuple[Any, Any]]:
@@ -135,39 +118,42 @@ class _Block:
     def __init__(self, sums: Any, sum_low: Floats, sum_high: Floats, low: Floats, high: Floats) -> None:
         self.sums, self.sum_low, self.sum_high = sums, sum_low, sum_high
         self.low, self.high = low, high
-        self.low_reached, self.high_reached = np.zeros(len(low), bool), np.zeros(len(low), bool)
+        self.ends = {1.0: low, -1.0: high}  # by the sign of what is minimized
+        self.reached = {sign: np.zeros(len(low), bool) for sign in self.ends}
         self.last: Floats | None = None
 
     @property
     def is_tight(self) -> Flags:
-        return self.low_reached & self.high_reached
+        return self.reached[1.0] & self.reached[-1.0]
 
     def solve(self, deadline: float) -> None:
         self._solve_together(deadline)
         for cell in np.flatnonzero(~self.is_tight).tolist():
-            for sign in (1.0, -1.0):
-                if (self.low_reached if sign > 0 else self.high_reached)[cell]:
+            for sign, reached in self.reached.items():
+                if reached[cell]:
                     continue
                 if time.monotonic() > deadline:
                     return
                 self._solve_alone(cell, sign, deadline)
+
+    def _n_open(self) -> int:
+        return sum(int((~reached).sum()) for reached in self.reached.values())
 
     def _solve_together(self, deadline: float) -> None:
         """Push all cells without proof to one end; each solution proves the ends that it reaches."""
         n, idle = len(self.low), 0
         rng = np.random.default_rng(0)  # any weights do
         while idle < _WITHOUT_GAIN and not self.is_tight.all() and time.monotonic() < deadline:
-            open_before = int((~self.low_reached).sum() + (~self.high_reached).sum())
-            for sign, reached in ((1.0, self.low_reached), (-1.0, self.high_reached)):
+            open_before = self._n_open()
+            for sign, reached in self.reached.items():
                 if not reached.all():
                     self._run(sign * ~reached * rng.uniform(0.5, 1.5, n), deadline, whole=False)
-            gain = open_before - int((~self.low_reached).sum() + (~self.high_reached).sum())
-            idle = idle + 1 if gain <= _FEW else 0
+            idle = idle + 1 if open_before - self._n_open() <= _FEW else 0
 
     def _solve_alone(self, cell: int, sign: float, deadline: float) -> None:
         aim = np.zeros(len(self.low))
         aim[cell] = sign
-        ends, reached = (self.low, self.low_reached) if sign > 0 else (self.high, self.high_reached)
+        ends, reached = self.ends[sign], self.reached[sign]
         for whole in (False, True):  # in many tables, the first already has whole numbers
             best = self._run(aim, deadline, whole=whole)
             if best is None or reached[cell]:
@@ -194,8 +180,8 @@ class _Block:
         agrees = ((total >= self.sum_low) & (total <= self.sum_high)).all()
         self.last = nearest if agrees else None  # proves what it reaches, wherever it comes from
         if agrees:
-            self.low_reached |= nearest == self.low
-            self.high_reached |= nearest == self.high
+            for sign, end in self.ends.items():
+                self.reached[sign] |= nearest == end
         return float(outcome.fun) if outcome.status == 0 else None
 
 
@@ -267,8 +253,9 @@ class HiddenCells:
         columns: dict[str, list[Any]] = {
             name: [self.cells[cell][place] for cell in chosen] for place, name in enumerate(self.columns)
         }
-        parts = {"": self.bounds} if self.losses is None else {"": self.bounds, "lost_": self.losses}
-        for prefix, part in parts.items():
+        for prefix, part in (("", self.bounds), ("lost_", self.losses)):
+            if part is None:
+                continue
             columns[f"{prefix}low"] = part.low[chosen].astype(np.int64).tolist()
             columns[f"{prefix}high"] = [int(one) if np.isfinite(one) else None for one in part.high[chosen]]
             columns[f"{prefix}tight"] = part.is_tight[chosen].tolist()
@@ -286,46 +273,25 @@ def check_table(
     count: str | None = None,
     seconds: float = 600.0,
 ) -> HiddenCells:
-    r"""Bound the hidden and the rounded cells of a published table by everything that it shows.
-
-    table: a row for each cell and each sum; a sum has "total" or an outer zone as a key. kind: flows,
-    presence, dwell or homes. absent: whether cells without a row are "zero" or "hidden"; MisuseError where
-    it decides and is not stated. nested: zones with columns zone and parent. earlier: the table before
-    people left the data (an erasure). count: the column of counts; None = recognized. seconds: for linear
-    programs.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from shoal_tables.hidden_cells.checking import check_table
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "homes.csv"
-    >>> _ = file.write_text("zone,count\nnorth,*\nsouth,20\ntotal,23\n")
-    >>> check_table(file, "homes").rows()
-    {'zone': ['north'], 'low': [3], 'high': [3], 'tight': [True]}
-    """
+    """Bound the hidden and the rounded cells of a published table by everything that it shows."""
     if kind not in COLUMNS:
         raise MisuseError(f"--kind {kind} is unknown; give one of {', '.join(COLUMNS)}")
     if absent not in (None, "zero", "hidden"):
         raise MisuseError("--absent is zero or hidden")
     parent_of: Mapping[str, str] = {} if nested is None else read_parents(Path(nested))
-    files = [Path(table)] if earlier is None else [Path(table), Path(earlier)]
-    versions = [read_published(file, kind, rules, count) for file in files]
-    cells = finest_cells(versions, parent_of, absent)
-    systems = [
-        system_of(version, of_version, rules.hidden_range, absent)
-        for version, of_version in zip(versions, cells, strict=True)
-    ]
-    later = systems[0]
-    system = later if earlier is None else stacked_versions(systems[1], later)
+    outer = set(parent_of.values())
+    files = [Path(file) for file in (table, earlier) if file is not None]
+    versions = [read_published(file, kind, rules, outer, count) for file in files]
+    keys, added_up = finest_cells(versions, parent_of, absent)
+    later, *others = (
+        system_of(version, len(keys), of_row, rules.hidden_range, absent)
+        for version, of_row in zip(versions, added_up, strict=True)
+    )
+    system = stacked_versions(others[0], later) if others else later
     ranges, n = bound(system, seconds), len(later.low)
-    parts = [
+    counts, losses = (
         Bounds(ranges.low[part], ranges.high[part], ranges.is_tight[part])
         for part in (slice(n), slice(n, None))
-    ]
-    return HiddenCells(
-        versions[0].columns,
-        cells[0].keys,
-        later.low < later.high,
-        parts[0],
-        None if earlier is None else parts[1],
     )
+    is_hidden = later.low < later.high
+    return HiddenCells(versions[0].columns, keys, is_hidden, counts, losses if others else None)

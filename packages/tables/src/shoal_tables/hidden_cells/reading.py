@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +16,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal_tables.definition.manifest import COLUMNS, Kind
 
-_NOT_NEEDED: Final = ("hour", "day")
-"""Columns that a table may lack."""
+_NOT_NEEDED: Final = ("hour", "day")  # columns that a table may lack
 ZONES: Final = ("zone", "origin", "destination")
 TOTALS: Final = frozenset({"total", "all", "sum"})
 _HIDDEN: Final = frozenset({"", "*", "x", "c", ".", "..", "...", "na", "n/a", "nan", "null", "hidden"})
@@ -30,10 +29,11 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as published: keys of rows, the range of each true count, and where no number is shown."""
+    """A table as published: keys of rows, which add up others, ranges of true counts, hidden ones."""
 
     columns: tuple[str, ...]
     keys: tuple[Key, ...]
+    is_sum: Flags
     low: Floats
     high: Floats
     hidden: Flags
@@ -41,15 +41,11 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Hiding:
-    """How the publisher hid and rounded, as far as this is public.
+    """How the publisher hid and rounded, as far as this is public."""
 
-    hidden_range: the least and the largest count of a hidden cell that no sum is; None where this is
-    unknown. Shown counts are multiples of rounded_to, at random the next below or above, else the nearest.
-    """
-
-    hidden_range: tuple[int, int] | None = None
+    hidden_range: tuple[int, int] | None = None  # the least and the largest count of a hidden cell
     rounded_to: int = 1
-    at_random: bool = False
+    at_random: bool = False  # to the next multiple below or above, else to the nearest
 
     def __post_init__(self) -> None:
         if self.rounded_to < 1:
@@ -67,11 +63,10 @@ class Hiding:
         return self.rounded_to - 1 if self.at_random else self.rounded_to // 2
 
 
-def read_published(path: Path, kind: Kind, rules: Hiding, count: str | None = None) -> PublishedTable:
-    """Read a CSV or Parquet file with a row for each published cell or sum. count: the column of counts.
-
-    InputError for a file without the columns of its kind, a cell that appears twice, or an unreadable count.
-    """
+def read_published(
+    path: Path, kind: Kind, rules: Hiding, outer: Collection[str], count: str | None = None
+) -> PublishedTable:
+    """Read a CSV or Parquet file with a row for each cell or sum, also of outer zones. count: its column."""
     table = _open(path)
     names = {name.strip().lower(): name for name in table.column_names}
     columns = tuple(name for name in COLUMNS[kind] if name in names or name not in _NOT_NEEDED)
@@ -87,7 +82,14 @@ def read_published(path: Path, kind: Kind, rules: Hiding, count: str | None = No
         raise InputError(f"{path.name} has no rows; nothing can be checked")
     _require_keys(path, columns, keys)
     low, high, hidden = _ranges(path, _texts(table[_count_column(path, names, count)]), rules)
-    return PublishedTable(columns, keys, low, high, hidden)
+    is_sum = [
+        any(
+            value.lower() in TOTALS or (name in ZONES and value in outer)
+            for name, value in zip(columns, key, strict=True)
+        )
+        for key in keys
+    ]
+    return PublishedTable(columns, keys, np.array(is_sum, dtype=bool), low, high, hidden)
 
 
 def read_parents(path: Path) -> dict[str, str]:
@@ -196,37 +198,19 @@ class System:
     sum_high: Floats
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The finest cells, which of them each row of the table adds up."""
-
-    keys: tuple[Key, ...]
-    of_row: tuple[Integers, ...]
-    is_sum: Flags
-
-
 def finest_cells(
     tables: Sequence[PublishedTable], parent_of: Mapping[str, str], absent: str | None
-) -> list[Cells]:
-    """Find the finest cells of one table or several versions of it, and what each row of each adds up.
-
-    absent: whether a cell without a row is "zero" or "hidden"; MisuseError where sums depend on it and it is
-    None. InputError for versions with different columns, or a sum without any cell.
-    """
+) -> tuple[tuple[Key, ...], list[list[Integers]]]:
+    """Find the finest cells of the versions of a table, and what each row of each version adds up."""
     columns = tables[0].columns
     if any(table.columns != columns for table in tables):
         raise InputError("the versions have different columns; give tables of the same cells")
-    around = set(parent_of.values())
-    sums = [[_is_sum(columns, key, around) for key in table.keys] for table in tables]
-    leaf_keys = {
-        key for table, is_sum in zip(tables, sums, strict=True)
-        for key, one in zip(table.keys, is_sum, strict=True) if not one
-    }  # fmt: skip
+    leaf_keys = {table.keys[row] for table in tables for row in np.flatnonzero(~table.is_sum)}
     if not leaf_keys:
         raise InputError("the table has sums only, and no cell")
     values = [sorted(set(column)) for column in zip(*leaf_keys, strict=True)]
     n_all = int(np.prod([len(one) for one in values], dtype=float))
-    has_sums = any(map(any, sums)) or len(tables) > 1
+    has_sums = any(table.is_sum.any() for table in tables) or len(tables) > 1
     if n_all > len(leaf_keys) and has_sums and absent is None:
         raise MisuseError(
             f"{n_all - len(leaf_keys):,} of {n_all:,} cells have no row, and sums depend on them: are they "
@@ -241,43 +225,42 @@ def finest_cells(
     keys = tuple(sorted(leaf_keys))
     number = {key: cell for cell, key in enumerate(keys)}
     leaves_in = _leaves_in(columns, values, parent_of)
-    result = []
-    for table, is_sum in zip(tables, sums, strict=True):
-        of_row = tuple(
-            _added_up(key, leaves_in, number) if one else np.array([number[key]])
-            for key, one in zip(table.keys, is_sum, strict=True)
-        )
+    added_up = [
+        [
+            _added_up(key, leaves_in, number) if is_sum else np.array([number[key]])
+            for key, is_sum in zip(table.keys, table.is_sum, strict=True)
+        ]
+        for table in tables
+    ]
+    for of_row in added_up:
         for row, cells in enumerate(of_row, 1):
             if not len(cells):
                 raise InputError(f"row {row} is a sum of no cell in the table; name its zones with --nested")
-        result.append(Cells(keys, of_row, np.array(is_sum, dtype=bool)))
-    return result
+    return keys, added_up
 
 
 def system_of(
-    table: PublishedTable, cells: Cells, hidden_range: tuple[int, int] | None, absent: str | None
+    table: PublishedTable,
+    n: int,
+    of_row: Sequence[Integers],
+    hidden_range: tuple[int, int] | None,
+    absent: str | None,
 ) -> System:
-    """Write the rows of one table as ranges of unknowns and of sums."""
-    n = len(cells.keys)
+    """Write the rows of one table as ranges of n unknowns and of sums."""
     least, most = hidden_range or (0, np.inf)
     absent_range = (least, most) if absent == "hidden" else (0, 0)
     low, high = np.full(n, float(absent_range[0])), np.full(n, float(absent_range[1]))
-    shown = [row for row, one in enumerate(cells.is_sum.tolist()) if one and np.isfinite(table.high[row])]
-    for row in np.flatnonzero(~cells.is_sum).tolist():
-        cell = int(cells.of_row[row][0])
+    shown = np.flatnonzero(table.is_sum & np.isfinite(table.high))
+    for row in np.flatnonzero(~table.is_sum).tolist():
+        cell = int(of_row[row][0])
         low[cell], high[cell] = table.low[row], table.high[row]
         if table.hidden[row]:
             low[cell], high[cell] = max(low[cell], least), min(high[cell], most)
-    return System(
-        low, high, matrix([cells.of_row[row] for row in shown], n), table.low[shown], table.high[shown]
-    )
-
-
-def matrix(rows: Sequence[Integers], n: int) -> Any:
-    """Make the sparse matrix with a 1 for each number in each row."""
-    indices = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
-    ends = np.cumsum([0, *(len(row) for row in rows)])
-    return sparse.csr_array((np.ones(len(indices)), indices, ends), shape=(len(rows), n))
+    rows = [of_row[row] for row in shown.tolist()]
+    indices = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    ends = np.cumsum([0, *map(len, rows)])
+    sums = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=(len(rows), n))
+    return System(low, high, sums, table.low[shown], table.high[shown])
 
 
 def stacked_versions(earlier: System, later: System) -> System:
@@ -292,13 +275,6 @@ def stacked_versions(earlier: System, later: System) -> System:
         sums=sparse.csr_array(sparse.vstack([of_later, whole, cells])),
         sum_low=np.concatenate([later.sum_low, earlier.sum_low, earlier.low]),
         sum_high=np.concatenate([later.sum_high, earlier.sum_high, earlier.high]),
-    )
-
-
-def _is_sum(columns: Sequence[str], key: Key, around: set[str]) -> bool:
-    return any(
-        value.lower() in TOTALS or (name in ZONES and value in around)
-        for name, value in zip(columns, key, strict=True)
     )
 
 
