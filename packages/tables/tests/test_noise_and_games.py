@@ -1,6 +1,7 @@
 """Tests of noise, arithmetic of the promise, and games of membership."""
 
 import itertools
+from collections.abc import Callable
 from math import comb, exp, log
 
 import numpy as np
@@ -11,8 +12,8 @@ from scipy import stats
 
 import plain_table as plain
 from shoal_tables.attacks.attacking import Victims, play, play_all, shown_epsilon
-from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.making.promise import sigma_for
+from shoal_tables.definition.manifest import TableManifest, hour_label
+from shoal_tables.making import promise
 from shoal_tables.verification import noise
 from shoal_tables.verification.noise import NoisyCells, noise_findings, normal_scores, outcomes
 from shoal_tables.verification.statements import (
@@ -22,6 +23,40 @@ from shoal_tables.verification.statements import (
     least_half_width,
     tails,
 )
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (promise.epsilon_of, (1 / 72, 1e-8), 0.8937),
+        (promise.epsilon_of_each, (8.0, 52, 1e-8), 0.953),
+        (promise.sigma_for, (1.0, 1e-8, 1000), 5391),
+        (promise.sigma_for, (1.0, 1e-8, 1000, 0.98), 5446),
+        (promise.half_width, (1000,), 1960),
+        (promise.least_shown, (1000, 10), 3920),
+        (promise.least_shown, (1000, 1_000_000), 5328),
+        (promise.granularity_for, (9,), 1008),
+        (promise.guess_of, (1.0, 1e-8), 0.731),
+        (epsilon_of, (0.5, 1e-6), 5.22),
+        (delta_of_gaussian, (1.0, 1.0), 0.1269),
+    ],
+)
+def test_the_arithmetic_of_the_promise_has_known_values(
+    function: Callable[..., float], arguments: tuple[float, ...], expected: float
+) -> None:
+    digits = len(str(expected).partition(".")[2])
+    assert round(function(*arguments), digits) == expected
+
+
+def test_hours_and_errors_are_written_so() -> None:
+    error = promise.ExpectedError(
+        epsilon=1.0, delta=1e-8, half_width=10.57, least_shown=21.13, by_size=(0.073, 0.036, 0.012)
+    )
+    assert hour_label(360, 600) == "06:00-10:00"
+    assert promise.error_in_words(error) == (
+        "epsilon 1: 95 % of cells are off by at most 10.6; half of the cells of 50 by 7.3 %, of 100 by "
+        "3.6 %, of 300 by 1.2 %; shown from 21.1 on"
+    )
 
 
 def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:
@@ -112,7 +147,7 @@ def test_tails_and_half_widths_are_sums_of_probabilities(sigma: int) -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1.0, 1e-8), (4.0, 1e-8)])
 def test_the_best_adversary_stays_below_the_promise(epsilon: float, delta: float) -> None:
     """Twenty thousand tables, each with noise of its own, of a victim with the largest contribution."""
-    sigma = sigma_for(epsilon, delta, 60)
+    sigma = promise.sigma_for(epsilon, delta, 60)
     assert (
         epsilon_of(60**2 / (2 * sigma**2), delta)
         <= epsilon
@@ -135,7 +170,7 @@ def test_attacks_on_true_tables_do_not_break_the_promise(table: str, zones: int)
     """Also where many victims share their only cell, and where the sums of a table are almost the table."""
     rng, hours = np.random.default_rng(1), 24 if table == "presence" else 1
     n_cells = {"homes": zones, "flows": zones * (zones - 1), "presence": zones * hours}[table]
-    sigma = sigma_for(1.0, 1e-8, 60)
+    sigma = promise.sigma_for(1.0, 1e-8, 60)
     changed = {"sigma": sigma, "sensitivity": 60, "epsilon": 1.0, "delta": 1e-8}
     plan = plain.Plan(table=table, trips="zones", hours=tuple((60 * h, 60 * h + 60) for h in range(hours)))
     entries = plain.manifest_of(

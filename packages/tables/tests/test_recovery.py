@@ -39,6 +39,12 @@ def test_exact_counts_tell_paths_and_noise_hides_them() -> None:
     assert noisy.right < 0.3 * exact.right
 
 
+def test_people_are_matched_with_the_nearest_of_the_next_hour() -> None:
+    counts = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [0, 1, 1, 0]], dtype=float)
+    line = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0]])
+    assert recover_paths(counts, line, 2).tolist() == [[0, 1, 1], [3, 3, 2]]
+
+
 def test_everybody_is_somewhere_in_each_hour() -> None:
     paths = recover_paths(np.array([[0.0, -3.0, 0.0], [9.0, 1.0, 0.0]]), PLACES[:3], 5)
     assert paths.shape == (5, 2)

@@ -1,12 +1,11 @@
-"""The command ``shoal tabulate``."""
+"""The commands ``shoal tabulate`` and ``shoal ledger``."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -20,16 +19,10 @@ from shoal.cli.options import (
     config_option,
     input_argument,
     output_options,
-    refuse_unused,
     take_reading,
 )
 from shoal.cli.sections import Command, Option
-from shoal.cli.terminal import Bars, print_result
-
-if TYPE_CHECKING:
-    from shoal_tables.making.promise import ExpectedError
-    from shoal_tables.making.rules import Rules
-    from shoal_tables.making.zones import ZoneSet
+from shoal.cli.terminal import print_result
 
 _KINDS: Final = ("presence", "flows", "dwell", "homes")
 _zone: Final = partial(click.option, cls=Option, section="Zones")
@@ -58,108 +51,6 @@ class Several(click.ParamType[tuple[Any, ...]]):
 
 
 PERIOD: Final = Several("period", date.fromisoformat, "the first and the last day: 2024-01-01,2024-01-14")
-
-
-def _with_equal_part(chosen: Any) -> None:
-    """Take the epsilon of one of n tables."""
-    from shoal_tables.making.promise import epsilon_of_each
-
-    if chosen.budget is None or chosen.epsilon is not None:
-        raise click.UsageError("--releases spends equal parts of --budget; give it, and no --epsilon")
-    chosen.epsilon = epsilon_of_each(chosen.budget, chosen.releases, chosen.delta)
-
-
-def _zones_of(chosen: Any, cells: str | None) -> "ZoneSet":
-    """The zones of --grid, --h3, --zones or --cells."""
-    from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
-
-    named = [name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None]
-    if len(named) > 1:
-        raise click.UsageError(f"--{named[0]} and --{named[1]} both make zones; give one of them")
-    if chosen.zones is not None:
-        return polygon_zones(chosen.zones, chosen.zone_name)
-    if not named:
-        if cells is None:
-            raise click.UsageError(
-                "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
-                "records that name a cell"
-            )
-        return cell_zones(Path(cells))
-    if chosen.area is None:
-        raise click.UsageError(
-            f"--{named[0]} needs --area W,S,E,N: zones are public, so the data must not decide where they end"
-        )
-    west, south, east, north = chosen.area
-    if chosen.grid is not None:
-        return grid_zones(chosen.grid, (west, south, east, north), chosen.plane)
-    return h3_zones(int(chosen.h3 or 0), (west, south, east, north))
-
-
-def _rules_of(chosen: Any, cells: str | None, time_zone: str | None) -> "Rules":
-    """What is counted."""
-    from shoal_tables.definition.manifest import Trips
-    from shoal_tables.making.rules import (
-        BY_ZONES,
-        WHOLE_DAY,
-        Rules,
-        days_of,
-        hours_of,
-        read_calendar,
-        slots_of,
-    )
-
-    if chosen.calendar is not None and chosen.days not in {"workday", "kinds"}:
-        raise click.UsageError(
-            f"--calendar says kinds of days, and --days {chosen.days} has none; choose workday or kinds"
-        )
-    if chosen.slot is not None and chosen.hours is not None:
-        raise click.UsageError("--slot and --hours both divide the day; give one of them")
-    hours = WHOLE_DAY
-    if chosen.hours is not None:
-        hours = hours_of(chosen.hours)
-    elif chosen.slot is not None or chosen.kind == "presence":
-        hours = slots_of(chosen.slot or 3600.0)
-    calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
-    first, last = chosen.period
-    stays = Trips(
-        definition="stays",
-        radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
-        least_s=_whole("--least-stay", chosen.least_stay, "seconds"),
-    )
-    return Rules(
-        table=chosen.kind,
-        zones=_zones_of(chosen, cells),
-        day_of=days_of(chosen.days, first, last, calendar),
-        hours=hours,
-        trips=stays if chosen.trips == "stays" else BY_ZONES,
-        longest_gap_s=_whole("--longest-gap", chosen.longest_gap, "seconds"),
-        unit=chosen.unit,
-        time_zone=time_zone or "UTC",
-    )
-
-
-def _whole(option: str, value: float, unit: str) -> int:
-    if value < 1 or value != int(value):
-        raise click.UsageError(f"{option} {value:g} must be a whole number of {unit}, at least 1")
-    return int(value)
-
-
-def _require_use(chosen: Any) -> None:
-    """Raise UsageError for an option without effect next to the others."""
-    if chosen.grid is None and chosen.h3 is None:
-        refuse_unused("without --grid or --h3", "area")
-    if chosen.grid is None:
-        refuse_unused("without --grid", "plane")
-    if chosen.zones is None:
-        refuse_unused("without --zones", "zone_name")
-    if chosen.kind != "flows":
-        refuse_unused(f"on {chosen.kind}", "trips")
-    if chosen.kind != "flows" or chosen.trips != "stays":
-        refuse_unused("without --kind flows --trips stays", "stay_radius", "least_stay")
-    if chosen.kind not in {"presence", "flows"}:
-        refuse_unused(f"on {chosen.kind}", "slot", "hours")
-    if chosen.kind == "homes":
-        refuse_unused("on homes", "days")
 
 
 @click.command(
@@ -284,122 +175,13 @@ def tabulate(source: str, **options: Any) -> int:
 
     The table is differentially private for all that one person contributes; with INPUT it can be checked.
     """
+    from shoal_tables.commands.tabulating import make, plan
+
     shown, reading = OutputOptions.take(options), take_reading(options)
     chosen = SimpleNamespace(**options)
-    if chosen.releases is not None:
-        _with_equal_part(chosen)
-    _require_use(chosen)
-    rules = _rules_of(chosen, reading.get("cells"), reading.get("time_zone"))
     if chosen.planned:
-        return _plan(rules, chosen, shown)
-    return _make(source, rules, chosen, reading, shown)
-
-
-def _plan(rules: "Rules", chosen: Any, shown: OutputOptions) -> int:
-    from shoal_tables.making.calibration import Calibration, Privacy
-    from shoal_tables.making.promise import EPSILONS, error_in_words, expected_error
-
-    asked = EPSILONS if chosen.epsilon is None else (chosen.epsilon,)
-    plans = [
-        Calibration(rules=rules, privacy=Privacy(epsilon=epsilon, delta=chosen.delta, bound=chosen.bound))
-        for epsilon in asked
-    ]
-    errors = [expected_error(plan.promise("")) for plan in plans]
-    bound = plans[0].sensitivity / plans[0].granularity
-    lines = [
-        f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
-        f"bound: {bound:g} in L2 for one unit, as of one count in each of {bound**2:.1f} cells; what it "
-        "takes away is put back in all, not in each cell",
-        *map(error_in_words, errors),
-    ]
-    document = _document(rules, errors)
-    print_result(shown.as_json, document, lines)
-    return 0
-
-
-def _document(rules: "Rules", errors: "list[ExpectedError]") -> dict[str, Any]:
-    """A plan, which has no folder and spends nothing."""
-    return {
-        "folder": None,
-        "table": rules.table,
-        "cells": rules.n_cells,
-        "cells_shown": None,
-        "promises": list(map(asdict, errors)),
-        "spent": None,
-        "budget": None,
-        "publishable": None,
-    }
-
-
-def _make(source: str, rules: "Rules", chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
-    from shoal.model.intake import Reading
-    from shoal.runtime.randomness import Randomness
-    from shoal.runtime.run import Run
-    from shoal.scale.engines import engine_of
-    from shoal_tables.making.calibration import Privacy
-    from shoal_tables.making.ledger import Ledger
-    from shoal_tables.making.promise import error_in_words, expected_error, promise_in_words
-    from shoal_tables.making.tabulate import tabulate
-
-    if chosen.epsilon is None or chosen.output is None or chosen.secret is None:
-        missing = [name for name in ("epsilon", "output", "secret") if getattr(chosen, name) is None]
-        raise click.UsageError(f"--{missing[0]} is needed (or --plan)")
-    if (chosen.ledger is None) != (chosen.people is None):
-        raise click.UsageError(
-            "--ledger and --people belong together: the ledger counts what one group of people spends"
-        )
-    if chosen.budget is not None and chosen.ledger is None:
-        raise click.UsageError("--budget is the budget of a --ledger; name its file")
-    seed, ledger = chosen.research_seed, None
-    if chosen.ledger is not None:
-        ledger = Ledger(chosen.ledger, chosen.people or "", chosen.budget)
-    privacy = Privacy(
-        epsilon=chosen.epsilon,
-        delta=chosen.delta,
-        bound=chosen.bound,
-        ledger=ledger,
-        rng=None if seed is None else Randomness.for_research(seed),
-    )
-    with Bars(quiet=shown.quiet) as bars:
-        made = tabulate(
-            source,
-            rules,
-            privacy,
-            chosen.output,
-            secret=chosen.secret,
-            reading=Reading(**reading),
-            run=Run(progress=bars),
-            engine=None if chosen.engine is None else engine_of(chosen.engine),
-        )
-        for note in made.notes:
-            bars.say(f"note: {note}")
-        if ledger is None:
-            bars.say("note: no --ledger, so nothing counts what further tables of these people cost")
-    promise = made.manifest.promise
-    error = expected_error(promise)
-    balance = None if ledger is None else ledger.balance()
-    lines = [
-        f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
-        "enough to show",
-        promise_in_words(promise.epsilon, promise.delta, rules.unit),
-        error_in_words(error),
-        *(
-            []
-            if balance is None
-            else [f"ledger: epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent"]
-        ),
-        f"{chosen.secret}: the counts before noise; keep it as safe as the raw data",
-        *(["not for publication: made with a research seed"] if not made.manifest.publishable else []),
-    ]
-    document = _document(rules, [error]) | {
-        "folder": str(chosen.output),
-        "cells_shown": made.shown_cells,
-        "spent": None if balance is None else balance.spent,
-        "budget": None if balance is None else balance.budget,
-        "publishable": made.manifest.publishable,
-    }
-    print_result(shown.as_json, document, lines)
-    return 0
+        return plan(chosen, reading, shown)
+    return make(source, chosen, reading, shown)
 
 
 @click.command(

@@ -17,29 +17,14 @@ from shoal.runtime.arrays import Floats, Integers
 
 @dataclass(frozen=True)
 class Recovery:
-    """How much of true paths counts tell: the share of hours in which recovered paths are where people were.
-
-    Paths and people are matched at best. guessing: the same for paths that draw each hour from the counts.
-    """
+    """The share of hours in which recovered, or guessed, paths are where people were, matched at best."""
 
     right: float
     guessing: float
 
 
 def recover_paths(counts: Floats, places: Floats, n_people: int) -> Integers:
-    """The zone of each person in each hour, int64 [n_people, h].
-
-    counts: of people by hour and zone [h, z], negative ones count as none. places: middles in meters [z, 2].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shoal_tables.attacks.recovery import recover_paths
-    >>> counts = np.array([[1, 0, 0, 1], [0, 1, 0, 1], [0, 1, 1, 0]])
-    >>> places = np.array([[0, 0], [1, 0], [2, 0], [3, 0]])
-    >>> recover_paths(counts, places, 2).tolist()
-    [[0, 1, 1], [3, 3, 2]]
-    """
+    """The zone of each person and hour [n, h], from counts by hour and zone [h, z], at meters [z, 2]."""
     if counts.ndim != 2 or len(places) != counts.shape[1]:
         raise MisuseError("counts need a row for each hour and a column for each place")
     hours = [_people(row, n_people) for row in counts]
@@ -54,11 +39,7 @@ def recover_paths(counts: Floats, places: Floats, n_people: int) -> Integers:
 
 
 def score_recovery(counts: Floats, places: Floats, truth: Integers, rng: np.random.Generator) -> Recovery:
-    """Compare recovered paths with the true ones, and with guesses.
-
-    truth: the zone of each person in each hour [n, h], -1 where it is not counted; others as
-    ``recover_paths``.
-    """
+    """Compare recovered paths and guesses with true zones [n, hours], -1 where nothing is counted."""
     n = len(truth)
     guesses = np.stack([rng.permutation(_people(row, n)) for row in counts], axis=1)
     return Recovery(_overlap(recover_paths(counts, places, n), truth), _overlap(guesses, truth))

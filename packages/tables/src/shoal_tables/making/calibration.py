@@ -26,24 +26,14 @@ from shoal_tables.making.promise import (
 )
 from shoal_tables.making.rules import Rules
 
-TOTALS_SHARE: Final = 0.02
-"""Of rho, for the totals before and after the bound."""
+TOTALS_SHARE: Final = 0.02  # of rho, for the totals before and after the bound
 MEASURED_DAYS: Final = 14
 
-BOUNDS: Final[dict[tuple[Kind, str], float]] = {
-    ("presence", "one"): 1.9,
-    ("presence", "kinds"): 4.1,
-    ("presence", "each"): 11.8,
-    ("presence", "person-day"): 3.3,
-    ("flows", "one"): 2.4,
-    ("flows", "kinds"): 3.2,
-    ("flows", "each"): 9.0,
-    ("flows", "person-day"): 3.5,
-    ("dwell", "one"): 1.0,
-    ("dwell", "kinds"): 2.1,
-    ("dwell", "each"): 5.2,
-    ("dwell", "person-day"): 1.8,
-    ("homes", "one"): 1.0,
+BOUNDS: Final[dict[Kind, dict[str, float]]] = {
+    "presence": {"one": 1.9, "kinds": 4.1, "each": 11.8, "person-day": 3.3},
+    "flows": {"one": 2.4, "kinds": 3.2, "each": 9.0, "person-day": 3.5},
+    "dwell": {"one": 1.0, "kinds": 2.1, "each": 5.2, "person-day": 1.8},
+    "homes": {"one": 1.0},
 }
 """By table and days: one typical day, kinds of days, each of 14 days; or for one day of a person."""
 
@@ -193,21 +183,15 @@ class Calibration:
 
 
 def default_bound(rules: Rules) -> float:
-    """The bound in L2 for a table when the publisher names none, in people or trips a day.
-
-    For tables of each day it grows with the square root of their number.
-    """
-    dates, days = len(rules.day_of), len(rules.days)
+    """The bound in L2 for a table when the publisher names none, in people or trips a day."""
+    bounds, dates, days = BOUNDS[rules.table], len(rules.day_of), len(rules.days)
     if rules.unit == "person-day":
-        most = float(rules.dates_per_day.min())
-        return BOUNDS[rules.table, "person-day"] / most
+        return bounds["person-day"] / float(rules.dates_per_day.min())
     if rules.table == "homes" or (days == 1 and dates > 1):
-        return BOUNDS[rules.table, "one"]
-    if days == dates:
-        return max(
-            BOUNDS[rules.table, "each"] * sqrt(dates / MEASURED_DAYS), BOUNDS[rules.table, "person-day"]
-        )
-    return BOUNDS[rules.table, "kinds"]
+        return bounds["one"]
+    if days == dates:  # grows with the square root of their number
+        return max(bounds["each"] * sqrt(dates / MEASURED_DAYS), bounds["person-day"])
+    return bounds["kinds"]
 
 
 _AT_ONCE: Final = 50_000
@@ -223,10 +207,7 @@ def sampler_name(rng: Randomness) -> str:
 
 
 def add_noise(counts: Integers, sigma: int, sensitivity: int, rng: Randomness) -> Integers:
-    """Add independent discrete Gaussian noise to exact sums. sensitivity: in L2.
-
-    For publication OpenDP draws from the system itself, and its own account is checked.
-    """
+    """Add independent discrete Gaussian noise to exact sums. sensitivity: in L2."""
     if not rng.publishable:
         return counts + stand_in(len(counts), sigma, rng.generator())
     import opendp.prelude as dp

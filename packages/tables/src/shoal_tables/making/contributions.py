@@ -3,6 +3,7 @@
 It counts trips, visits and homes in the unit's sequence of samples, in local time, cut into pieces.
 """
 
+import datetime
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final
@@ -14,7 +15,9 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
 from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S
-from shoal_tables.making.rules import Rules, day_number
+from shoal_tables.making.rules import Rules
+
+_EPOCH: Final = datetime.date(1970, 1, 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +47,7 @@ def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
     """The samples of people on a grid of 1 m and 1 s, those on dates that count."""
     person = np.repeat(np.arange(people.n_subjects), people.lengths)
     local = people.t + np.rint(Clock(rules.time_zone).utc_offset_s(people.t)).astype(np.int64)
-    date = local // DAY_S - day_number(rules.first_day)
+    date = local // DAY_S - (rules.first_day - _EPOCH).days
     n_dates = len(rules.day_of_date)
     within = (date >= 0) & (date < n_dates)
     within[within] = rules.day_of_date[date[within]] >= 0
@@ -74,13 +77,10 @@ def events_of(rows: Sequences, rules: Rules) -> Events:
 
 def _presence(rows: Sequences, rules: Rules) -> Events:
     hour = rules.hour_of_minute[rows.minute]
-    inside = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
-    key = (rows.unit[inside] * len(rules.day_of_date) + rows.date[inside]) * rules.shape[0] + rows.zone[
-        inside
-    ]
-    _, first = np.unique(key * len(rules.hours) + hour[inside], return_index=True)
-    inside = inside[first]
-    return Events(unit=rows.unit[inside], date=rows.date[inside], codes=(rows.zone[inside], hour[inside]))
+    at = np.flatnonzero((rows.zone >= 0) & (hour >= 0))
+    key = (rows.unit[at] * len(rules.day_of_date) + rows.date[at]) * rules.shape[0] + rows.zone[at]
+    at = at[np.unique(key * len(rules.hours) + hour[at], return_index=True)[1]]
+    return Events(unit=rows.unit[at], date=rows.date[at], codes=(rows.zone[at], hour[at]))
 
 
 def _flows(rows: Sequences, rules: Rules) -> Events:
@@ -91,19 +91,10 @@ def _flows(rows: Sequences, rules: Rules) -> Events:
         anchor, last = stays_of(rows, rules)
         start, end, begin = anchor[:-1], anchor[1:], last[:-1]
     origin, destination, hour = rows.zone[start], rows.zone[end], rules.hour_of_minute[rows.minute[begin]]
-    trip = (
-        (rows.piece[start] == rows.piece[end])
-        & (origin >= 0)
-        & (destination >= 0)
-        & (origin != destination)
-        & (hour >= 0)
-    )
-    origin, destination = origin[trip], destination[trip]
-    return Events(
-        unit=rows.unit[start[trip]],
-        date=rows.date[begin[trip]],
-        codes=(origin, destination - (destination > origin), hour[trip]),
-    )
+    trip = (rows.piece[start] == rows.piece[end]) & (hour >= 0)
+    trip &= (origin >= 0) & (destination >= 0) & (origin != destination)
+    codes = (origin[trip], (destination - (destination > origin))[trip], hour[trip])
+    return Events(unit=rows.unit[start[trip]], date=rows.date[begin[trip]], codes=codes)
 
 
 def stays_of(rows: Sequences, rules: Rules) -> tuple[Integers, Integers]:
@@ -153,9 +144,8 @@ def _dwell(rows: Sequences, rules: Rules) -> Events:
 def _homes(rows: Sequences, rules: Rules) -> Events:
     evening, morning = rows.minute >= NIGHT_BEGINS_MIN, rows.minute < NIGHT_ENDS_MIN
     at_night = np.flatnonzero((rows.zone >= 0) & (evening | morning))
-    night = (
-        rows.date[at_night] - morning[at_night] + 1
-    )  # from 0: the first morning belongs to the date before
+    # from 0: the first morning belongs to the date before
+    night = rows.date[at_night] - morning[at_night] + 1
     n_zones = rules.shape[0]
     place = rows.unit[at_night] * n_zones + rows.zone[at_night]
     nights = np.unique(place * (len(rules.day_of_date) + 1) + night) // (len(rules.day_of_date) + 1)
@@ -167,8 +157,7 @@ def _homes(rows: Sequences, rules: Rules) -> Events:
 
 
 _SAFE: Final = 2.0**62
-_NEAR: Final = 1e-4
-"""So near a whole number, floating point cannot say on which side of it a quotient lies."""
+_NEAR: Final = 1e-4  # so near a whole number, floating point cannot say on which side of it a quotient lies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,15 +171,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
-    """Sums over some units: of cells with contributions, ascending, and in all before and after the bound.
-
-    totals: with at most the limit of each unit. sums: without that limit.
-    """
+    """Sums over some units: of cells with contributions, ascending, and in all before and after the bound."""
 
     cells: Integers
     counts: Integers
-    totals: Integers
-    sums: Integers
+    totals: Integers  # of each unit at most the limit
+    sums: Integers  # without that limit
 
 
 def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
@@ -218,10 +204,7 @@ def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Int
 def clip(
     unit: Integers, number: Integers, rules: Rules, day: Integers, limits: Limits
 ) -> tuple[Integers, Integers]:
-    """Clip vectors in L2 and round them down; the parts of each entry before and after.
-
-    unit, number, day: int64 [n], ascending by unit: entries, and the position of each one's day.
-    """
+    """Clip in L2 and round down; the parts of each entry, ascending by unit, before and after [n]."""
     if not len(unit):
         return number, number
     scale, granularity, sensitivity = rules.common_days, limits.granularity, limits.sensitivity

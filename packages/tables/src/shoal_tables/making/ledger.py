@@ -103,15 +103,7 @@ class Ledger:
             self._require_room(connection, cost)
 
     def spend(self, cost: Cost) -> LedgerEntry:
-        """Write the cost of a table before its noise is drawn; later steps cannot take it back.
-
-        Raises
-        ------
-        MisuseError
-            When it would exceed the budget, or the ledger is of other people.
-        InputError
-            When the file is no ledger.
-        """
+        """Write the cost of a table before its noise is drawn; later steps cannot take it back."""
         entry = secrets.token_hex(16)
         with self._open(cost.unit) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -229,10 +221,7 @@ def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
 
 
 def registry_rows(path: Path) -> list[dict[str, Any]]:
-    """Each table in a ledger as a row of the registry of deployments of differential privacy, by its names.
-
-    Fields about the organization are for the publisher to fill in. InputError when the file is no ledger.
-    """
+    """Each table in a ledger as a row of the registry of deployments, but for the organization."""
     ledger = Ledger(path, "")
     with ledger._open() as connection:
         rows = connection.execute(

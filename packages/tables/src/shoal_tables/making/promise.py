@@ -3,10 +3,12 @@
 From noisy counts to estimates: flows there and back brought together, the total before the bound, errors.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import optimize, special
 
 from shoal.errors import MisuseError
 from shoal.runtime.arrays import Floats, Integers
@@ -16,24 +18,14 @@ from shoal_tables.making.rules import Rules
 MOST_EPSILON: Final = 10.0
 DELTA: Final = 1e-8
 LEAST_GRANULARITY: Final = 1000
-SPURIOUS: Final = 0.05
-"""The chance that any empty cell of a table is shown."""
+SPURIOUS: Final = 0.05  # the chance that any empty cell of a table is shown
 _CLOSE: Final = 1e-9
-_SUMMED: Final = 100_000
-"""Standard deviations up to which the distribution is summed term by term."""
+_MOST_SIGMA: Final = 1 << 54  # beyond what a manifest can state
+_SUMMED: Final = 100_000  # standard deviations up to which the distribution is summed term by term
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """The least epsilon over all orders of (epsilon, delta)-differential privacy that rho gives.
-
-    Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy", proposition 7.
-
-    Examples
-    --------
-    >>> round(epsilon_of(1 / 72, 1e-8), 4)
-    0.8937
-    """
-    from scipy.optimize import minimize_scalar
+    """The least epsilon that rho gives at delta (Canonne, Kamath and Steinke 2020, proposition 7)."""
 
     def at(log_step: float) -> float:
         step = float(np.exp(log_step))  # the order less 1
@@ -45,7 +37,9 @@ def epsilon_of(rho: float, delta: float) -> float:
         )
 
     middle = 0.5 * np.log(-np.log(delta) / rho)
-    minimum = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
+    minimum = optimize.minimize_scalar(
+        at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10}
+    )
     return max(0.0, float(minimum.fun))
 
 
@@ -55,13 +49,7 @@ def rho_of(sigma: int, sensitivity: int) -> float:
 
 
 def epsilon_of_each(budget: float, releases: int, delta: float) -> float:
-    """Epsilon of each of n tables of equal cost that together spend a budget of a ledger.
-
-    Examples
-    --------
-    >>> round(epsilon_of_each(8.0, 52, 1e-8), 3)
-    0.953
-    """
+    """Epsilon of each of n tables of equal cost that together spend a budget of a ledger."""
     require_promise(budget, delta)
     low, high = 0.0, 1.0
     while epsilon_of(high, DELTA) < budget:
@@ -73,25 +61,13 @@ def epsilon_of_each(budget: float, releases: int, delta: float) -> float:
 
 
 def sigma_for(epsilon: float, delta: float, sensitivity: int, share: float = 1.0) -> int:
-    """The least whole standard deviation that spends a share of rho, where all of it keeps epsilon at delta.
-
-    Examples
-    --------
-    >>> sigma_for(1.0, 1e-8, 1000), sigma_for(1.0, 1e-8, 1000, share=0.98)
-    (5391, 5446)
-    """
+    """The least whole deviation that spends a share of rho, where all of it keeps epsilon at delta."""
     require_promise(epsilon, delta)
-    low, high = 0, 1
 
-    def costs_too_much(sigma: int) -> bool:
-        return epsilon_of(rho_of(sigma, sensitivity) / share, delta) > epsilon
+    def is_enough(sigma: int) -> bool:
+        return epsilon_of(rho_of(sigma, sensitivity) / share, delta) <= epsilon
 
-    while costs_too_much(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if costs_too_much(middle) else (low, middle)
-    return high
+    return bisect_left(range(_MOST_SIGMA), True, lo=1, key=is_enough)
 
 
 def require_promise(epsilon: float, delta: float) -> None:
@@ -108,47 +84,23 @@ def require_promise(epsilon: float, delta: float) -> None:
         )
 
 
-def half_width(sigma: int, coverage: float = COVERAGE) -> int:
-    """The least h with P(|noise| <= h) >= coverage.
-
-    Examples
-    --------
-    >>> half_width(1000)
-    1960
-    """
-    from scipy.special import erfinv
-
+def half_width(sigma: int) -> int:
+    """The least h with P(|noise| <= h) >= 0.95."""
     if sigma > _SUMMED:  # a step between two whole numbers is then far below the precision of the sum
-        return int(np.ceil(sigma * np.sqrt(2) * erfinv(coverage) - 0.5))
+        return int(np.ceil(sigma * np.sqrt(2) * special.erfinv(COVERAGE) - 0.5))
     n = np.arange(12 * sigma + 40)
     mass = np.exp(-0.5 * (n / sigma) ** 2)
     mass[1:] *= 2
-    return int(np.searchsorted(np.cumsum(mass), coverage * mass.sum()))
+    return int(np.searchsorted(np.cumsum(mass), COVERAGE * mass.sum()))
 
 
 def least_shown(sigma: int, n_cells: int) -> int:
-    """The least h with P(noise >= h) * n_cells <= 0.05: noise alone seldom reaches it in any cell.
-
-    It is at least twice the half width, so that an interval is no wider than its count.
-
-    Examples
-    --------
-    >>> least_shown(1000, 10), least_shown(1000, 1_000_000)
-    (3920, 5328)
-    """
-    from scipy.special import ndtri
-
-    return max(2 * half_width(sigma), int(np.ceil(-ndtri(SPURIOUS / n_cells) * sigma + 0.5)))
+    """The least h, at least twice the half width, with P(noise >= h) * n_cells <= 0.05."""
+    return max(2 * half_width(sigma), int(np.ceil(-special.ndtri(SPURIOUS / n_cells) * sigma + 0.5)))
 
 
 def granularity_for(common_days: int) -> int:
-    """The least multiple of the common number of days that is at least a thousand.
-
-    Examples
-    --------
-    >>> granularity_for(9)
-    1008
-    """
+    """The least multiple of the common number of days that is at least a thousand."""
     if common_days > 10**9:
         raise MisuseError(
             "the numbers of dates of the days have a common multiple above 1e9; choose another --period "
@@ -158,13 +110,7 @@ def granularity_for(common_days: int) -> int:
 
 
 def guess_of(epsilon: float, delta: float) -> float:
-    """How often, at most, a guess whether a person is in the data is right; by chance it is 0.5.
-
-    Examples
-    --------
-    >>> round(guess_of(1.0, 1e-8), 3)
-    0.731
-    """
+    """How often, at most, a guess whether a person is in the data is right; by chance it is 0.5."""
     odds = np.exp(epsilon)
     return float((odds + delta) / (1 + odds))
 
@@ -193,10 +139,7 @@ def scale_of(promise: Promise) -> float:
 
 
 def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, Floats]:
-    """The best number for each cell in parts of one, and the deviation of its noise in multiples of sigma.
-
-    noisy: int64 [cells], counts with noise, in parts of one.
-    """
+    """The best number for each cell in parts of one, and its deviation in sigmas; noisy: int64 [cells]."""
     scale = scale_of(promise)
     if rules.table != "flows":
         return np.asarray(noisy * scale, dtype=np.float64), np.full(len(noisy), scale, dtype=np.float64)
@@ -224,8 +167,7 @@ def _weights(both: Floats, difference: Floats, sigma: int) -> Floats:
 
 SIZES: Final = (50, 100, 300)
 EPSILONS: Final = (0.5, 1.0, 2.0, 4.0)
-_MEDIAN: Final = 0.67449
-"""Half of all normal errors are smaller than so many standard deviations."""
+_MEDIAN: Final = 0.67449  # half of all normal errors are smaller than so many standard deviations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,14 +195,7 @@ def expected_error(promise: Promise) -> ExpectedError:
 
 
 def error_in_words(error: ExpectedError) -> str:
-    """One line on an expected error.
-
-    Examples
-    --------
-    >>> error_in_words(ExpectedError(epsilon=1.0, delta=1e-8, half_width=10.57, least_shown=21.13,
-    ...                              by_size=(0.073, 0.036, 0.012)))[:60]
-    'epsilon 1: 95 % of cells are off by at most 10.6; half of th'
-    """
+    """One line on an expected error."""
     sizes = ", ".join(
         f"of {size} by {100 * share:.2g} %" for size, share in zip(SIZES, error.by_size, strict=True)
     )

@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import shapely
 
 from shoal.model.projection import transform
 from shoal.report.figures import axes
@@ -60,20 +61,17 @@ def record_page(
 
 def meaning_in_words(rules: Rules) -> list[str]:
     """The meaning of a table's counts, in sentences."""
-    sentences = [_COUNTS[rules.table]]
     zones = rules.zones.statement
-    sentences.append(
-        {
-            "grid": f"Zones are squares of {zones.side_m} m.",
-            "h3": f"Zones are H3 cells of resolution {zones.resolution}.",
-            "polygons": f"Zones are the polygons of {zones.source}.",
-            "cells": f"Zones are the cells of {zones.source}.",
-        }[zones.kind]
-    )
-    dates = f"{rules.first_day} to {rules.last_day}"
+    zones_in_words = {
+        "grid": f"Zones are squares of {zones.side_m} m.",
+        "h3": f"Zones are H3 cells of resolution {zones.resolution}.",
+        "polygons": f"Zones are the polygons of {zones.source}.",
+        "cells": f"Zones are the cells of {zones.source}.",
+    }
     means = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
     which = means.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
-    sentences.append(f"Days: {dates}, {which}; local time of {rules.time_zone}.")
+    days = f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}."
+    sentences = [_COUNTS[rules.table], zones_in_words[zones.kind], days]
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
             f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "
@@ -92,7 +90,7 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table) -> Drawing | None:
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
     codes = rules.codes()
     count = table["estimate"].to_numpy()
-    zone = codes["origin" if rules.table == "flows" else "zone"] if rules.table != "homes" else codes["zone"]
+    zone = codes["origin" if rules.table == "flows" else "zone"]
     layers: list[Layer] = []
     statement = rules.zones.statement
     if statement.kind == "grid":
@@ -108,19 +106,16 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table) -> Drawing | None:
     if rules.table == "flows":
         shown = table["shown"].fill_null(0).to_numpy()
         largest = np.argsort(-shown, kind="stable")[:MOST_LINES]
-        ends = [
-            (float(x[a]), float(y[a]), float(x[b]), float(y[b]))
-            for cell in largest[shown[largest] > 0].tolist()
-            for a, b in [(codes["origin"][cell], codes["destination"][cell])]
-        ]
-        layers.extend([Streets(lines=ends)] if ends else [])
+        largest = largest[shown[largest] > 0]
+        a, b = codes["origin"][largest], codes["destination"][largest]
+        if len(largest):
+            ends = (side.tolist() for side in (x[a], y[a], x[b], y[b]))
+            layers.append(Streets(lines=list(zip(*ends, strict=True))))
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height) if layers else None
 
 
 def _places(rules: Rules) -> tuple[float, float, float, float, Floats, Floats]:
     """The bounds of all zones, and a point in each, in km of the plane."""
-    import shapely
-
     inside = shapely.point_on_surface(rules.zones.shapes)
     x, y = _on_plane(rules, shapely.get_x(inside), shapely.get_y(inside))
     corners = shapely.get_coordinates(rules.zones.shapes)
@@ -129,8 +124,6 @@ def _places(rules: Rules) -> tuple[float, float, float, float, Floats, Floats]:
 
 
 def _outlines(rules: Rules) -> Areas:
-    import shapely
-
     x: list[float | None] = []
     y: list[float | None] = []
     for part in shapely.get_exterior_ring(shapely.get_parts(rules.zones.shapes)):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
-from math import lcm
+from math import lcm, prod
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -14,7 +14,7 @@ import numpy as np
 from shoal.errors import InputError, MisuseError
 from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Integers
-from shoal.units import DAY_S, HOUR_S
+from shoal.units import HOUR_S
 from shoal_tables.definition.manifest import COLUMNS, STAYS, Kind, Trips, Unit, days_in_order, hour_label
 from shoal_tables.making.zones import ZoneSet
 
@@ -93,11 +93,10 @@ class Rules:
         if self.longest_gap_s < 1:
             raise MisuseError("--longest-gap must be at least 1s")
         Clock(self.time_zone)
-        cells = int(np.prod([float(n) for n in self.shape]))
-        if cells > MOST_CELLS:
+        if self.n_cells > MOST_CELLS:
             raise MisuseError(
-                f"the table has {cells:,} cells, at most {MOST_CELLS:,} are possible; choose larger zones, "
-                "longer --hours or --days typical"
+                f"the table has {self.n_cells:,} cells, at most {MOST_CELLS:,} are possible; choose larger "
+                "zones, longer --hours or --days typical"
             )
 
     @property
@@ -123,18 +122,15 @@ class Rules:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The number of values of each column of cells; a flow has one destination less than zones."""
-        zones, hours, days = self.zones.statement.n_zones, len(self.hours), len(self.days)
-        return {
-            "presence": (zones, hours, days),
-            "flows": (zones, zones - 1, hours, days),
-            "dwell": (zones, len(STAYS), days),
-            "homes": (zones,),
-        }[self.table]
+        sizes = [len(values) for values in self.labels().values()]
+        if self.table == "flows":
+            sizes[1] -= 1
+        return tuple(sizes)
 
     @property
     def n_cells(self) -> int:
         """Number of cells, empty ones too."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     @cached_property
     def dates_per_day(self) -> Integers:
@@ -313,8 +309,3 @@ def _dates(first: date, last: date) -> list[date]:
     if not 1 <= number <= MOST_DAYS:
         raise MisuseError(f"--period {first},{last} has {number:,} days; 1 to {MOST_DAYS:,} are possible")
     return [first + timedelta(days=step) for step in range(number)]
-
-
-def day_number(day: date) -> int:
-    """Days since 1970."""
-    return (day - date(1970, 1, 1)) // timedelta(seconds=DAY_S)

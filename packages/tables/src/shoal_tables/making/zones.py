@@ -1,11 +1,12 @@
 """Public zones: squares, polygons of a file, H3 cells, cells of a network; which zone a sample lies in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
+import shapely
 
 from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_positions import read_cells
@@ -19,38 +20,30 @@ from shoal_tables.definition.manifest import Zones
 OUTSIDE: Final = -1
 LOCAL: Final = "local"
 MOST_ZONES: Final = 100_000
-_OVERLAP: Final = 1e-3
-"""Share of the smaller of two polygons that may overlap: slivers of digitizing."""
+_OVERLAP: Final = 1e-3  # share of the smaller of two polygons that may overlap: slivers of digitizing
 _SIDE_POINTS: Final = 65
 _NAMES: Final = ("zone", "id", "code", "name")
 
 Area = tuple[float, float, float, float]
-Columns = TypeVar("Columns")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ZoneSet:
-    """Zones, and their entry in the manifest.
-
-    plane: of x and y, in meters; None = local meters. shapes: [n] of shapely, squares on the plane, others
-    in ``statement.crs``. notes: what the publisher should know, such as gaps between polygons.
-    """
+    """Zones, and their entry in the manifest."""
 
     statement: Zones
-    plane: str | None
+    plane: str | None  # of x and y, in meters; None = local meters
     names: tuple[str, ...]
-    shapes: Any
-    notes: tuple[str, ...] = ()
+    shapes: Any  # [n] of shapely, squares on the plane, others in statement.crs
+    notes: tuple[str, ...] = ()  # for the publisher, such as gaps between polygons
 
     def locate(self, x: Integers, y: Integers) -> Integers:
         """The zone of each position in whole meters of the plane, int64 [n]; -1 = outside."""
         facts = self.statement
         if facts.kind == "grid":
-            column, row = (
-                (x - (facts.x0 or 0)) // (facts.side_m or 1),
-                (y - (facts.y0 or 0)) // (facts.side_m or 1),
-            )
+            x0, y0, side = facts.x0 or 0, facts.y0 or 0, facts.side_m or 1
             columns, rows = facts.columns or 0, facts.rows or 0
+            column, row = (x - x0) // side, (y - y0) // side
             inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
             return np.where(inside, row * columns + column, OUTSIDE)
         if not len(x):
@@ -60,8 +53,6 @@ class ZoneSet:
         return _FINDERS[facts.kind](self, places // spread + x.min(), places % spread + y.min())[back]
 
     def _in_polygon(self, x: Integers, y: Integers) -> Integers:
-        import shapely
-
         points = shapely.points(*transform(self.plane or "", self.statement.crs or "", *_middles(x, y)))
         hits = shapely.STRtree(self.shapes).query(points, predicate="intersects")
         zone = np.full(len(points), len(self.shapes))
@@ -72,16 +63,17 @@ class ZoneSet:
         import h3
 
         lon, lat = transform(self.plane or "", WGS84, *_middles(x, y))
-        number = {name: index for index, name in enumerate(self.names)}
         cells = (h3.latlng_to_cell(*at, self.statement.resolution) for at in zip(lat, lon, strict=True))
-        return np.array([number.get(cell, OUTSIDE) for cell in cells], dtype=np.int64)
+        return _positions(cells, self.names)
 
     def _at_cell(self, x: Integers, y: Integers) -> Integers:
-        places = _cell_places(self.shapes, self.plane or "")
-        number = {place: index for index, place in enumerate(places)}
-        return np.array(
-            [number.get(place, OUTSIDE) for place in zip(x.tolist(), y.tolist(), strict=True)], dtype=np.int64
-        )
+        places = zip(x.tolist(), y.tolist(), strict=True)
+        return _positions(places, _cell_places(self.shapes, self.plane or ""))
+
+
+def _positions(places: Iterable[Any], known: Sequence[Any]) -> Integers:
+    number = {place: index for index, place in enumerate(known)}
+    return np.array([number.get(place, OUTSIDE) for place in places], dtype=np.int64)
 
 
 _FINDERS: Final[dict[str, Callable[[ZoneSet, Integers, Integers], Integers]]] = {
@@ -119,39 +111,24 @@ def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
     >>> len(zones.names), zones.names[0]
     (4, 'r0c0')
     """
-    import shapely
-
     if side_m != int(side_m) or side_m < 1:
         raise MisuseError(f"--grid {side_m:g}m must be a whole number of meters, for example 2km")
     side = int(side_m)
-    if plane == LOCAL:
-        require_area(area, degrees=False)
-        west, south, east, north = area
-        crs = None
-    else:
-        require_area(area)
-        crs = plane or plane_of(area)
-        if is_geographic(crs) or not is_plane_in_meters(crs):
-            raise MisuseError(
-                f"--plane {crs} counts no meters eastward and northward; try for example EPSG:3035"
-            )
-        west, south, east, north = _bounds_on(crs, area)
+    require_area(area, degrees=plane != LOCAL)
+    crs = None if plane == LOCAL else plane or plane_of(area)
+    if crs is not None and (is_geographic(crs) or not is_plane_in_meters(crs)):
+        raise MisuseError(f"--plane {crs} counts no meters eastward and northward; try for example EPSG:3035")
+    west, south, east, north = area if crs is None else _bounds_on(crs, area)
     x0, y0 = int(np.floor(west)), int(np.floor(south))
     columns, rows = max(1, int(-(-(east - x0) // side))), max(1, int(-(-(north - y0) // side)))
     require_zones(columns * rows)
     row, column = np.divmod(np.arange(columns * rows), columns)
     left, low = x0 + column * side, y0 + row * side
+    statement = Zones(
+        kind="grid", n_zones=columns * rows, crs=crs, side_m=side, x0=x0, y0=y0, columns=columns, rows=rows
+    )
     return ZoneSet(
-        statement=Zones(
-            kind="grid",
-            n_zones=columns * rows,
-            crs=crs,
-            side_m=side,
-            x0=x0,
-            y0=y0,
-            columns=columns,
-            rows=rows,
-        ),
+        statement=statement,
         plane=crs,
         names=tuple(f"r{r}c{c}" for r, c in zip(row.tolist(), column.tolist(), strict=True)),
         shapes=shapely.box(left, low, left + side, low + side),
@@ -180,23 +157,14 @@ def h3_zones(resolution: int, area: Area) -> ZoneSet:
     MissingExtraError
         Without the library h3.
     """
-    import shapely
-
     with requiring_extra("--h3 needs h3", "zones", of="shoal-tables"):
         import h3
     require_area(area)
     if not 0 <= resolution <= 15:
         raise MisuseError(f"--h3 {resolution} is no resolution; choose 0 to 15, for example 8")
     west, south, east, north = area
-    square_degrees = (east - west) * (north - south)
-    require_zones(
-        int(
-            square_degrees
-            * 111.2**2
-            * np.cos(np.radians((south + north) / 2))
-            / h3.average_hexagon_area(resolution)
-        )
-    )
+    square_km = (east - west) * (north - south) * 111.2**2 * np.cos(np.radians((south + north) / 2))
+    require_zones(int(square_km / h3.average_hexagon_area(resolution)))
     rectangle = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
     names = tuple(sorted(h3.polygon_to_cells(rectangle, resolution)))
     if not names:
@@ -234,8 +202,6 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
     MissingExtraError
         Without the library pyogrio.
     """
-    import shapely
-
     try:
         with one_driver(path) as (pyogrio, place):
             about, _, wkb, columns = pyogrio.raw.read(place)
@@ -255,14 +221,9 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
     west, south, east, north = shapely.total_bounds(shapes)
     side = np.linspace(0, 1, _SIDE_POINTS)
     lon, lat = transform(about["crs"], WGS84, west + side * (east - west), south + side * (north - south))
+    n, crs, digest = len(names), about["crs"], sha256_of(path)
     return ZoneSet(
-        statement=Zones(
-            kind="polygons",
-            n_zones=len(names),
-            crs=about["crs"],
-            source=path.name,
-            source_sha256=sha256_of(path),
-        ),
+        statement=Zones(kind="polygons", n_zones=n, crs=crs, source=path.name, source_sha256=digest),
         plane=plane_of((lon.min(), lat.min(), lon.max(), lat.max())),
         names=names,
         shapes=shapes,
@@ -288,8 +249,6 @@ def cell_zones(path: Path) -> ZoneSet:
     InputError
         For a table without positions.
     """
-    import shapely
-
     row_of, places = read_cells(Reading(cells=str(path)))
     rows = np.sort(np.array(list(row_of.values())))
     name_of = {row: name for name, row in row_of.items()}
@@ -297,14 +256,10 @@ def cell_zones(path: Path) -> ZoneSet:
     require_zones(len(names), str(path))
     plane = plane_of((lon.min(), lat.min(), lon.max(), lat.max()))
     points = shapely.points(lon, lat)
-    first = sorted(
-        {place: index for index, place in reversed(list(enumerate(_cell_places(points, plane))))}.values()
-    )
-    merged = len(names) - len(first)
+    first = np.sort(np.unique(_cell_places(points, plane), axis=0, return_index=True)[1]).tolist()
+    n, merged, digest = len(first), len(names) - len(first), sha256_of(path)
     return ZoneSet(
-        statement=Zones(
-            kind="cells", n_zones=len(first), crs=WGS84, source=path.name, source_sha256=sha256_of(path)
-        ),
+        statement=Zones(kind="cells", n_zones=n, crs=WGS84, source=path.name, source_sha256=digest),
         plane=plane,
         names=tuple(names[index] for index in first),
         shapes=points[first],
@@ -322,13 +277,9 @@ def require_area(area: Sequence[float], *, degrees: bool = True) -> None:
     """Raise MisuseError unless west < east and south < north, in range."""
     west, south, east, north = area
     limit = (180, 90) if degrees else (1e8, 1e8)
-    sound = -limit[0] <= west < east <= limit[0] and -limit[1] <= south < north <= limit[1]
-    if not sound:
-        unit = "degrees" if degrees else "meters"
-        raise MisuseError(
-            f"--area {','.join(f'{edge:g}' for edge in area)} is no area; write west,south,east,north in "
-            f"{unit}"
-        )
+    if not (-limit[0] <= west < east <= limit[0] and -limit[1] <= south < north <= limit[1]):
+        edges, unit = ",".join(f"{edge:g}" for edge in area), "degrees" if degrees else "meters"
+        raise MisuseError(f"--area {edges} is no area; write west,south,east,north in {unit}")
 
 
 def require_zones(number: int, where: str = "the area") -> None:
@@ -357,8 +308,6 @@ def _middles(x: Integers, y: Integers) -> tuple[Floats, Floats]:
 
 
 def _cell_places(points: Any, plane: str) -> list[tuple[int, int]]:
-    import shapely
-
     x, y = transform(WGS84, plane, shapely.get_x(points), shapely.get_y(points))
     return list(zip(np.floor(x).astype(int).tolist(), np.floor(y).astype(int).tolist(), strict=True))
 
@@ -381,8 +330,6 @@ def _names(path: Path, columns: dict[str, Any], wanted: str | None) -> tuple[str
 
 
 def _require_polygons(path: Path, shapes: Any) -> None:
-    import shapely
-
     fine = np.isin(shapely.get_type_id(shapes), (3, 6)) & shapely.is_valid(shapes) & ~shapely.is_empty(shapes)
     if not fine.all():
         raise InputError(
@@ -392,8 +339,6 @@ def _require_polygons(path: Path, shapes: Any) -> None:
 
 
 def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
-    import shapely
-
     first, second = shapely.STRtree(shapes).query(shapes, predicate="intersects")
     first, second = first[first < second], second[first < second]
     shared = shapely.area(shapely.intersection(shapes[first], shapes[second]))
@@ -407,8 +352,6 @@ def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
 
 
 def _gaps(shapes: Any) -> tuple[str, ...]:
-    import shapely
-
     union = shapely.union_all(shapes)
     holes = sum(int(shapely.get_num_interior_rings(part)) for part in shapely.get_parts(union))
     if not holes:

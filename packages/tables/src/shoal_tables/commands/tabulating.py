@@ -1,0 +1,191 @@
+"""What ``shoal tabulate`` does with its options."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import OutputOptions, refuse_unused
+from shoal.cli.terminal import Bars, print_result
+from shoal.model.intake import Reading
+from shoal.runtime.randomness import Randomness
+from shoal.runtime.run import Run
+from shoal.scale.engines import engine_of
+from shoal_tables.definition.manifest import Trips
+from shoal_tables.making import promise as promises
+from shoal_tables.making.calibration import Calibration, Privacy
+from shoal_tables.making.ledger import Ledger
+from shoal_tables.making.rules import BY_ZONES, WHOLE_DAY, Rules, days_of, hours_of, read_calendar, slots_of
+from shoal_tables.making.tabulate import tabulate
+from shoal_tables.making.zones import ZoneSet, cell_zones, grid_zones, h3_zones, polygon_zones
+
+
+def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
+    """Print the expected error; read and spend nothing."""
+    rules = _rules_of(chosen, reading)
+    plans = [
+        Calibration(rules=rules, privacy=Privacy(epsilon=epsilon, delta=chosen.delta, bound=chosen.bound))
+        for epsilon in (promises.EPSILONS if chosen.epsilon is None else (chosen.epsilon,))
+    ]
+    errors = [promises.expected_error(plan.promise("")) for plan in plans]
+    bound = plans[0].sensitivity / plans[0].granularity
+    lines = [
+        f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
+        f"bound: {bound:g} in L2 for one unit, as of one count in each of {bound**2:.1f} cells; what it "
+        "takes away is put back in all, not in each cell",
+        *map(promises.error_in_words, errors),
+    ]
+    print_result(shown.as_json, _document(rules, errors), lines)
+    return 0
+
+
+def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
+    """Write a table, and print what it promises."""
+    rules = _rules_of(chosen, reading)
+    for name in ("epsilon", "output", "secret"):
+        if getattr(chosen, name) is None:
+            raise click.UsageError(f"--{name} is needed (or --plan)")
+    if (chosen.ledger is None) != (chosen.people is None):
+        raise click.UsageError(
+            "--ledger and --people belong together: the ledger counts what one group of people spends"
+        )
+    if chosen.budget is not None and chosen.ledger is None:
+        raise click.UsageError("--budget is the budget of a --ledger; name its file")
+    seed, ledger = chosen.research_seed, None
+    if chosen.ledger is not None:
+        ledger = Ledger(chosen.ledger, chosen.people, chosen.budget)
+    rng = None if seed is None else Randomness.for_research(seed)
+    privacy = Privacy(epsilon=chosen.epsilon, delta=chosen.delta, bound=chosen.bound, ledger=ledger, rng=rng)
+    with Bars(quiet=shown.quiet) as bars:
+        made = tabulate(
+            source,
+            rules,
+            privacy,
+            chosen.output,
+            secret=chosen.secret,
+            reading=Reading(**reading),
+            run=Run(progress=bars),
+            engine=None if chosen.engine is None else engine_of(chosen.engine),
+        )
+        for note in made.notes:
+            bars.say(f"note: {note}")
+        if ledger is None:
+            bars.say("note: no --ledger, so nothing counts what further tables of these people cost")
+    promise, publishable = made.manifest.promise, made.manifest.publishable
+    error = promises.expected_error(promise)
+    lines = [
+        f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
+        "enough to show",
+        promises.promise_in_words(promise.epsilon, promise.delta, rules.unit),
+        promises.error_in_words(error),
+    ]
+    document = _document(rules, [error])
+    document |= {"folder": str(chosen.output), "cells_shown": made.shown_cells, "publishable": publishable}
+    if ledger is not None:
+        balance = ledger.balance()
+        document |= {"spent": balance.spent, "budget": balance.budget}
+        lines.append(f"ledger: epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent")
+    lines.append(f"{chosen.secret}: the counts before noise; keep it as safe as the raw data")
+    if not publishable:
+        lines.append("not for publication: made with a research seed")
+    print_result(shown.as_json, document, lines)
+    return 0
+
+
+def _document(rules: Rules, errors: list[promises.ExpectedError]) -> dict[str, Any]:
+    """A plan, which has no folder and spends nothing."""
+    return {
+        "folder": None,
+        "table": rules.table,
+        "cells": rules.n_cells,
+        "cells_shown": None,
+        "promises": list(map(asdict, errors)),
+        "spent": None,
+        "budget": None,
+        "publishable": None,
+    }
+
+
+def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
+    """What is counted; the epsilon of one of several tables becomes the chosen one."""
+    if chosen.releases is not None:
+        if chosen.budget is None or chosen.epsilon is not None:
+            raise click.UsageError("--releases spends equal parts of --budget; give it, and no --epsilon")
+        chosen.epsilon = promises.epsilon_of_each(chosen.budget, chosen.releases, chosen.delta)
+    _require_use(chosen)
+    if chosen.calendar is not None and chosen.days not in {"workday", "kinds"}:
+        raise click.UsageError(
+            f"--calendar says kinds of days, and --days {chosen.days} has none; choose workday or kinds"
+        )
+    if chosen.slot is not None and chosen.hours is not None:
+        raise click.UsageError("--slot and --hours both divide the day; give one of them")
+    hours = WHOLE_DAY
+    if chosen.hours is not None:
+        hours = hours_of(chosen.hours)
+    elif chosen.slot is not None or chosen.kind == "presence":
+        hours = slots_of(chosen.slot or 3600.0)
+    first, last = chosen.period
+    calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
+    stays = Trips(
+        definition="stays",
+        radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
+        least_s=_whole("--least-stay", chosen.least_stay, "seconds"),
+    )
+    return Rules(
+        table=chosen.kind,
+        zones=_zones_of(chosen, reading.get("cells")),
+        day_of=days_of(chosen.days, first, last, calendar),
+        hours=hours,
+        trips=stays if chosen.trips == "stays" else BY_ZONES,
+        longest_gap_s=_whole("--longest-gap", chosen.longest_gap, "seconds"),
+        unit=chosen.unit,
+        time_zone=reading.get("time_zone") or "UTC",
+    )
+
+
+def _require_use(chosen: Any) -> None:
+    """Raise UsageError for an option without effect next to the others."""
+    if chosen.grid is None and chosen.h3 is None:
+        refuse_unused("without --grid or --h3", "area")
+    if chosen.grid is None:
+        refuse_unused("without --grid", "plane")
+    if chosen.zones is None:
+        refuse_unused("without --zones", "zone_name")
+    if chosen.kind != "flows":
+        refuse_unused(f"on {chosen.kind}", "trips")
+    if chosen.kind != "flows" or chosen.trips != "stays":
+        refuse_unused("without --kind flows --trips stays", "stay_radius", "least_stay")
+    if chosen.kind not in {"presence", "flows"}:
+        refuse_unused(f"on {chosen.kind}", "slot", "hours")
+    if chosen.kind == "homes":
+        refuse_unused("on homes", "days")
+
+
+def _whole(option: str, value: float, unit: str) -> int:
+    if value < 1 or value != int(value):
+        raise click.UsageError(f"{option} {value:g} must be a whole number of {unit}, at least 1")
+    return int(value)
+
+
+def _zones_of(chosen: Any, cells: str | None) -> ZoneSet:
+    """The zones of --grid, --h3, --zones or --cells."""
+    named = [name for name in ("grid", "h3", "zones") if getattr(chosen, name) is not None]
+    if len(named) > 1:
+        raise click.UsageError(f"--{named[0]} and --{named[1]} both make zones; give one of them")
+    if chosen.zones is not None:
+        return polygon_zones(chosen.zones, chosen.zone_name)
+    if not named:
+        if cells is None:
+            raise click.UsageError(
+                "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
+                "records that name a cell"
+            )
+        return cell_zones(Path(cells))
+    if chosen.area is None:
+        raise click.UsageError(
+            f"--{named[0]} needs --area W,S,E,N: zones are public, so the data must not decide where they end"
+        )
+    if chosen.grid is not None:
+        return grid_zones(chosen.grid, chosen.area, chosen.plane)
+    return h3_zones(chosen.h3, chosen.area)
