@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from shoal_tables.making.calibration import Privacy
     from shoal_tables.making.ledger import Ledger
-    from shoal_tables.making.rules import (
-        Rules,
-        days_of,
-        hours_of,
-        read_calendar,
-        slots_of,
-    )
+    from shoal_tables.making.rules import Rules, days_of, hours_of, read_calendar, slots_of
     from shoal_tables.making.tabulate import Tabulation, tabulate
     from shoal_tables.making.zones import cell_zones, grid_zones, h3_zones, polygon_zones
 

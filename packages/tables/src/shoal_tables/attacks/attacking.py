@@ -61,10 +61,7 @@ def play(
     delta: float,
     independent: float,
 ) -> Game:
-    """Score an adversary by the numbers that victims get who are in, and the same victims when they are not.
-
-    ``independent`` is how many independent victims tell as much as these do.
-    """
+    """Score an adversary by what victims get who are in, or out; independent: as many of them count."""
     hits, passes = float((present > 0).mean()), float((absent <= 0).mean())
     success, tries = (hits + passes) / 2, max(round(min(independent, len(present))), 1)
     interval = stats.binomtest(round(success * tries), tries).proportion_ci(_SURE, method="exact")
@@ -81,10 +78,7 @@ def play(
 
 
 def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:
-    """The epsilon that rates show, 95 % sure: from Clopper and Pearson's bounds of both rates.
-
-    hits, false_alarms: how often the adversary says "in", of victims who are in and of victims who are not.
-    """
+    """The epsilon that the rates of saying "in" show, 95 % sure (Clopper and Pearson's bounds)."""
     best = 0.0
     for yes, no in ((hits, false_alarms), (1 - false_alarms, 1 - hits)):
         least = stats.binomtest(round(yes * tries), tries, alternative="greater").proportion_ci(0.975).low
@@ -98,6 +92,9 @@ TRIES: Final = 1000
 _LEAST_VICTIMS: Final = 8
 _DRAWS: Final = 100
 _MOST_PATHS: Final = 1000  # matching takes the cube of it
+
+
+Everybody = dict[str, Integers]  # the fields of unit vectors by name, of all units together
 
 
 @dataclass(frozen=True)
@@ -170,19 +167,18 @@ def attack_table(
     run: Run | None = None,
     **reading: Any,
 ) -> TableAttacks:
-    """Play games of membership on a published table, with knowledge from the raw data.
-
-    earlier: a table of the same cells; was a person erased in between? tries: victims. threshold: the
-    comparator hides counts below it. reading: settings that differ from the manifest's. InputError when a
-    file cannot be read, or too few units contribute.
-    """
+    """Play games of membership on a published table, with the raw data; earlier: before an erasure."""
     folder = Path(folder)
-    manifest, names, geometries, table = read_folder(folder)
+    manifest, zones, table = read_folder(folder)
     published = published_integers(table, manifest.promise.granularity)[0]
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
-        parts = list(unit_vectors(people, manifest, names, geometries))
+        parts = list(unit_vectors(people, manifest, zones))
+    everybody = {
+        name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(part, name) for part in parts)])
+        for name in ("unit", "cell", "bounded", "unbounded")
+    }
     rng = rng or Randomness.from_system()
-    victims = _victims(parts, len(published), tries, rng)
+    victims = _victims(everybody, len(published), tries, rng)
     games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games = (*games, _erasure(Path(earlier), published, victims, manifest))
@@ -194,7 +190,7 @@ def attack_table(
     if manifest.table == "presence":
         least = threshold * manifest.promise.granularity
         hidden = np.where(victims.counts_unbounded < least, 0, victims.counts_unbounded)
-        truth, places = _true_paths(parts, manifest, rng), shapely.from_wkb(geometries)
+        truth, places = _true_paths(everybody, manifest, rng), shapely.from_wkb(zones.geometries)
         paths, by_threshold = (_recover(cells, truth, places, manifest, rng) for cells in (published, hidden))
     return TableAttacks(games, manifest, threshold, changed, paths, by_threshold, notes)
 
@@ -209,7 +205,8 @@ def play_all(
     gap = length / promise.sigma
     known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
     unlike = victims.products(published - expected(published, manifest)) / length / promise.sigma
-    changed = _told_by_threshold(victims, promise.granularity, threshold)
+    told = victims.counts_unbounded[victims.cell] >= threshold * promise.granularity  # before or after
+    changed: Any = np.bincount(victims.number, told & (victims.people > 0), victims.n) > 0
     by_all = "knows everything about everybody else, and the victim's contribution"
     by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
     by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
@@ -230,19 +227,16 @@ def _independent(victims: Victims) -> float:
     return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
 
 
-def _true_paths(parts: list[Any], manifest: TableManifest, rng: Randomness) -> Integers:
+def _true_paths(everybody: Everybody, manifest: TableManifest, rng: Randomness) -> Integers:
     """Zones of some units in the hours of the first day [n, hours], where they count most; -1 if nowhere."""
-    hours, days, paths = len(manifest.hours), len(set(manifest.day_of.values())), []
-    for part in parts:
-        order = np.argsort(part.unbounded, kind="stable")
-        slot, day = np.divmod(part.cell[order], days)
-        order, slot = order[day == 0], slot[day == 0]
-        units, unit = np.unique(part.unit[order], return_inverse=True)
-        path = np.full((len(units), hours), -1)
-        path[unit, slot % hours] = slot // hours
-        paths.append(path)
-    every = np.concatenate(paths)
-    return every[np.sort(rng.permutation(len(every))[:_MOST_PATHS])]
+    hours, days = len(manifest.hours), len(set(manifest.day_of.values()))
+    order = np.argsort(everybody["unbounded"], kind="stable")
+    slot, day = np.divmod(everybody["cell"][order], days)
+    order, slot = order[day == 0], slot[day == 0]
+    units, unit = np.unique(everybody["unit"][order], return_inverse=True)
+    paths = np.full((len(units), hours), -1)
+    paths[unit, slot % hours] = slot // hours
+    return paths[np.sort(rng.permutation(len(paths))[:_MOST_PATHS])]
 
 
 def _recover(
@@ -256,7 +250,7 @@ def _recover(
 
 
 def _erasure(folder: Path, published: Integers, victims: Victims, manifest: TableManifest) -> Game:
-    before, _, _, table = read_folder(folder)
+    before, _, table = read_folder(folder)
     counts = published_integers(table, before.promise.granularity)[0]
     for name in ("table", "unit", "zones", "day_of", "hours"):
         if getattr(before, name) != getattr(manifest, name):
@@ -278,31 +272,24 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     )
 
 
-def _victims(parts: list[Any], n_cells: int, most: int, rng: Randomness) -> Victims:
+def _victims(everybody: Everybody, n_cells: int, most: int, rng: Randomness) -> Victims:
+    unit, cell, integers, people = everybody.values()
     counts, unbounded = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
-    units, cells, integers, people, first = [], [], [], [], 0
-    for part in parts:
-        np.add.at(counts, part.cell, part.bounded)
-        np.add.at(unbounded, part.cell, part.unbounded)
-        counted = part.bounded > 0
-        units.append(first + part.unit[counted])
-        cells.append(part.cell[counted])
-        integers.append(part.bounded[counted])
-        people.append(part.unbounded[counted])
-        first += int(part.unit.max(initial=-1)) + 1
-    unit = np.concatenate(units) if units else np.zeros(0, dtype=np.int64)
-    everyone = np.unique(unit)
+    np.add.at(counts, cell, integers)
+    np.add.at(unbounded, cell, people)
+    counted = np.flatnonzero(integers > 0)
+    everyone = np.unique(unit[counted])
     if len(everyone) < _LEAST_VICTIMS:
         raise InputError(
             f"only {len(everyone)} units contribute to the table; games need {_LEAST_VICTIMS} victims"
         )
-    chosen = np.sort(rng.permutation(len(everyone))[:most])
-    row = np.flatnonzero(np.isin(unit, everyone[chosen]))
+    chosen = everyone[np.sort(rng.permutation(len(everyone))[:most])]
+    row = counted[np.isin(unit[counted], chosen)]
     return Victims(
-        number=np.searchsorted(everyone[chosen], unit[row]),
-        cell=np.concatenate(cells)[row],
-        integers=np.concatenate(integers)[row],
-        people=np.concatenate(people)[row],
+        number=np.searchsorted(chosen, unit[row]),
+        cell=cell[row],
+        integers=integers[row],
+        people=people[row],
         n=len(chosen),
         counts=counts,
         counts_unbounded=unbounded,
@@ -310,11 +297,7 @@ def _victims(parts: list[Any], n_cells: int, most: int, rng: Randomness) -> Vict
 
 
 def expected(published: Integers, manifest: TableManifest) -> Floats:
-    """Each count from the sums of its row and its column without itself, as if these were independent.
-
-    Rows and columns are zones against hours and days, or origins against destinations in each hour and day;
-    of homes, all other zones.
-    """
+    """Each count from the sums of its row and its column without itself, as if these were independent."""
     zones = manifest.zones.n_zones
     counts = np.maximum(published, 0).astype(np.float64)
     if manifest.table == "homes":
@@ -331,11 +314,3 @@ def _quasi_independent(grid: Floats) -> Floats:
     rows, columns = grid.sum(axis=1, keepdims=True) - grid, grid.sum(axis=0, keepdims=True) - grid
     rest = grid.sum(axis=(0, 1)) - rows - columns - grid
     return np.asarray(np.minimum(rows * columns / np.maximum(rest, 1.0), np.minimum(rows, columns)))
-
-
-def _told_by_threshold(victims: Victims, granularity: int, threshold: int) -> Any:
-    """Whether a victim's erasure changes a cell that exact counts show before or after it."""
-    least = threshold * granularity
-    before = victims.counts_unbounded[victims.cell]
-    changes = (before >= least) & (victims.people > 0)
-    return np.bincount(victims.number, changes, victims.n) > 0

@@ -14,7 +14,11 @@ from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted
+from shoal_tables.attacks.attacking import attack_table
 from shoal_tables.definition.manifest import EXPORTED, read_table_manifest
+from shoal_tables.making.folder import export_table
+from shoal_tables.utility.measuring import measure_table
+from shoal_tables.verification.checking import verify_table
 
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -56,8 +60,6 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
 
     Zones, trips, bound and counts are recomputed; published less recomputed counts must be noise as stated.
     """
-    from shoal_tables.verification.checking import verify_table
-
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
@@ -116,8 +118,6 @@ def attack(
 
     Each adversary is compared with guessing, the promise, and exact counts with small cells hidden.
     """
-    from shoal_tables.attacks.attacking import attack_table
-
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
@@ -150,12 +150,8 @@ def attack(
                 f"paths of people from {counts}{hidden}: right in {paths.right:.1%} of the hours; "
                 f"guessing {paths.guessing:.1%}"
             )
-    print_result(
-        output.as_json,
-        result.to_json(),
-        [*lines, *(f"  note: {note}" for note in result.notes)],
-        well=not result.breaks_promise,
-    )
+    lines += [f"  note: {note}" for note in result.notes]
+    print_result(output.as_json, result.to_json(), lines, well=not result.breaks_promise)
     return int(result.breaks_promise)
 
 
@@ -175,8 +171,6 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
 
     The output depends on the raw data: it is as secret as they are.
     """
-    from shoal_tables.utility.measuring import measure_table
-
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
@@ -208,8 +202,6 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
 @output_options
 def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -> int:  # noqa: ARG001  (the seam gives it)
     """Write the table in the folder DIR in another format, which shoal verify accepts as well."""
-    from shoal_tables.making.folder import export_table
-
     rows = export_table(folder, target, form)
     files = {path.name: sha256_of(path) for path in sorted(target.iterdir())}
     facts = {

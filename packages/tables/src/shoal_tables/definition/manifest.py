@@ -15,25 +15,27 @@ from shoal.release_folder.manifest import Version
 from shoal.runtime.files import sha256_of
 from shoal.runtime.json_values import require_unique_keys
 
-MANIFEST_FILE: Final = "manifest.json"
-TABLE_FILE: Final = "table.parquet"
-ZONES_FILE: Final = "zones.parquet"
-REPORT_FILE: Final = "report.html"
-PACKAGE_FILE: Final = "datapackage.json"
+
+class Files:
+    """The names of the files of a folder with a table."""
+
+    MANIFEST: Final = "manifest.json"
+    TABLE: Final = "table.parquet"
+    ZONES: Final = "zones.parquet"
+    REPORT: Final = "report.html"
+    PACKAGE: Final = "datapackage.json"
+
+
 EXPORTED: Final = {"csv": "table.csv", "omx": "table.omx", "geopackage": "table.gpkg"}
 """The file with the table in other formats."""
-NUMBERS: Final = ("count", "estimate", "low", "high", "shown")
-"""The columns of numbers."""
-COVERAGE: Final = 0.95
-"""Of the intervals ``low`` to ``high``."""
-STAND_IN: Final = "seeded stand-in, not for publication"
-"""The sampler of tables with a research seed."""
+NUMBERS: Final = ("count", "estimate", "low", "high", "shown")  # the columns of numbers
+COVERAGE: Final = 0.95  # of the intervals ``low`` to ``high``
+STAND_IN: Final = "seeded stand-in, not for publication"  # the sampler of tables with a research seed
 MEASURED: Final = (
     "shoal's table of bounds: of the least error in tables of 100,000 synthetic people over 14 days "
     "(bench_tables.py bounds)"
 )
-CHOSEN: Final = "chosen by the publisher with --bound"
-"""Where a bound may come from."""
+CHOSEN: Final = "chosen by the publisher with --bound"  # where else a bound may come from
 MOST_DELTA: Final = 1e-5
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")
 """Classes of the length of a visit in minutes, each with its lower end."""
@@ -68,8 +70,7 @@ class Zones(BaseModel):
 
     kind: Literal["grid", "polygons", "h3", "cells"]
     n_zones: _Positive
-    crs: _Text | None
-    """Of the geometries in ``zones.parquet``; null for local meters."""
+    crs: _Text | None  # of the geometries in ``zones.parquet``; null for local meters
     side_m: _Positive | None = None
     x0: int | None = None
     y0: int | None = None
@@ -79,8 +80,7 @@ class Zones(BaseModel):
     resolution: Annotated[int, Field(ge=0, le=15)] | None = None
     """Of H3 cells."""
     source: _Text | None = None
-    source_sha256: _Digest | None = None
-    """The file of polygons or cells."""
+    source_sha256: _Digest | None = None  # the file of polygons or cells
 
 
 class Trips(BaseModel):
@@ -98,10 +98,8 @@ class Totals(BaseModel):
 
     model_config = _STRICT
 
-    most: _Positive
-    """One unit adds at most so much to each."""
-    sensitivity: _Positive
-    """In L2, of both numbers together."""
+    most: _Positive  # one unit adds at most so much to each
+    sensitivity: _Positive  # in L2, of both numbers together
     sigma: _Positive
     before: int
     after: int
@@ -120,13 +118,11 @@ class Promise(BaseModel):
     """The bound in L2 of one unit's integers; the bound itself is sensitivity / granularity."""
     bound_source: _Text
     sigma: _Positive
-    half_width: _Whole
-    """Of the intervals, in the secret file's integers."""
+    half_width: _Whole  # of the intervals, in the secret file's integers
     least_shown: _Whole = 0
     """``shown`` is null below this, times the spread of the estimate: noise alone seldom reaches it."""
     mechanism: Literal["discrete Gaussian"]
-    sampler: _Text
-    """The library and version that drew the noise."""
+    sampler: _Text  # the library and version that drew the noise
     totals: Totals | None
     """What the bound took away in all; null for homes, of which no unit has more than one."""
 
@@ -141,8 +137,7 @@ class LedgerEntry(BaseModel):
 
     model_config = _STRICT
 
-    people: _Digest
-    """SHA-256 of the name that the publisher gave to the people."""
+    people: _Digest  # SHA-256 of the name that the publisher gave to the people
     entry: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -157,17 +152,14 @@ class TableManifest(BaseModel):
     table: Kind
     unit: Unit
     zones: Zones
-    plane: _Text | None
-    """The plane of x and y in meters; null for local meters."""
+    plane: _Text | None  # the plane of x and y in meters; null for local meters
     reading: dict[str, Any]
     first_day: date
     last_day: date
-    day_of: dict[date, _Label]
-    """The day of the cells that each date of the period counts in; empty for homes."""
+    day_of: dict[date, _Label]  # the day of the cells that each date of the period counts in; empty for homes
     hours: tuple[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(le=1440)]], ...]
     """Local minutes since midnight, begin and end; empty for dwell and homes."""
-    trips: Trips | None
-    """For flows."""
+    trips: Trips | None  # for flows
     longest_gap_s: _Positive
     promise: Promise
     ledger: LedgerEntry | None
@@ -191,13 +183,7 @@ class TableManifest(BaseModel):
 
 
 def hour_label(begin_min: int, end_min: int) -> str:
-    """The text of an interval in the column ``hour``.
-
-    Examples
-    --------
-    >>> hour_label(360, 600)
-    '06:00-10:00'
-    """
+    """The text of an interval in the column ``hour``."""
     begin, end = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (begin_min, end_min))
     return f"{begin}-{end}"
 
@@ -209,7 +195,7 @@ def days_in_order(day_of: dict[date, str]) -> tuple[str, ...]:
 
 def read_table_manifest(folder: Path) -> TableManifest:
     """The manifest of a folder with a table; InputError when it is absent or is none."""
-    path = folder / MANIFEST_FILE
+    path = folder / Files.MANIFEST
     require_plain_file(path, _LARGEST)
     try:
         entries = json.loads(path.read_bytes(), object_pairs_hook=require_unique_keys)
@@ -238,21 +224,13 @@ _MEANING: Final = {
 def package_of(folder: Path, manifest: TableManifest, form: str) -> dict[str, Any]:
     """The files of an export and the columns of a CSV file (https://specs.frictionlessdata.io/data-package/)."""
     unit = {"flows": "trips a day", "homes": "people"}.get(manifest.table, "people a day")
-    fields = [
-        *({"name": name, "type": "string"} for name in manifest.columns),
-        *(
-            {
-                "name": name,
-                "type": "integer" if name == "shown" else "number",
-                "description": meaning,
-                "unit": unit,
-            }
-            for name, meaning in _MEANING.items()
-        ),
-    ]
+    fields = [{"name": name, "type": "string"} for name in manifest.columns]
+    for name, meaning in _MEANING.items():
+        kind = "integer" if name == "shown" else "number"
+        fields.append({"name": name, "type": kind, "description": meaning, "unit": unit})
     described = {"profile": "tabular-data-resource", "encoding": "utf-8", "schema": {"fields": fields}}
     resources = []
-    for name in sorted({MANIFEST_FILE, EXPORTED[form], *manifest.files} - {TABLE_FILE}):
+    for name in sorted({Files.MANIFEST, EXPORTED[form], *manifest.files} - {Files.TABLE}):
         path = folder / name
         require_plain_file(path)
         resource = {"name": path.stem.lower(), "path": name, "hash": f"sha256:{sha256_of(path)}"}

@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import shapely
 from pyarrow import csv
+from pyproj import CRS
 
 from shoal.errors import InputError, MisuseError, OutputError, requiring_extra
 from shoal.runtime.arrays import Integers
@@ -18,12 +20,8 @@ from shoal.runtime.gdal import write_layers
 from shoal.runtime.staging import staged_folder
 from shoal_tables.definition.manifest import (
     EXPORTED,
-    MANIFEST_FILE,
     NUMBERS,
-    PACKAGE_FILE,
-    REPORT_FILE,
-    TABLE_FILE,
-    ZONES_FILE,
+    Files,
     Promise,
     TableManifest,
     package_of,
@@ -32,8 +30,6 @@ from shoal_tables.definition.manifest import (
 from shoal_tables.making.promise import estimate
 from shoal_tables.making.rules import Rules
 from shoal_tables.making.zones import ZoneSet
-
-_COMPRESSION = "zstd"
 
 
 def require_apart(output: Path, *others: Path) -> None:
@@ -44,10 +40,7 @@ def require_apart(output: Path, *others: Path) -> None:
 
 
 def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
-    """The columns of every cell: its names, ``count``, ``estimate``, ``low``, ``high`` and ``shown``.
-
-    noisy: int64 [cells], counts with noise, in parts of one.
-    """
+    """The columns of every cell, from counts with noise in parts of one, int64 [cells]."""
     granularity = promise.granularity
     numbers, spread = estimate(rules, noisy, promise)
     half = spread * promise.half_width
@@ -71,14 +64,11 @@ def secret_of(rules: Rules, counts: Integers) -> pa.Table:
 
 def write_parquet(table: pa.Table, target: Any) -> None:
     """Write a table as compressed Parquet."""
-    pq.write_table(table, target, compression=_COMPRESSION)
+    pq.write_table(table, target, compression="zstd")
 
 
 def write_zones(zones: ZoneSet, path: Path) -> None:
     """Write names and shapes of the zones as GeoParquet."""
-    import shapely
-    from pyproj import CRS
-
     kinds = sorted({shape.geom_type for shape in zones.shapes})
     crs = zones.statement.crs
     about = {
@@ -92,17 +82,16 @@ def write_zones(zones: ZoneSet, path: Path) -> None:
     write_parquet(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
 
 
-def write_manifest(manifest: TableManifest, folder: Path) -> None:
-    """Write the manifest as indented JSON."""
-    text = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
+def write_json(entries: dict[str, Any], path: Path) -> None:
+    """Write indented JSON."""
+    path.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def digests_of(folder: Path) -> dict[Any, str]:
     """SHA-256 of each file of the folder that its manifest names."""
     return {
         name: sha256_of(folder / name)
-        for name in (TABLE_FILE, ZONES_FILE, REPORT_FILE)
+        for name in (Files.TABLE, Files.ZONES, Files.REPORT)
         if (folder / name).exists()
     }
 
@@ -116,24 +105,19 @@ def _cells(rules: Rules) -> dict[str, pa.Array]:
 
 
 def export_table(folder: Path, target: Path, form: str) -> int:
-    """Write the table of a folder in another format, with zones, manifest and record, complete or not at all.
-
-    form: "csv", "omx" (flows alone) or "geopackage"; the result is the number of cells. InputError when a
-    file is not the one that the manifest states, MisuseError for a format that cannot hold the table.
-    """
+    """Write the table of a folder in another format, complete or not at all; how many cells it has."""
     if form not in EXPORTED:
         raise MisuseError(f"'{form}' is no format of a table; choose from {', '.join(EXPORTED)}")
     require_apart(folder, target)
     manifest = read_table_manifest(folder)
     if digests_of(folder) != manifest.files:
         raise InputError(f"{folder} holds other files than its manifest states; check it with shoal verify")
-    table = pq.read_table(folder / TABLE_FILE)
+    table = pq.read_table(folder / Files.TABLE)
     with staged_folder(target) as staging:
-        for name in {MANIFEST_FILE, *manifest.files} - {TABLE_FILE}:
+        for name in {Files.MANIFEST, *manifest.files} - {Files.TABLE}:
             shutil.copyfile(folder / name, staging / name)
         _WRITERS[form](table, staging, manifest)
-        package = json.dumps(package_of(staging, manifest, form), indent=2, ensure_ascii=False)
-        (staging / PACKAGE_FILE).write_text(package + "\n", encoding="utf-8")
+        write_json(package_of(staging, manifest, form), staging / Files.PACKAGE)
     return len(table)
 
 
@@ -164,12 +148,9 @@ def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
 
 
 def _write_geopackage(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
-    zones = pq.read_table(staging / ZONES_FILE)
+    zones = pq.read_table(staging / Files.ZONES)
     shapes = np.array(zones["geometry"].to_pylist(), dtype=object)
-    layers = {
-        "zones": (zones.select(["zone"]), shapes, manifest.zones.crs),
-        "table": (table, None, None),
-    }
+    layers = {"zones": (zones.select(["zone"]), shapes, manifest.zones.crs), "table": (table, None, None)}
     write_layers(staging / EXPORTED["geopackage"], layers)
 
 

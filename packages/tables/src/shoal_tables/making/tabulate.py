@@ -1,9 +1,8 @@
 """From raw data to a folder with a table: read, tally, spend, draw noise, write."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -22,13 +21,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.version import __version__
-from shoal_tables.definition.manifest import (
-    REPORT_FILE,
-    TABLE_FILE,
-    ZONES_FILE,
-    Promise,
-    TableManifest,
-)
+from shoal_tables.definition.manifest import Files, Promise, TableManifest
 from shoal_tables.making.calibration import Calibration, Privacy, add_noise, sampler_name
 from shoal_tables.making.contributions import Limits, Tally, tally
 from shoal_tables.making.folder import (
@@ -36,7 +29,7 @@ from shoal_tables.making.folder import (
     require_apart,
     secret_of,
     table_of,
-    write_manifest,
+    write_json,
     write_parquet,
     write_zones,
 )
@@ -73,14 +66,11 @@ class Tabulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret.
-
-    cut: the share of the counts that the bound takes away.
-    """
+    """Exact sums before noise, int64 [cells], and the totals [2], with facts about the raw data: secret."""
 
     counts: Integers
     totals: Integers
-    cut: float
+    cut: float  # the share that the bound takes away
     reading: Reading
     notes: tuple[str, ...]
 
@@ -159,9 +149,8 @@ def tabulate(
         if ledger.path.resolve() == secret.resolve():
             raise MisuseError(f"--ledger and --secret are both {secret}; give each a file")
         ledger.require(cost)
-    exact = count(
-        source, rules, calibration, scratch=partial_name(secret), reading=reading, run=run, engine=engine
-    )
+    reading = require_reading(reading or Reading(), rules)
+    exact = count(source, rules, calibration.limits, partial_name(secret), reading, run, engine)
     notes = exact.notes
     if ledger is not None and privacy.bound is None and exact.cut > _MOST:
         raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
@@ -181,18 +170,21 @@ def tabulate(
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
         promise = with_totals(promise, exact.totals, rng)
-        digest = _digest(noisy, promise)
+        drawn = noisy
+        if promise.totals is not None:
+            drawn = np.append(noisy, [promise.totals.before, promise.totals.after])
+        digest = sha256(drawn.astype("<i8").tobytes()).hexdigest()
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
         table = table_of(rules, noisy, promise)
         balance = None if ledger is None else ledger.balance()
         page = record_page(rules, promise, table, balance, publishable=rng.publishable)
-        write_parquet(table, folder / TABLE_FILE)
-        (folder / REPORT_FILE).write_text(page, encoding="utf-8")
-        write_zones(rules.zones, folder / ZONES_FILE)
-        drawn = {"promise": promise, "ledger": entry, "counts_sha256": digest, "files": digests_of(folder)}
-        manifest = manifest.model_copy(update=drawn)
-        write_manifest(manifest, folder)
+        write_parquet(table, folder / Files.TABLE)
+        (folder / Files.REPORT).write_text(page, encoding="utf-8")
+        write_zones(rules.zones, folder / Files.ZONES)
+        facts = {"promise": promise, "ledger": entry, "counts_sha256": digest, "files": digests_of(folder)}
+        manifest = manifest.model_copy(update=facts)
+        write_json(manifest.model_dump(mode="json"), folder / Files.MANIFEST)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 
@@ -200,32 +192,39 @@ def tabulate(
 def count(
     source: object,
     rules: Rules,
-    calibration: Calibration,
-    *,
+    limits: Limits,
     scratch: Path,
-    reading: Reading | None = None,
-    run: Run | None = None,
-    engine: Engine | None = None,
+    reading: Reading,
+    run: Run,
+    engine: Engine | None,
 ) -> Counts:
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
-    run = run or Run()
-    with _people(source, rules, reading or Reading(), scratch, run, engine) as people:
-        bounds = parts_of(people.lengths)
-        tasks = [TallyTask(scratch, first, end, rules, calibration.limits) for first, end in bounds]
+    try:
+        people = store_people(source, reading, scratch, run, engine=engine)
+        if people.crs != rules.zones.plane:
+            unit = "local meters" if people.crs is None else "degrees"
+            raise MisuseError(
+                f"the positions are in {unit}, and the zones are not; for local meters give --area in meters "
+                "and --plane local, else --crs"
+            )
+        if people.intake.reading.counts_steps(people.middles[:, 0]):
+            raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")
         counts, totals, sums = (np.zeros(size, dtype=np.int64) for size in (rules.n_cells, 2, 2))
-        for part in run_tasks(tally_task, tasks, engine or run, run, "counting"):
+        tally_some = partial(tally_people, scratch, rules, limits)
+        for part in run_tasks(tally_some, parts_of(people.lengths), engine or run, run, "counting"):
             counts[part.cells] += part.counts
             totals += part.totals
             sums += part.sums
-        intake = people.intake
-        if not counts.any():
-            raise InputError(
-                "nobody counts in any cell: check --period, --area and --time-zone against the data "
-                "(shoal inspect)"
-            )
-        cut = 1 - float(sums[1]) / float(sums[0])
-        notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *intake.notes)
-        return Counts(counts=counts, totals=totals, cut=cut, reading=intake.reading, notes=notes)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if not counts.any():
+        raise InputError(
+            "nobody counts in any cell: check --period, --area and --time-zone against the data "
+            "(shoal inspect)"
+        )
+    cut = 1 - float(sums[1]) / float(sums[0])
+    notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *people.intake.notes)
+    return Counts(counts=counts, totals=totals, cut=cut, reading=people.intake.reading, notes=notes)
 
 
 def _words_of_cut(cut: float) -> str:
@@ -235,21 +234,9 @@ def _words_of_cut(cut: float) -> str:
     )
 
 
-@dataclass(frozen=True)
-class TallyTask:
-    """Some people on disk, and how they are counted."""
-
-    folder: Path
-    first: int
-    end: int
-    rules: Rules
-    limits: Limits
-
-
-def tally_task(task: TallyTask) -> Tally:
-    """The sums over these people; safe to repeat."""
-    people = StoredPeople.open(task.folder).load(np.arange(task.first, task.end))
-    return tally(people, task.rules, task.limits)
+def tally_people(stored: Path, rules: Rules, limits: Limits, span: tuple[int, int]) -> Tally:
+    """The sums over some of the people; safe to repeat."""
+    return tally(StoredPeople.open(stored).load(np.arange(*span)), rules, limits)
 
 
 def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:
@@ -262,13 +249,6 @@ def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:
     )
 
 
-def _digest(noisy: Integers, promise: Promise) -> str:
-    """SHA-256 of all that noise was drawn for."""
-    totals = promise.totals
-    drawn = noisy if totals is None else np.append(noisy, [totals.before, totals.after])
-    return sha256(drawn.astype("<i8").tobytes()).hexdigest()
-
-
 def require_reading(reading: Reading, rules: Rules) -> Reading:
     """The reading on the plane of the zones; MisuseError where one person decides on another."""
     if reading.per_day:
@@ -278,33 +258,8 @@ def require_reading(reading: Reading, rules: Rules) -> Reading:
             "--min-samples-per-day and --min-active-days decide by the data who counts, which the promise "
             "does not cover; leave them out"
         )
-    return replace(
-        reading,
-        working_crs=rules.zones.plane,
-        cell_m=1.0,
-        slot_s=1.0,
-        snap=True,
-        time_zone=reading.time_zone or rules.time_zone,
-    )
-
-
-@contextmanager
-def _people(
-    source: object, rules: Rules, reading: Reading, scratch: Path, run: Run, engine: Engine | None
-) -> Iterator[StoredPeople]:
-    try:
-        people = store_people(source, require_reading(reading, rules), scratch, run, engine=engine)
-        if people.crs != rules.zones.plane:
-            unit = "local meters" if people.crs is None else "degrees"
-            raise MisuseError(
-                f"the positions are in {unit}, and the zones are not; for local meters give --area in meters "
-                "and --plane local, else --crs"
-            )
-        if people.intake.reading.counts_steps(people.middles[:, 0]):
-            raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")
-        yield people
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    plane, zone = rules.zones.plane, reading.time_zone or rules.time_zone
+    return replace(reading, working_crs=plane, cell_m=1.0, slot_s=1.0, snap=True, time_zone=zone)
 
 
 def parts_of(lengths: Integers) -> list[tuple[int, int]]:

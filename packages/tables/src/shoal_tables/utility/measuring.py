@@ -38,15 +38,11 @@ class Measurement:
 def measure_table(
     raw: Any, folder: str | Path, *, run: Run | None = None, **reading: Any
 ) -> list[Measurement]:
-    """Measure a table against the counts of the raw data without bound and noise.
-
-    reading: settings that differ from the manifest's. InputError when a file cannot be read, or the table
-    lacks cells.
-    """
+    """Measure a table against the counts of the raw data without bound and noise."""
     folder = Path(folder)
-    manifest, names, geometries, table = read_folder(folder)
+    manifest, zones, table = read_folder(folder)
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
-        counted = recount(people, manifest, names, geometries)
+        counted = recount(people, manifest, zones)
     exact = counted.unbounded / manifest.promise.granularity
     bounded = counted.counts / manifest.promise.granularity
     return measurements(exact, bounded, table, manifest)
@@ -66,22 +62,16 @@ def measurements(
     for low, high in pairwise(_SIZES):
         chosen = (exact >= low) & (exact < high)
         error = np.abs(published - exact)[chosen] / exact[chosen]
+        median = float(np.median(error)) if chosen.any() else float("nan")
         size = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
-        rows.append(
-            Measurement(
-                f"error-from-{low:g}",
-                f"median relative error of cells with {size}",
-                float(np.median(error)) if chosen.any() else float("nan"),
-                "lower",
-                int(chosen.sum()),
-            )
-        )
+        words = f"median relative error of cells with {size}"
+        rows.append(Measurement(f"error-from-{low:g}", words, median, "lower", int(chosen.sum())))
     readable = np.maximum(published, 0)
     total = float(exact.sum() + readable.sum())
     common = 2 * float(np.minimum(exact, readable).sum()) / total if total else float("nan")
-    filled = exact > 0
-    rank = float("nan")
-    if filled.sum() > 1 and np.ptp(exact[filled]) > 0 and np.ptp(published[filled]) > 0:
+    filled, rank = exact > 0, float("nan")
+    n_filled = int(filled.sum())
+    if n_filled > 1 and np.ptp(exact[filled]) > 0 and np.ptp(published[filled]) > 0:
         rank = float(stats.spearmanr(exact[filled], published[filled]).statistic)
     n, what = len(exact), "trips" if manifest.table == "flows" else "counts"
     share = abs(float(published.sum() - exact.sum())) / float(exact.sum()) if filled.any() else float("nan")
@@ -90,11 +80,7 @@ def measurements(
         *rows,
         Measurement("common-part", f"common part of {what} (Sørensen)", common, "higher", n),
         Measurement(
-            "rank-correlation",
-            "rank correlation of cells that are not empty",
-            rank,
-            "higher",
-            int(filled.sum()),
+            "rank-correlation", "rank correlation of cells that are not empty", rank, "higher", n_filled
         ),
         Measurement("total-error", f"relative error of all {what} together", share, "lower", n),
         Measurement("cut-by-bound", f"{what} that the bound takes away", lost, "lower", n),

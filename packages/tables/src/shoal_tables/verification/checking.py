@@ -1,6 +1,7 @@
 """Check a folder with a table against the raw data, without trust in the folder."""
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,29 +11,11 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import NUMBERS, TABLE_FILE, TableManifest, Totals, read_table_manifest
+from shoal_tables.definition.manifest import NUMBERS, Files, TableManifest, read_table_manifest
+from shoal_tables.verification import files, statements
 from shoal_tables.verification.contributions import Recount, people_on_disk, recount
-from shoal_tables.verification.files import (
-    Cells,
-    cell_findings,
-    cells_of,
-    column_findings,
-    file_findings,
-    leak_findings,
-    published_integers,
-    record_findings,
-    wrong_rows,
-    zone_findings,
-)
 from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
-from shoal_tables.verification.statements import (
-    guessing_share,
-    ledger_findings,
-    reading_of,
-    standard_error,
-    statement_findings,
-)
-from shoal_tables.verification.zones import grid_names, read_table, read_zones, table_file
+from shoal_tables.verification.zones import read_table, read_zones, table_file
 
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
@@ -40,36 +23,32 @@ UNSEEN: Final = (
     "zones come from, a person with several ids, another longest gap, radius or least time of stays that "
     "counts the same, the words of the record beside its numbers and its promise"
 )
+_SURELY: Final = 3.89  # deviations of a normal number, with one in ten thousand beyond them
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
 
 
 @dataclass(frozen=True)
 class TableVerification:
-    """The verdict on a table, what it states, and the account of reading the raw data.
-
-    units, units_over: units with a contribution, and those that the bound cut.
-    """
+    """The verdict on a table, what it states, and the account of reading the raw data."""
 
     verdict: Verdict
     manifest: TableManifest
     intake: Intake
-    units: int
-    units_over: int
+    units: int  # with a contribution
+    units_over: int  # that the bound cut
 
     def to_json(self) -> dict[str, Any]:
         """As ``shoal verify --json`` prints it."""
         promise = self.manifest.promise
         return {
             **{name: value for name, value in self.verdict.to_json().items() if name != "findings"},
-            "findings": [
-                {"kind": finding.kind, "message": finding.message} for finding in self.verdict.findings[:100]
-            ],
+            "findings": [{"kind": one.kind, "message": one.message} for one in self.verdict.findings[:100]],
             "outcome": self.verdict.word,
             "table": self.manifest.table,
             "unit": self.manifest.unit,
             "epsilon": promise.epsilon,
             "delta": promise.delta,
-            "guesses_right_at_most": guessing_share(promise.epsilon, promise.delta),
+            "guesses_right_at_most": statements.guessing_share(promise.epsilon, promise.delta),
             "units": self.units,
             "units_cut": self.units_over,
             "rows_read": self.intake.rows_read,
@@ -86,27 +65,20 @@ def verify_table(
     run: Run | None = None,
     **reading: Any,
 ) -> TableVerification:
-    """Check that a table is what its manifest promises.
-
-    Zones, days, trips, stays, the bound and the counts before noise are recomputed from the raw data. The
-    published counts less these are the noise, which statistical tests compare with the stated one. A true
-    table is refused at most once in 10,000. secret: the counts before noise, as the publisher wrote them.
-    Without the ledger, what other tables of the same people cost stays unchecked. reading: settings that
-    differ from the manifest's, such as names of columns. InputError when a file cannot be read.
-    """
+    """Check that a table is what its manifest promises; a true one is refused once in 10,000."""
     folder = Path(folder)
     manifest = read_table_manifest(folder)
-    findings = [*file_findings(folder, manifest), *statement_findings(manifest)]
-    names, geometries = read_zones(folder)
-    wrong_zones = list(zone_findings(names, geometries, manifest, grid_names(manifest)))
+    findings = [*files.file_findings(folder, manifest), *statements.statement_findings(manifest)]
+    zones = read_zones(folder)
+    wrong_zones = list(files.zone_findings(zones, manifest))
     table = read_table(folder / table_file(folder), manifest)
-    cells = None if wrong_zones else cells_of(manifest, names, table)
+    cells = None if wrong_zones else files.cells_of(manifest, zones.names, table)
     findings += wrong_zones
     if cells is not None:
-        findings += cell_findings(table, cells, TABLE_FILE, NUMBERS)
+        findings += files.cell_findings(table, cells, Files.TABLE, NUMBERS)
     elif not wrong_zones:
-        findings.append(wrong_rows(TABLE_FILE))
-    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+        findings.append(files.wrong_rows(Files.TABLE))
+    with people_on_disk(raw, statements.reading_of(manifest, **reading), run or Run()) as people:
         intake = people.intake
         findings += [
             Finding("reading-differs", f"the raw data was read with another {name} than the manifest states")
@@ -116,23 +88,30 @@ def verify_table(
         if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
             verdict = Verdict.of(findings, checked=table.num_rows)
             return TableVerification(verdict, manifest, intake, 0, 0)
-        findings += [*record_findings(folder, manifest, table), *leak_findings(folder, names, people)]
-        counted = recount(people, manifest, names, geometries)
-    findings += _zone_origin(manifest, counted)
-    published, wrong_numbers = published_integers(table, manifest.promise.granularity)
-    findings += [*wrong_numbers, *column_findings(table, published, cells, manifest)]
+        findings += [
+            *files.record_findings(folder, manifest, table),
+            *files.leak_findings(folder, zones.names, people),
+        ]
+        counted = recount(people, manifest, zones)
+    if manifest.zones.kind == "grid" and counted.corner == (manifest.zones.x0, manifest.zones.y0):
+        words = "the grid begins at the least x and the least y of the samples"
+        findings.append(Finding("zones-from-data", words))
+    published, wrong_numbers = files.published_integers(table, manifest.promise.granularity)
+    findings += [*wrong_numbers, *files.column_findings(table, published, cells, manifest)]
     before = counted.counts
     if secret is not None:
         before, wrong = _secret(Path(secret), folder, cells, counted)
         findings += wrong
     if not any(finding.kind == "no-number" for finding in wrong_numbers):
         findings += _noise(published, before, counted, cells, manifest)
-    findings += _totals(manifest.promise.totals, counted)
+    if (totals := manifest.promise.totals) is not None:
+        noise = np.array([totals.before, totals.after], dtype=np.int64) - counted.totals
+        findings += totals_findings(noise, totals.sigma)
     notes, unchecked = _notes(manifest, cells, counted), []
     if secret is None:
         notes.append("without the secret, a count before noise may differ by as much as noise hides")
     if ledger is not None:
-        findings += ledger_findings(Path(ledger), manifest)
+        findings += statements.ledger_findings(Path(ledger), manifest)
     elif manifest.ledger is not None:
         unchecked.append("what other tables of the same people cost (needs the ledger)")
     else:
@@ -141,39 +120,32 @@ def verify_table(
     return TableVerification(verdict, manifest, intake, counted.units, counted.units_over)
 
 
-def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
+def _secret(path: Path, folder: Path, cells: files.Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
     findings = []
     if folder.resolve() in path.resolve().parents:
         findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
     table = read_table(path)
-    findings += cell_findings(table, cells, "the secret file", ("count",))
+    findings += files.cell_findings(table, cells, "the secret file", ("count",))
     if any(finding.kind in ("cells-differ", "columns-differ") for finding in findings):
         return counted.counts, findings
     before = np.array(table["count"].to_numpy(), dtype=np.int64)
-    difference = before - counted.counts
-    wrong = int((difference != 0).sum())
+    wrong = int((before != counted.counts).sum())
     if not wrong:
         return before, findings
+    kind, words = "counts-differ", f"{wrong:,} counts before noise do not follow from the raw data"
     if np.array_equal(before, counted.unbounded):
-        findings.append(Finding("bound-not-applied", "contributions were added up without the stated bound"))
+        kind, words = "bound-not-applied", "contributions were added up without the stated bound"
     elif np.array_equal(before, counted.bounded_by_day):
-        findings.append(
-            Finding(
-                "bound-by-day", "the bound was applied to each day alone; a person has as many bounds as days"
-            )
-        )
-    elif (difference >= 0).all():
+        kind = "bound-by-day"
+        words = "the bound was applied to each day alone; a person has as many bounds as days"
+    elif (before >= counted.counts).all():
+        kind = "counts-too-large"
         words = f"{wrong:,} cells count more than bounded contributions, each unit once"
-        findings.append(Finding("counts-too-large", words))
-    else:
-        findings.append(
-            Finding("counts-differ", f"{wrong:,} counts before noise do not follow from the raw data")
-        )
-    return before, findings
+    return before, [*findings, Finding(kind, words)]
 
 
 def _noise(
-    published: Integers, before: Integers, counted: Recount, cells: Cells, manifest: TableManifest
+    published: Integers, before: Integers, counted: Recount, cells: files.Cells, manifest: TableManifest
 ) -> list[Finding]:
     promise = manifest.promise
     tested = NoisyCells(
@@ -192,27 +164,13 @@ def _noise(
     return of_noise
 
 
-def _totals(totals: Totals | None, counted: Recount) -> list[Finding]:
-    if totals is None:
-        return []
-    published = np.array([totals.before, totals.after], dtype=np.int64)
-    return totals_findings(published - counted.totals, totals.sigma)
-
-
-def _zone_origin(manifest: TableManifest, counted: Recount) -> list[Finding]:
-    grid = manifest.zones
-    if grid.kind == "grid" and counted.corner == (grid.x0, grid.y0):
-        return [Finding("zones-from-data", "the grid begins at the least x and the least y of the samples")]
-    return []
-
-
-def _notes(manifest: TableManifest, cells: Cells, counted: Recount) -> list[str]:
-    share = guessing_share(manifest.promise.epsilon, manifest.promise.delta)
+def _notes(manifest: TableManifest, cells: files.Cells, counted: Recount) -> list[str]:
+    share = statements.guessing_share(manifest.promise.epsilon, manifest.promise.delta)
     notes = [
         f"with everything known about everybody else, at most {share:.1%} of guesses whether somebody is in "
         "the data are right; by chance 50 %",
         f"noise in {cells.n:,} cells shows a standard deviation that is wrong by more than about "
-        f"{standard_error(cells.n):.1%}",
+        f"{_SURELY / sqrt(2 * cells.n):.1%}",
         UNSEEN,
     ]
     if counted.units:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import isqrt, lcm
+from math import isqrt, lcm, prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -31,7 +31,7 @@ from shoal_tables.definition.manifest import (
     TableManifest,
     days_in_order,
 )
-from shoal_tables.verification.zones import OUTSIDE, zone_of_points
+from shoal_tables.verification.zones import OUTSIDE, ZoneFile, zone_of_points
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).date()
 _QUARTER_S: Final = 900
@@ -64,21 +64,17 @@ def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeopl
         yield store_people(raw, reading, Path(scratch) / "people", run)
 
 
-def samples_in_parts(
-    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
-) -> Iterator[Samples]:
+def _samples_in_parts(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[Samples]:
     """Yield the samples of some people after those of others, each person's together."""
     first, ends = 0, np.cumsum(people.lengths)
     while first < people.n_subjects:
         target = ends[first] - people.lengths[first] + _SAMPLES
         last = max(int(np.searchsorted(ends, target, side="right")), first + 1)
-        yield _samples(people.load(np.arange(first, last)), manifest, names, geometries)
+        yield _samples(people.load(np.arange(first, last)), manifest, zones)
         first = last
 
 
-def _samples(
-    original: Trajectories, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
-) -> Samples:
+def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -> Samples:
     t = original.t.astype(np.int64)
     person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
@@ -95,7 +91,7 @@ def _samples(
         t=t,
         x=x,
         y=y,
-        zone=zone_of_points(x, y, manifest, names, geometries),
+        zone=zone_of_points(x, y, manifest, zones),
         date=date,
         minute=minute,
         unit=_numbered(same_unit, len(t)),
@@ -129,21 +125,14 @@ def _offset_s(t: Integers, zone: str | None) -> Integers:
     return starts
 
 
-@dataclass(frozen=True)
-class Contributions:
-    """The whole number c of each unit and cell, ascending, int64 [k]."""
-
-    unit: Integers
-    cell: Integers
-    count: Integers
+Contributions = tuple[Integers, Integers, Integers]  # unit, cell and whole number c, ascending, int64 [k]
 
 
 @dataclass(frozen=True)
 class Frame:
     """The cells of a table, and the days that dates count in."""
 
-    n_zones: int
-    days: tuple[str, ...]
+    shape: tuple[int, ...]
     hours: tuple[tuple[int, int], ...]
     day_of_date: Mapping[int, int]
     n_dates: Integers
@@ -155,55 +144,49 @@ class Frame:
         number = {day: place for place, day in enumerate(days)}
         day_of_date = {days_since_1970(date): number[day] for date, day in manifest.day_of.items()}
         counts = np.bincount(list(day_of_date.values()), minlength=len(days))
-        return cls(manifest.zones.n_zones, days, manifest.hours, day_of_date, counts.astype(np.int64))
+        zones, hours = manifest.zones.n_zones, len(manifest.hours)
+        shape = {
+            "presence": (zones, hours, len(days)),
+            "flows": (zones, zones - 1, hours, len(days)),
+            "dwell": (zones, len(STAYS), len(days)),
+            "homes": (zones,),
+        }[manifest.table]
+        return cls(shape, manifest.hours, day_of_date, counts.astype(np.int64))
 
     @property
     def common_multiple(self) -> int:
         """L, of the numbers of dates in each day."""
         return lcm(*map(int, self.n_dates)) if len(self.n_dates) else 1
 
-    def day(self, date: Integers) -> Integers:
-        """The day of each date."""
+    def cell(self, *codes: Any, date: Integers) -> Integers:
+        """The cell of each event, by its numbers in the columns before the day, and its date."""
         dates, back = np.unique(date, return_inverse=True)
         try:
             days = [self.day_of_date[one] for one in dates.tolist()]
         except KeyError as error:
             raise InputError("manifest.json names no day for some date of the period") from error
-        return np.array(days, dtype=np.int64)[back.ravel()]
+        return np.ravel_multi_index((*codes, np.array(days, dtype=np.int64)[back.ravel()]), self.shape)
 
+    def weights(self, cell: Integers, count: Integers) -> Integers:
+        """The contributions c / D(day) as whole multiples of 1 / L."""
+        if not len(self.n_dates):
+            return count
+        return count * (self.common_multiple // self.n_dates[cell % len(self.n_dates)])
 
-def contributions(samples: Samples, frame: Frame, manifest: TableManifest) -> Contributions:
-    """Count what each unit contributes to each cell."""
-    return _COUNTS[manifest.table](samples, frame, manifest)
-
-
-def n_cells(frame: Frame, table: str) -> int:
-    """The number of cells of a table."""
-    zones, hours, days = frame.n_zones, len(frame.hours), len(frame.days)
-    return {
-        "presence": zones * hours * days,
-        "flows": zones * (zones - 1) * hours * days,
-        "dwell": zones * len(STAYS) * days,
-        "homes": zones,
-    }[table]
-
-
-def weights(entries: Contributions, frame: Frame, table: str) -> Integers:
-    """The contributions c / D(day) as whole multiples of 1 / L."""
-    if table == "homes":
-        return entries.count
-    day = entries.cell % len(frame.days)
-    return entries.count * (frame.common_multiple // frame.n_dates[day])
+    def in_hours(self, samples: Samples, at: Integers, *codes: Integers) -> Integers:
+        """Rows of unit, cell and date for events at these samples, with these numbers before the hour."""
+        rows = []
+        for hour, (begin, end) in enumerate(self.hours):
+            within = (samples.minute[at] >= begin) & (samples.minute[at] < end)
+            unit, date = samples.unit[at[within]], samples.date[at[within]]
+            cell = self.cell(*(code[within] for code in codes), np.full(len(unit), hour), date=date)
+            rows.append(np.stack([unit, cell, date], axis=1))
+        return np.concatenate(rows)
 
 
 def _presence(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
-    rows = []
-    for hour, (begin, end) in enumerate(frame.hours):
-        within = (samples.zone != OUTSIDE) & (samples.minute >= begin) & (samples.minute < end)
-        zone, date = samples.zone[within], samples.date[within]
-        cell = (zone * len(frame.hours) + hour) * len(frame.days) + frame.day(date)
-        rows.append(np.stack([samples.unit[within], cell, date], axis=1))
-    return _counted(np.unique(np.concatenate(rows), axis=0))
+    at = np.flatnonzero(samples.zone != OUTSIDE)
+    return _counted(np.unique(frame.in_hours(samples, at, samples.zone[at]), axis=0))
 
 
 def _flows(samples: Samples, frame: Frame, manifest: TableManifest) -> Contributions:
@@ -217,16 +200,9 @@ def _flows(samples: Samples, frame: Frame, manifest: TableManifest) -> Contribut
         raise InputError("manifest.json states no radius or least time of stays")
     else:
         begin, origin, destination = _trips_between_stays(samples, trips.radius_m, trips.least_s)
-    rows = []
-    for hour, (start, end) in enumerate(frame.hours):
-        minute = samples.minute[begin]
-        counted = (origin != destination) & (origin != OUTSIDE) & (destination != OUTSIDE)
-        counted &= (minute >= start) & (minute < end)
-        a, b, date = origin[counted], destination[counted], samples.date[begin[counted]]
-        pair = a * (frame.n_zones - 1) + b - (b > a)
-        cell = (pair * len(frame.hours) + hour) * len(frame.days) + frame.day(date)
-        rows.append(np.stack([samples.unit[begin[counted]], cell], axis=1))
-    return _counted(np.concatenate(rows))
+    counted = (origin != destination) & (origin != OUTSIDE) & (destination != OUTSIDE)
+    a, b = origin[counted], destination[counted]
+    return _counted(frame.in_hours(samples, begin[counted], a, b - (b > a)))
 
 
 def _trips_between_stays(
@@ -252,28 +228,17 @@ def _trips_between_stays(
 
 
 def _dwell(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
-    if not len(samples.t):
-        return _counted(np.zeros((0, 2), dtype=np.int64))
-    begins = np.flatnonzero(
-        np.concatenate([[True], (np.diff(samples.piece) != 0) | (np.diff(samples.zone) != 0)])
-    )
+    fresh = (np.diff(samples.piece, prepend=-1) != 0) | (np.diff(samples.zone, prepend=OUTSIDE) != 0)
+    begins = np.flatnonzero(fresh)
     lasts = np.append(begins[1:], len(samples.t)) - 1
-    visits = np.stack(
-        [
-            samples.unit[begins],
-            samples.zone[begins],
-            samples.date[begins],
-            samples.t[lasts] - samples.t[begins],
-        ],
-        axis=1,
-    )
+    whose = [column[begins] for column in (samples.unit, samples.zone, samples.date)]
+    visits = np.stack([*whose, samples.t[lasts] - samples.t[begins]], axis=1)
     visits = visits[visits[:, 1] != OUTSIDE]
-    visits = visits[np.lexsort(visits.T[::-1])]
-    is_longest = np.ones(len(visits), dtype=bool)
-    is_longest[:-1] = (visits[1:, :3] != visits[:-1, :3]).any(axis=1)
-    unit, zone, date, length = visits[is_longest].T
+    visits = visits[np.lexsort(visits.T[::-1])[::-1]]  # the longest of a unit, zone and date before others
+    longest = np.unique(visits[:, :3], axis=0, return_index=True)[1]
+    unit, zone, date, length = visits[longest].T
     stay = np.searchsorted(STAY_STARTS_S, length, side="right") - 1
-    return _counted(np.stack([unit, (zone * len(STAYS) + stay) * len(frame.days) + frame.day(date)], axis=1))
+    return _counted(np.stack([unit, frame.cell(zone, stay, date=date)], axis=1))
 
 
 def _homes(samples: Samples, _frame: Frame, _: TableManifest) -> Contributions:
@@ -281,16 +246,16 @@ def _homes(samples: Samples, _frame: Frame, _: TableManifest) -> Contributions:
     at_night &= samples.zone != OUTSIDE
     night = samples.date[at_night] - (samples.minute[at_night] < NIGHT_ENDS_MIN)
     nights = np.unique(np.stack([samples.unit[at_night], samples.zone[at_night], night], axis=1), axis=0)
-    entries = _counted(nights)
-    order = np.lexsort((entries.cell, -entries.count, entries.unit))
-    unit, first = np.unique(entries.unit[order], return_index=True)
-    return Contributions(unit, entries.cell[order][first], np.ones(len(unit), dtype=np.int64))
+    unit, zone, count = _counted(nights)
+    order = np.lexsort((zone, -count, unit))
+    unit, first = np.unique(unit[order], return_index=True)
+    return unit, zone[order][first], np.ones(len(unit), dtype=np.int64)
 
 
 def _counted(rows: Integers) -> Contributions:
     """The number of rows for each pair of their first two entries."""
     pairs, count = np.unique(rows[:, :2], axis=0, return_counts=True)
-    return Contributions(pairs[:, 0], pairs[:, 1], count.astype(np.int64))
+    return pairs[:, 0], pairs[:, 1], count.astype(np.int64)
 
 
 _COUNTS: Final[Mapping[str, Callable[[Samples, Frame, TableManifest], Contributions]]] = {
@@ -327,41 +292,38 @@ class UnitVectors:
     corner: tuple[int, int]
 
 
-def unit_vectors(
-    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
-) -> Iterator[UnitVectors]:
+def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[UnitVectors]:
     """Yield what some people contribute after others, each person's together."""
     frame = Frame.of(manifest)
-    common, n_days = frame.common_multiple, max(len(frame.days), 1)
-    for part in samples_in_parts(people, manifest, names, geometries):
+    common, n_days, first = frame.common_multiple, max(len(frame.n_dates), 1), 0
+    for part in _samples_in_parts(people, manifest, zones):
         if not len(part.t):
             continue
-        entries = contributions(part, frame, manifest)
-        whole = weights(entries, frame, manifest.table)
-        bounded, cut = _bounded(entries.unit, whole, manifest, common)
+        unit, cell, count = _COUNTS[manifest.table](part, frame, manifest)
+        whole = frame.weights(cell, count)
+        bounded, cut = _bounded(unit, whole, manifest, common)
         by_day = bounded
         if n_days > 1:
-            by_day, _ = _bounded(entries.unit * n_days + entries.cell % n_days, whole, manifest, common)
+            by_day, _ = _bounded(unit * n_days + cell % n_days, whole, manifest, common)
         yield UnitVectors(
-            unit=entries.unit,
-            cell=entries.cell,
+            unit=first + unit,
+            cell=cell,
             unbounded=whole * manifest.promise.granularity // common,
             bounded=bounded,
             bounded_by_day=by_day,
             units_over=cut,
             corner=(int(part.x.min()), int(part.y.min())),
         )
+        first += int(part.unit[-1]) + 1
 
 
-def recount(
-    people: StoredPeople, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
-) -> Recount:
+def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Recount:
     """Count from the raw data alone."""
-    n = n_cells(Frame.of(manifest), manifest.table)
+    n = prod(Frame.of(manifest).shape)
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
     units, over = 0, 0
     corners, totals = [], np.zeros(2, dtype=np.int64)
-    for part in unit_vectors(people, manifest, names, geometries):
+    for part in unit_vectors(people, manifest, zones):
         for total, integers in (
             (counts, part.bounded),
             (unbounded, part.unbounded),

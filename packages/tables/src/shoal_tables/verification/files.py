@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil, prod
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,8 @@ from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.identifiers import searchable_text
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal_tables.definition.manifest import (
-    MANIFEST_FILE,
-    NUMBERS,
-    PACKAGE_FILE,
-    REPORT_FILE,
     STAYS,
-    TABLE_FILE,
-    ZONES_FILE,
+    Files,
     Promise,
     TableManifest,
     days_in_order,
@@ -41,14 +36,17 @@ from shoal_tables.definition.manifest import (
 )
 from shoal_tables.verification.statements import guessing_share
 from shoal_tables.verification.zones import (
+    ZoneFile,
+    column_types,
     export_findings,
+    grid_names,
     read_table,
     read_zones,
     shapes_of_zones,
     table_file,
 )
 
-_FILES: Final = frozenset({MANIFEST_FILE, TABLE_FILE, ZONES_FILE, REPORT_FILE})
+_FILES: Final = frozenset({Files.MANIFEST, Files.TABLE, Files.ZONES, Files.REPORT})
 _MOST_COUNTED: Final = 1 << 53
 _SPURIOUS: Final = 0.05
 _ROUNDING: Final = 1e-9
@@ -75,10 +73,6 @@ class Cells:
         """The number of cells."""
         return len(next(iter(self.keys.values())))
 
-    def texts(self, name: str) -> Any:
-        """The column of names as the file must have it."""
-        return np.array(self.labels[name], dtype=object)[self.keys[name]]
-
 
 def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> Cells | None:
     """All cells of a table, empty ones too; None where the file has another number of rows."""
@@ -92,10 +86,8 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> 
     }
     labels = {name: all_labels[name] for name in manifest.columns}
     sizes = [len(one) for one in labels.values()]
-    n_cells = prod(sizes) - (
-        prod(sizes[1:]) if manifest.table == "flows" else 0
-    )  # no trip ends where it begins
-    if table.num_rows != n_cells:
+    none = prod(sizes[1:]) if manifest.table == "flows" else 0  # no trip ends where it begins
+    if table.num_rows != prod(sizes) - none:
         return None
     numbers = np.indices(sizes).reshape(len(labels), -1)
     if manifest.table == "flows":
@@ -103,52 +95,42 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> 
     return Cells(labels, dict(zip(labels, numbers, strict=True)))
 
 
-def read_folder(folder: Path) -> tuple[TableManifest, tuple[str, ...], list[Any], pa.Table]:
-    """Manifest, names and geometries of zones, and the table; InputError where it lacks cells."""
-    manifest, (names, geometries) = read_table_manifest(folder), read_zones(folder)
+def read_folder(folder: Path) -> tuple[TableManifest, ZoneFile, pa.Table]:
+    """Manifest, zones and the table; InputError where it lacks cells."""
+    manifest, zones = read_table_manifest(folder), read_zones(folder)
     table = read_table(folder / table_file(folder), manifest)
-    if cells_of(manifest, names, table) is None:
+    if cells_of(manifest, zones.names, table) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
-    return manifest, names, geometries, table
+    return manifest, zones, table
 
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
     form = table_file(folder)
-    allowed = _FILES if form == TABLE_FILE else _FILES - {TABLE_FILE} | {form, PACKAGE_FILE}
+    allowed = _FILES if form == Files.TABLE else _FILES - {Files.TABLE} | {form, Files.PACKAGE}
     yield from export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
         if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
     for name, digest in manifest.files.items():
-        if name == TABLE_FILE != form:
+        if name == Files.TABLE != form:
             continue  # the digest of the counts stands for it
         require_plain_file(folder / name)
         if sha256_of(folder / name) != digest:
             yield Finding("changed-file", f"{name} is not the file that the manifest states")
-    for name in (TABLE_FILE, ZONES_FILE, REPORT_FILE):
-        if name not in manifest.files and (name != REPORT_FILE or (folder / name).exists()):
+    for name in (Files.TABLE, Files.ZONES, Files.REPORT):
+        if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-    for name, types in ((TABLE_FILE, _types(manifest.columns)), (ZONES_FILE, _ZONE_TYPES)):
+    for name, types in ((Files.TABLE, column_types(manifest)), (Files.ZONES, _ZONE_TYPES)):
         if not (folder / name).exists():
             continue
         schema = read_table(folder / name).schema
-        further = [
-            set(schema.metadata or ()) - _METADATA,
-            *(set(one.metadata or ()) - _FIELD for one in schema),
-        ]
-        if any(further) or not _is_geo(schema, manifest):
+        further = set(schema.metadata or ()) - _METADATA
+        further |= {key for one in schema for key in one.metadata or ()} - _FIELD
+        if further or not _is_geo(schema, manifest):
             yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
         if {one.name: one.type for one in schema} != types or schema.names != list(types):
             yield Finding("columns-differ", f"{name} has other columns or types than such a file has")
-
-
-def _types(keys: Sequence[str]) -> dict[str, pa.DataType]:
-    return {
-        **dict.fromkeys(keys, pa.string()),
-        **dict.fromkeys(NUMBERS, pa.float64()),
-        "shown": pa.int64(),
-    }
 
 
 def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
@@ -169,9 +151,9 @@ def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
 
 def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> Iterator[Finding]:
     """Find a record to sign that states other numbers than the table, or is more than paper."""
-    if REPORT_FILE not in manifest.files:
+    if Files.REPORT not in manifest.files:
         return
-    page, promise = (folder / REPORT_FILE).read_text(encoding="utf-8", errors="replace"), manifest.promise
+    page, promise = (folder / Files.REPORT).read_text(encoding="utf-8", errors="replace"), manifest.promise
     if not is_public(page) or is_active(page):
         yield Finding("record-differs", "report.html is no public page, or it runs or loads something")
     share = guessing_share(promise.epsilon, promise.delta)
@@ -226,24 +208,23 @@ def leak_findings(folder: Path, zones: Sequence[str], people: StoredPeople) -> I
         for path in sorted(folder.iterdir())
         if path.suffix in {".json", ".html"} and path.is_file()
     }
-    texts[ZONES_FILE] = "\n".join(zones)
+    texts[Files.ZONES] = "\n".join(zones)
     names = RawIdentifiers.of(people).relevant_names((), texts.values())
     for name, text in texts.items():
         if names.in_text(text):
             yield Finding("raw-identifiers", f"{name} holds identifiers of the raw data")
 
 
-def zone_findings(
-    names: Sequence[str], geometries: list[Any], manifest: TableManifest, grid_names: Sequence[str]
-) -> Iterator[Finding]:
+def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]:
     """Find zones that are not those of the manifest."""
+    names = zones.names
     if len(names) != manifest.zones.n_zones or len(set(names)) < len(names):
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
-    elif manifest.zones.kind == "grid" and tuple(names) != tuple(grid_names):
+    elif manifest.zones.kind == "grid" and names != grid_names(manifest):
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
     else:
-        expected = shapes_of_zones(tuple(names), manifest)
-        shapes = shapely.normalize(shapely.from_wkb(geometries))
+        expected = shapes_of_zones(names, manifest)
+        shapes = shapely.normalize(shapely.from_wkb(zones.geometries))
         if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
             yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
 
@@ -268,12 +249,10 @@ def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[st
         yield wrong_rows(name)
         return
     for column in cells.keys:
-        if not np.array_equal(
-            np.array(table[column].cast(pa.string()).to_pylist(), dtype=object), cells.texts(column)
-        ):
-            yield Finding(
-                "cells-differ", f"{name} has other values of '{column}', or another order, than stated"
-            )
+        texts = np.array(table[column].cast(pa.string()).to_pylist(), dtype=object)
+        if not np.array_equal(texts, np.array(cells.labels[column], dtype=object)[cells.keys[column]]):
+            words = f"{name} has other values of '{column}', or another order, than stated"
+            yield Finding("cells-differ", words)
             return
 
 
@@ -312,24 +291,19 @@ def column_findings(
         wrong = ~(np.abs(column - expected) <= _ROUNDING * np.maximum(np.abs(expected), 1))
         if wrong.any():
             yield Finding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
-    seldom, near = (
-        -promise.sigma * float(special.ndtri(_SPURIOUS / len(published))),
-        _ROUNDING * promise.sigma,
-    )
+    seldom = -promise.sigma * float(special.ndtri(_SPURIOUS / len(published)))
+    near = _ROUNDING * promise.sigma
     allowed = {max(2 * promise.half_width, ceil(seldom + 0.5 + off)) for off in (-near, near)}
     if promise.least_shown not in allowed:
         yield Finding("shown-differs", "'shown' begins at another count than the rules say")
-    shown = np.array(
-        [-np.inf if value is None else value for value in table["shown"].to_pylist()], dtype=np.float64
-    )
+    shown = table["shown"].cast(pa.float64(), safe=False).fill_null(-np.inf).to_numpy()
     slack = _ROUNDING * np.maximum(np.abs(numbers), 1)
     fits = np.zeros(len(shown), dtype=bool)
     for number in (numbers - slack, numbers + slack):  # a last bit may decide how a half is rounded
         fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -np.inf)
     if not fits.all():
-        yield Finding(
-            "shown-differs", f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"
-        )
+        words = f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"
+        yield Finding("shown-differs", words)
 
 
 def stated_scale(promise: Promise) -> float:
@@ -346,12 +320,10 @@ def estimated(published: Integers, keys: Mapping[str, Integers], promise: Promis
     if "origin" in keys:
         hours_and_days = keys["hour"] * (int(keys["day"].max(initial=0)) + 1) + keys["day"]
         opposite = np.lexsort((hours_and_days, keys["origin"], keys["destination"]))
-        total, apart = published + published[opposite], published - published[opposite]
+        total, apart = numbers + numbers[opposite], numbers - numbers[opposite]
         for one in np.unique(hours_and_days):
             cells = np.flatnonzero(hours_and_days == one)
-            keep = _true_share(
-                total[cells].astype(np.float64), apart[cells].astype(np.float64), promise.sigma
-            )
+            keep = _true_share(total[cells], apart[cells], promise.sigma)
             numbers[cells] = total[cells] / 2 + keep * apart[cells] / 2
             spread[cells] = np.sqrt(0.5 + keep / 2)
     scale = stated_scale(promise)

@@ -17,8 +17,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
 from shoal_tables.verification.statements import tails
 
-REFUSED: Final = 1e-4
-"""The probability with which a table with the stated noise is refused, at most."""
+REFUSED: Final = 1e-4  # the probability with which a table with the stated noise is refused, at most
 
 _EXACT_SIGMA: Final = 50_000  # above it, a normal density differs by less than the square of 1 / sigma
 _STRATA: Final = 8
@@ -64,10 +63,7 @@ def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
     apart = np.abs([noise[0] - noise[1], noise[0] + noise[1]]).min()
     shared = 2 * (1 - 2 * float(special.ndtr(-(apart + 0.5) / (np.sqrt(2) * sigma))))
     tests = (
-        (
-            far.min() * len(noise),
-            "a total has far more noise than stated, or is of other contributions",
-        ),
+        (far.min() * len(noise), "a total has far more noise than stated, or is of other contributions"),
         (near.max() ** len(noise), "the totals have far less noise than stated"),
         (shared, "the totals share their noise"),
     )
@@ -179,13 +175,10 @@ def _repetition(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         turned_around = abs(float(z[:half] @ z[::-1][:half]))
         yield Outcome("noise-repeated", _tail_of_pairs(turned_around, half), words)
     if "origin" in cells.keys:
-        flows = np.stack([cells.keys[name] for name in cells.keys], axis=1)
-        back = flows.copy()
-        back[:, [0, 1]] = back[:, [1, 0]]
-        place = {tuple(row): number for number, row in enumerate(flows.tolist())}
-        other = np.array([place[tuple(row)] for row in back.tolist()])
-        forth = flows[:, 0] < flows[:, 1]
-        total = abs(float((z[forth] * z[other[forth]]).sum()))
+        origin, destination, *further = cells.keys.values()
+        back = np.lexsort((*reversed(further), origin, destination))  # the place of each flow's opposite
+        forth = origin < destination
+        total = abs(float((z[forth] * z[back[forth]]).sum()))
         yield Outcome("noise-repeated", _tail_of_pairs(total, float(forth.sum())), words)
 
 

@@ -32,43 +32,21 @@ def rho_of(sensitivity: int, sigma: int) -> float:
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """The least epsilon that rho gives at delta (Canonne, Kamath and Steinke 2020, proposition 7).
-
-    Every order above 1 gives a true epsilon, so a search that misses the best order errs upward.
-
-    Examples
-    --------
-    >>> from shoal_tables.verification.statements import epsilon_of
-    >>> round(epsilon_of(0.5, 1e-6), 2)
-    5.22
-    """
+    """The least epsilon that rho gives at delta (Canonne, Kamath and Steinke 2020, proposition 7)."""
 
     def epsilon(log_above: float) -> float:
         above = exp(log_above)  # the order less 1
         order = 1 + above
         return order * rho + (order * log1p(-1 / order) - log(above) - log(delta)) / above
 
-    best = min(
-        (
-            optimize.minimize_scalar(
-                epsilon, bounds=(low, low + 4), method="bounded", options={"xatol": 1e-10}
-            )
-            for low in np.arange(-20.0, 20.0, 2.0).tolist()
-        ),
-        key=lambda minimum: minimum.fun,
-    )
-    return max(float(best.fun), 0.0)
+    how: dict[str, Any] = {"method": "bounded", "options": {"xatol": 1e-10}}
+    starts = np.arange(-20.0, 20.0, 2.0).tolist()
+    best = min(optimize.minimize_scalar(epsilon, bounds=(low, low + 4), **how).fun for low in starts)
+    return max(float(best), 0.0)
 
 
 def delta_of_gaussian(epsilon: float, ratio: float) -> float:
-    """The least delta of Gaussian noise whose sensitivity is ``ratio`` times sigma (Balle and Wang 2018).
-
-    Examples
-    --------
-    >>> from shoal_tables.verification.statements import delta_of_gaussian
-    >>> round(delta_of_gaussian(1.0, 1.0), 4)
-    0.1269
-    """
+    """The least delta of Gaussian noise whose sensitivity is ``ratio`` times sigma (Balle and Wang 2018)."""
     if ratio == 0:
         return 0.0
     if ratio == inf:
@@ -103,11 +81,7 @@ def guessing_share(epsilon: float, delta: float) -> float:
     return min((exp(epsilon) + delta) / (1 + exp(epsilon)), 1.0)
 
 
-def standard_error(m: int) -> float:
-    """The relative error, one in ten thousand beyond it, to which m cells show sigma."""
-    return 3.89 / sqrt(2 * m)
-
-
+Statement = tuple[Any, str, str]  # whether it is wrong, the kind of its finding, and the words
 _FINEST: Final = 1 << 30
 _OF_ZONES: Final = {
     "grid": {"side_m", "x0", "y0", "columns", "rows"},
@@ -121,113 +95,97 @@ _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 def reading_of(manifest: TableManifest, **overrides: Any) -> Reading:
     """How the raw data must be read, by the manifest, but for ``overrides``."""
-    return replace(
-        Reading(**manifest.reading),
-        working_crs=manifest.plane,
-        cell_m=1.0,
-        slot_s=1.0,
-        snap=True,
-        **overrides,
-    )
+    stated = Reading(**manifest.reading)
+    return replace(stated, working_crs=manifest.plane, cell_m=1.0, slot_s=1.0, snap=True, **overrides)
 
 
 def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
     """Find statements that contradict each other, or that no promise can rest on."""
-    yield from _reading_findings(manifest)
-    yield from _day_findings(manifest)
-    yield from _budget_findings(manifest)
-    sampler = manifest.promise.sampler
-    if manifest.publishable != bool(_OPENDP.fullmatch(sampler)) or not (
-        manifest.publishable or sampler == STAND_IN
-    ):
-        yield Finding("sampler-differs", "a table for publication has noise of OpenDP, and no other one has")
-    if manifest.promise.bound_source not in (CHOSEN, MEASURED):
-        yield Finding("bound-differs", "the bound comes from elsewhere than from the publisher or from shoal")
-    if (manifest.plane is None) != (manifest.zones.crs is None):
-        yield Finding("zones-differ", "zones and samples are not both on the earth or both in local meters")
-    yield from _further_findings(manifest)
-    if manifest.table == "homes" and manifest.unit != "person":
-        yield Finding("unit-differs", "a table of homes counts people, and its unit is not the person")
+    for part in (_of_reading, _of_days, _of_budget, _of_sources, _of_kinds):
+        yield from (Finding(kind, words) for is_wrong, kind, words in part(manifest) if is_wrong)
 
 
-def _further_findings(manifest: TableManifest) -> Iterator[Finding]:
-    """Find statements that decide nothing in such a table."""
-    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs"}, exclude_none=True)
-    if stated.keys() != _OF_ZONES[manifest.zones.kind]:
-        yield Finding("zones-differ", f"zones of the kind {manifest.zones.kind} state something else")
-    trips, flows = manifest.trips, manifest.table == "flows"
-    if (trips is not None) != flows or (
-        trips is not None and trips.definition == "zones" and (trips.radius_m, trips.least_s) != (None, None)
-    ):
-        yield Finding(
-            "trips-differ", "a trip is defined in flows alone, its stays where it goes between them"
-        )
-    if (manifest.hours and not (flows or manifest.table == "presence")) or (
-        manifest.table == "homes" and (manifest.day_of or manifest.promise.totals)
-    ):
-        yield Finding("days-differ", "hours, days or totals are stated that such a table has none of")
-
-
-def _reading_findings(manifest: TableManifest) -> Iterator[Finding]:
+def _of_reading(manifest: TableManifest) -> Iterator[Statement]:
     reading = Reading(**manifest.reading)
-    if reading.min_samples_per_day or reading.min_active_days:
-        yield Finding(
-            "reading-depends-on-others",
-            "people were left out by the number of their samples or days beside those of the data; one "
-            "person's samples then decide about others",
-        )
-    if reading.per_day and manifest.unit == "person":
-        yield Finding(
-            "unit-differs", "days were read as people of their own, but the stated unit is the person"
-        )
-    if (reading.cell_m, reading.slot_s, reading.snap) != (1.0, 1.0, True):
-        yield Finding("reading-differs", "the data were not read in whole meters and seconds")
+    yield (
+        reading.min_samples_per_day or reading.min_active_days,
+        "reading-depends-on-others",
+        "people were left out by the number of their samples or days beside those of the data; one "
+        "person's samples then decide about others",
+    )
+    words = "days were read as people of their own, but the stated unit is the person"
+    yield reading.per_day and manifest.unit == "person", "unit-differs", words
+    is_fine = (reading.cell_m, reading.slot_s, reading.snap) == (1.0, 1.0, True)
+    yield not is_fine, "reading-differs", "the data were not read in whole meters and seconds"
 
 
-def _day_findings(manifest: TableManifest) -> Iterator[Finding]:
+def _of_days(manifest: TableManifest) -> Iterator[Statement]:
     n_days = (manifest.last_day - manifest.first_day).days + 1
-    if n_days < 1:
-        yield Finding("days-differ", "the period ends before it begins")
+    yield n_days < 1, "days-differ", "the period ends before it begins"
     expected = {manifest.first_day + timedelta(days=day) for day in range(n_days)}
-    if manifest.table != "homes" and set(manifest.day_of) != expected:
-        yield Finding("days-differ", "the days of the cells are not those of the dates of the period")
+    words = "the days of the cells are not those of the dates of the period"
+    yield manifest.table != "homes" and set(manifest.day_of) != expected, "days-differ", words
     hours = sorted(manifest.hours)
-    if any(begin >= end for begin, end in hours) or any(one[1] > two[0] for one, two in pairwise(hours)):
-        yield Finding("hours-overlap", "hours overlap or end before they begin; a person would count twice")
-    if manifest.table in ("presence", "flows") and not hours:
-        yield Finding("hours-overlap", "the table has no hours")
+    overlap = any(begin >= end for begin, end in hours) or any(
+        one[1] > two[0] for one, two in pairwise(hours)
+    )
+    words = "hours overlap or end before they begin; a person would count twice"
+    yield overlap, "hours-overlap", words
+    has_hours = manifest.table in ("presence", "flows")
+    yield has_hours and not hours, "hours-overlap", "the table has no hours"
     granularity = manifest.promise.granularity
-    if granularity % Frame.of(manifest).common_multiple or granularity > _FINEST:
-        yield Finding(
-            "granularity-differs",
-            "the granularity is no multiple of the numbers of dates of the days, or too fine to count in",
-        )
+    yield (
+        granularity % Frame.of(manifest).common_multiple or granularity > _FINEST,
+        "granularity-differs",
+        "the granularity is no multiple of the numbers of dates of the days, or too fine to count in",
+    )
 
 
-def _budget_findings(manifest: TableManifest) -> Iterator[Finding]:
-    promise = manifest.promise
-    rho, totals = rho_of(promise.sensitivity, promise.sigma), promise.totals
-    if totals is not None:
-        rho += rho_of(totals.sensitivity, totals.sigma)
-        if totals.sensitivity != isqrt(2 * totals.most**2) + 1:
-            yield Finding("budget-differs", "the sensitivity of the totals is not what one unit can change")
-    if abs(promise.rho - rho) > 1e-9 * rho:
-        yield Finding(
-            "budget-differs", f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
-        )
-    if promise.delta > MOST_DELTA:
-        yield Finding("budget-differs", f"delta {promise.delta:.3g} allows the promise to fail altogether")
+def _of_budget(manifest: TableManifest) -> Iterator[Statement]:
+    promise, totals = manifest.promise, manifest.promise.totals
+    rho = _cost(manifest, manifest.unit)
+    wrong_totals = totals is not None and totals.sensitivity != isqrt(2 * totals.most**2) + 1
+    yield wrong_totals, "budget-differs", "the sensitivity of the totals is not what one unit can change"
+    words = f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
+    yield abs(promise.rho - rho) > 1e-9 * rho, "budget-differs", words
+    words = f"delta {promise.delta:.3g} allows the promise to fail altogether"
+    yield promise.delta > MOST_DELTA, "budget-differs", words
     epsilon = epsilon_of(rho, promise.delta)
-    if abs(promise.epsilon - epsilon) > 1e-6 * epsilon:
-        yield Finding(
-            "budget-differs",
-            f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}",
-        )
-    if delta_of_gaussian(promise.epsilon, sqrt(2 * rho)) > promise.delta * (1 + 1e-6):
-        yield Finding("budget-differs", "the stated epsilon needs a larger delta with this noise")
+    words = f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}"
+    yield abs(promise.epsilon - epsilon) > 1e-6 * epsilon, "budget-differs", words
+    delta = delta_of_gaussian(promise.epsilon, sqrt(2 * rho))
+    words = "the stated epsilon needs a larger delta with this noise"
+    yield delta > promise.delta * (1 + 1e-6), "budget-differs", words
     low, high = least_half_width(promise.sigma, COVERAGE)
-    if not low <= promise.half_width <= high:
-        yield Finding("interval-differs", f"intervals of {COVERAGE:.0%} need another half_width than stated")
+    words = f"intervals of {COVERAGE:.0%} need another half_width than stated"
+    yield not low <= promise.half_width <= high, "interval-differs", words
+
+
+def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
+    sampler, from_opendp = manifest.promise.sampler, bool(_OPENDP.fullmatch(manifest.promise.sampler))
+    wrong = manifest.publishable != from_opendp or not (manifest.publishable or sampler == STAND_IN)
+    yield wrong, "sampler-differs", "a table for publication has noise of OpenDP, and no other one has"
+    words = "the bound comes from elsewhere than from the publisher or from shoal"
+    yield manifest.promise.bound_source not in (CHOSEN, MEASURED), "bound-differs", words
+    words = "zones and samples are not both on the earth or both in local meters"
+    yield (manifest.plane is None) != (manifest.zones.crs is None), "zones-differ", words
+
+
+def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
+    """What decides nothing in such a table, and what it cannot count."""
+    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs"}, exclude_none=True)
+    words = f"zones of the kind {manifest.zones.kind} state something else"
+    yield stated.keys() != _OF_ZONES[manifest.zones.kind], "zones-differ", words
+    trips, homes, flows = manifest.trips, manifest.table == "homes", manifest.table == "flows"
+    for_stays = trips is not None and trips.definition == "zones" and (trips.radius_m or trips.least_s)
+    words = "a trip is defined in flows alone, its stays where it goes between them"
+    yield (trips is not None) != flows or for_stays, "trips-differ", words
+    has_hours = flows or manifest.table == "presence"
+    further = manifest.day_of or manifest.promise.totals
+    none_such = (manifest.hours and not has_hours) or (homes and further)
+    yield none_such, "days-differ", "hours, days or totals are stated that such a table has none of"
+    words = "a table of homes counts people, and its unit is not the person"
+    yield homes and manifest.unit != "person", "unit-differs", words
 
 
 _PAID = "SELECT kind, unit, sigma, sensitivity, granularity, counts_sha256, rho FROM tables WHERE entry = ?"
@@ -255,14 +213,8 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
 
 def _entry_findings(paid: list[Any], manifest: TableManifest, unit: str) -> Iterator[Finding]:
     promise = manifest.promise
-    expected = (
-        manifest.table,
-        manifest.unit,
-        promise.sigma,
-        promise.sensitivity,
-        promise.granularity,
-        manifest.counts_sha256,
-    )
+    numbers = (promise.sigma, promise.sensitivity, promise.granularity)
+    expected = (manifest.table, manifest.unit, *numbers, manifest.counts_sha256)
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
     elif tuple(paid[0][:6]) != expected or paid[0][6] < _cost(manifest, unit) * (1 - 1e-9):
@@ -283,12 +235,10 @@ def _cost(manifest: TableManifest, unit: str) -> float:
 def _total_findings(people: Any, costs: list[Any]) -> Iterator[Finding]:
     _, _, budget, delta = people
     if any(rho < rho_of(sensitivity, sigma) * (1 - 1e-9) for rho, sigma, sensitivity in costs):
-        yield Finding(
-            "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"
-        )
+        words = "an entry of the ledger costs less than its own sigma and sensitivity"
+        yield Finding("ledger-differs", words)
     total = sum(rho for rho, _, _ in costs)
     epsilon = epsilon_of(total, delta) if total else 0.0
     if epsilon > budget * (1 + 1e-6):
-        yield Finding(
-            "over-budget", f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
-        )
+        words = f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
+        yield Finding("over-budget", words)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,9 +23,7 @@ from shoal_tables.definition.manifest import (
     COLUMNS,
     EXPORTED,
     NUMBERS,
-    PACKAGE_FILE,
-    TABLE_FILE,
-    ZONES_FILE,
+    Files,
     TableManifest,
     days_in_order,
     hour_label,
@@ -35,22 +34,28 @@ OUTSIDE: Final = -1
 _DEGREES: Final = "EPSG:4326"
 
 
-def read_zones(folder: Path) -> tuple[tuple[str, ...], list[Any]]:
-    """Read the names of the zones, in their order, and their geometries as WKB."""
+@dataclass(frozen=True)
+class ZoneFile:
+    """The names of the zones, in their order, and their geometries as WKB."""
+
+    names: tuple[str, ...]
+    geometries: list[Any]
+
+
+def read_zones(folder: Path) -> ZoneFile:
+    """Read the zones of a folder."""
     try:
-        table = parquet.ParquetFile(folder / ZONES_FILE).read()
+        table = parquet.ParquetFile(folder / Files.ZONES).read()
         geometries = table["geometry"].to_pylist()
         if None in geometries:
-            raise InputError(f"{folder / ZONES_FILE} has a zone without a geometry")
+            raise InputError(f"{folder / Files.ZONES} has a zone without a geometry")
         shapely.from_wkb(geometries)
-        return tuple(map(str, table["zone"].to_pylist())), geometries
+        return ZoneFile(tuple(map(str, table["zone"].to_pylist())), geometries)
     except (OSError, KeyError, ValueError, TypeError, shapely.errors.GEOSException) as error:
-        raise InputError(f"{folder / ZONES_FILE} cannot be read as a table of zones") from error
+        raise InputError(f"{folder / Files.ZONES} cannot be read as a table of zones") from error
 
 
-def zone_of_points(
-    x: Integers, y: Integers, manifest: TableManifest, names: tuple[str, ...], geometries: list[Any]
-) -> Integers:
+def zone_of_points(x: Integers, y: Integers, manifest: TableManifest, zones: ZoneFile) -> Integers:
     """Find the number of the zone of each point in whole meters of the plane, or OUTSIDE."""
     kind = manifest.zones.kind
     if kind == "grid":
@@ -59,11 +64,11 @@ def zone_of_points(
     first, second = points[:, 0], points[:, 1]
     middle: tuple[Floats, Floats] = (first.astype(np.float64) + 0.5, second.astype(np.float64) + 0.5)
     if kind == "cells":
-        zone = _at_cells(first, second, manifest, geometries)
+        zone = _at_cells(first, second, manifest, zones.geometries)
     elif kind == "h3":
-        zone = _in_h3(*middle, manifest, names)
+        zone = _in_h3(*middle, manifest, zones.names)
     else:
-        zone = _in_polygons(*middle, manifest, geometries)
+        zone = _in_polygons(*middle, manifest, zones.geometries)
     return zone[back.ravel()]
 
 
@@ -138,24 +143,25 @@ def _at_cells(x: Integers, y: Integers, manifest: TableManifest, geometries: lis
     first, second = places[:, 0], places[:, 1]
     if manifest.plane is not None and manifest.zones.crs is not None:
         first, second = transform(manifest.zones.crs, manifest.plane, first, second)
-    at: dict[tuple[int, int], int] = {}
     corners = zip(np.floor(first).astype(int).tolist(), np.floor(second).astype(int).tolist(), strict=True)
-    for number, corner in enumerate(corners):
-        at.setdefault(corner, number)
+    at = {corner: number for number, corner in reversed(list(enumerate(corners)))}  # the first of a place
     points = zip(x.tolist(), y.tolist(), strict=True)
     return np.array([at.get(point, OUTSIDE) for point in points], dtype=np.int64)
 
 
-_SHOWN: Final = {"shown": pa.int64()}
+def column_types(manifest: TableManifest) -> dict[str, pa.DataType]:
+    """The type of each column of a table, in order."""
+    names = dict.fromkeys(COLUMNS[manifest.table], pa.string())
+    return {**names, **dict.fromkeys(NUMBERS, pa.float64()), "shown": pa.int64()}
 
 
 def table_file(folder: Path) -> str:
     """The name of the file with the table: that of an export, if the folder holds one and no Parquet."""
-    if not (folder / TABLE_FILE).exists():
+    if not (folder / Files.TABLE).exists():
         for name in EXPORTED.values():
             if (folder / name).exists():
                 return name
-    return TABLE_FILE
+    return Files.TABLE
 
 
 def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
@@ -172,24 +178,22 @@ def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
 def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find an export whose list of files is not that of the files that the folder holds."""
     name = table_file(folder)
-    if name == TABLE_FILE:
+    if name == Files.TABLE:
         return
-    require_plain_file(folder / PACKAGE_FILE)
+    require_plain_file(folder / Files.PACKAGE)
     try:
-        listed = json.loads((folder / PACKAGE_FILE).read_bytes(), object_pairs_hook=require_unique_keys)
+        listed = json.loads((folder / Files.PACKAGE).read_bytes(), object_pairs_hook=require_unique_keys)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{folder / PACKAGE_FILE} does not list the files; export the table again"
+            f"{folder / Files.PACKAGE} does not list the files; export the table again"
         ) from error
     form = next(form for form, file in EXPORTED.items() if file == name)
     if listed != package_of(folder, manifest, form):
-        yield Finding("changed-file", f"{PACKAGE_FILE} says something else than the folder holds")
+        yield Finding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
 
 
 def _from_csv(path: Path, manifest: TableManifest) -> pa.Table:
-    keys = dict.fromkeys(COLUMNS[manifest.table], pa.string())
-    types = keys | dict.fromkeys(NUMBERS, pa.float64()) | _SHOWN
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=column_types(manifest)))
 
 
 def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
@@ -240,8 +244,6 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
     zones = parquet.ParquetFile(path.parent / "zones.parquet").read()
     if layers != ["table", "zones"] or names.tolist() != zones["zone"].to_pylist():
         raise ValueError("other layers or zones")
-    import shapely
-
     if not shapely.equals_exact(
         shapely.from_wkb(shapes), shapely.from_wkb(zones["geometry"].to_pylist())
     ).all():
