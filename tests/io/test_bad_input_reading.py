@@ -144,6 +144,10 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         "the first line of calls.csv holds values, not column names; add a header line, for example "
         "id,t,lat,lon, or name the columns with --columns id,t,lat,lon",
     ),
+    "no header, decimal commas": (
+        lambda place: text_file(place, "Anna M;01.11.2026 08:15;48,137;11,575\n" * 3),
+        "the first line of calls.csv holds values, not column names; add a header line",
+    ),
     "not UTF-8": (
         lambda place: text_file(place, GOOD.encode() + b"\xe9\xe8,2024-05-01,48,2\n"),
         "calls.csv is not UTF-8 text; save it again as UTF-8",

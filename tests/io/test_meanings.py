@@ -332,11 +332,22 @@ def test_numbers_that_count_from_other_years(numbers: list[float], words: str) -
     assert words in refusal(table(t=numbers, lat=[48.0] * 2, lon=[2.0] * 2))
 
 
-@pytest.mark.parametrize("number", [736_257_600, 638_501_616_000_000_000, 133_590_384_000_000_000])
-def test_numbers_of_other_programs_that_look_older_than_they_are(number: int) -> None:
-    """Seconds since 2001 (Apple), ticks since the year 1 (.NET), and since 1601 (Windows)."""
-    got = read(table(t=[number, number + 100], lat=[48.0] * 2, lon=[2.0] * 2))
+def test_seconds_since_2001_that_look_older_than_they_are() -> None:
+    got = read(table(t=[736_257_600, 736_257_700], lat=[48.0] * 2, lon=[2.0] * 2))
     assert any("most times lie before 1995" in note for note in got.intake.notes)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (638_501_616_000_000_000, "ticks of .NET since year 1"),
+        (133_590_384_000_000_000, "ticks of Windows since 1601"),
+    ],
+)
+def test_ticks_are_no_nanoseconds(number: int, words: str) -> None:
+    ticks = table(t=[number, number + 100], lat=[48.0] * 2, lon=[2.0] * 2)
+    assert words in refusal(ticks)
+    assert read(ticks, time_unit="ns", snap=False).t[0] == number // 10**9
 
 
 def test_a_time_that_was_cut_in_its_hour_is_no_midnight() -> None:

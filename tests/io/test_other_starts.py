@@ -161,7 +161,16 @@ def test_one_time_beside_what_elapsed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "values"), [("valid", [True, False]), ("gps_status", ["A", "V"]), ("fix", [1, 0])]
+    ("column", "values"),
+    [
+        ("valid", [True, False]),
+        ("gps_status", ["A", "V"]),
+        ("fix", [1, 0]),
+        ("isFromMockProvider", [False, True]),
+        ("deleted", [0, 1]),
+        ("horizontalAccuracy", [5.0, -1.0]),
+        ("accuracy", ["5", "-1"]),
+    ],
 )
 def test_rows_that_say_they_have_no_position_are_counted(column: str, values: list[Any]) -> None:
     notes = read(table(**{column: values * (N // 2)})).intake.notes

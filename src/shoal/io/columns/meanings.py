@@ -70,6 +70,13 @@ _ELAPSED: Final = re.compile(
     r"(time)?(elapsed|delta|offset)(time)?(s|ms|sec(onds)?)?|dt|(since|from)start.*|reltime"
 )
 _VALID: Final = re.compile(r"(is|has|gps|fix|position|loc(ation)?)*(valid(ity)?|fix|status)")
+_UNTRUE: Final = re.compile(
+    r"(is|from|was|gps|position|loc(ation)?)*"
+    r"(mock(ed)?|fake|simulated|spoofed|deleted|removed|invalid)(provider|position|loc(ation)?)?"
+)
+_ACCURACY: Final = re.compile(
+    r"hacc|(h(orizontal)?|gps|position|loc(ation)?)?accuracy(m|meters?)?"
+)  # iOS: -1
 _NO: Final = frozenset({"false", "f", "0", "0.0", "no", "n", "v", "invalid"})
 _YES: Final = frozenset({"true", "t", "1", "1.0", "2", "3", "yes", "y", "a", "valid"})
 _HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
@@ -313,14 +320,19 @@ class TimeNeighbors(Counting):
 
 def flag_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that may say that a row has no position."""
-    return tuple(name for name in names if _VALID.fullmatch(_compact(name)))
+    kinds = (_VALID, _UNTRUE, _ACCURACY)
+    return tuple(name for name in names if any(kind.fullmatch(_compact(name)) for kind in kinds))
 
 
-def count_refusals(column: pa.Array) -> int:
+def count_refusals(name: str, column: pa.Array) -> int:
     """The rows of such a column that say no; none where all do, or where its values are something else."""
-    counts = pc.value_counts(pc.utf8_lower(plain(column).cast(pa.string())))
+    values = pc.utf8_lower(plain(column).cast(pa.string()))
+    if _ACCURACY.fullmatch(_compact(name)):
+        no = pc.sum(pc.starts_with(values, "-")).as_py() or 0
+        return no if no < len(values) else 0
+    counts = pc.value_counts(values)
     rows = {str(entry["values"].as_py()): entry["counts"].as_py() for entry in counts}
-    no = sum(rows.get(text, 0) for text in _NO)
+    no = sum(rows.get(text, 0) for text in (_YES if _UNTRUE.fullmatch(_compact(name)) else _NO))
     known = rows.keys() <= _NO | _YES | {"", "None"}
     return no if known and no < len(column) else 0
 

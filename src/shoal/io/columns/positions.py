@@ -162,7 +162,7 @@ class Positions(Counting):
             self._zones |= zones(batch, columns.zone, columns.first)
             self._require_one_zone()
         for name in columns.flags:
-            self._refused.update({name: rows} if (rows := count_refusals(batch.column(name))) else {})
+            self._refused.update({name: rows} if (rows := count_refusals(name, batch.column(name))) else {})
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
             first = self._wrapped(first, sieve.good & (np.abs(second) <= 90))

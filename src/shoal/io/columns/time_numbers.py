@@ -43,6 +43,11 @@ _LONGER_UNITS: Final = (
     (36_526, 47_482, "may be days of a spreadsheet (Excel)", _NOT_STEPS.format(SERIAL_DAYS)),
     (15_778_080, 31_558_000, "may be minutes since 1970", _NOT_STEPS.format("1min")),
 )
+_NO_TICKS: Final = "convert them to dates, or give --time-unit ns if they are nanoseconds since 1970"
+_TICKS: Final = (  # of 100 ns, 2000 to 2029; as nanoseconds, some weeks around 1990 and 1974
+    (630_822_816 * 10**9, 640_290_528 * 10**9, "may be ticks of .NET since year 1", _NO_TICKS),
+    (125_911_584 * 10**9, 135_379_296 * 10**9, "may be ticks of Windows since 1601", _NO_TICKS),
+)
 _NOT_BY_CHANCE: Final = 4  # different numbers that all read as dates or clock times
 _MOST_STEPS: Final = 10**8  # numbers from here on count from 1970
 _NO_CLOCK: Final = 10_000  # smaller numbers count something
@@ -114,6 +119,7 @@ def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
                 f"{where} holds numbers that are dates without separators, {like}; give --time-format "
                 f"{form}{other}, or --time-unit if they are not"
             )
+    _require_no_count(values, where, "whole ", _TICKS, most=0.9)
     if beside_days or some[-1] >= _MOST_STEPS:
         return
     _require_no_count(values, where, "whole ", _LONGER_UNITS)

@@ -30,6 +30,7 @@ DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
 _LOOKED_AT: Final = 20
+_VALUE: Final = re.compile(r"\s*[-+]?\d[\d.,:/TZ+\s-]*")  # no name of a column: a number, a date or a time
 # fmt: off
 _PACKED: Final = {
     "gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh9",
@@ -159,7 +160,7 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
     if recognized is not None:
         return _layout(name, sample, replace(reading, preset=recognized[0]))
     header, delimiter, has_rows = _header(name, sample)
-    if sum(_is_number(field) for field in header) >= 2 and not RECOGNIZED & {
+    if sum(_VALUE.fullmatch(field) is not None for field in header) >= 2 and not RECOGNIZED & {
         field.strip().lower() for field in header
     }:
         raise InputError(
@@ -257,18 +258,10 @@ def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
         ) from error
 
 
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
 def _not_utf8(name: str) -> str:
     return (
         f"{name} is not UTF-8 text; save it again as UTF-8 (spreadsheets call that CSV UTF-8), or convert "
-        "it, for example with iconv -t UTF-8"
+        "it, for example a file of Windows in Western Europe with: iconv -f CP1252 -t UTF-8 FILE > NEW"
     )
 
 
