@@ -1,9 +1,11 @@
 """Which trial ``shoal advise`` proposes: the best answer among those that no attack beats."""
 
+from dataclasses import replace
+
 import pytest
 
 from shoal.attacks.rate import Rate
-from shoal.comparison.advice import Trial, Trials, advice_for
+from shoal.comparison.advice import Advice, Trial, Trials, advice_for
 from shoal.messages import Message
 from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict
 
@@ -46,6 +48,22 @@ def test_what_an_attack_beats_is_not_proposed_however_useful(
 def test_one_in_k_with_the_chance_of_two_hundred_tries_is_not_beaten() -> None:
     even = trial("yes", 2, 104)
     assert chosen(even, trial("roughly", 5, 36)) is even
+
+
+def test_days_are_advised_only_where_they_answer_better() -> None:
+    people, days = trial("roughly", 5, 40), trial("roughly", 5, 20)
+    days = replace(days, options=("--per-day", *days.options))
+    assert chosen(days, people) is people
+    better = trial("yes", 5, 20)
+    better = replace(better, options=("--per-day", *better.options))
+    assert chosen(better, people) is better
+
+
+def test_counts_are_proposed_or_refused_in_words() -> None:
+    advice = Advice(uses=("areas",), trial=None)
+    assert advice.lines("x.csv", "shoal tabulate x.csv")[-1] == "  shoal tabulate x.csv --plan"
+    assert "it would be noise" in advice.lines("x.csv")[-1]
+    assert "table" not in " ".join(Advice(uses=("routes",), trial=None).lines("x.csv"))
 
 
 def test_of_equal_answers_the_weakest_attack() -> None:

@@ -1,4 +1,4 @@
-"""The README shows what its commands print; figures that chance changes may be any number."""
+"""Pages show what their commands print; figures that chance changes may be any number."""
 
 import re
 import shlex
@@ -8,15 +8,15 @@ import pytest
 
 from command_line import Shoal
 
-README = Path(__file__).parents[2] / "README.md"
-BLOCK = re.search(r"```console\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+ROOT = Path(__file__).parents[2]
 DRAWN = re.compile(r"\d+(?:\.\d+)? %")  # of victims that every run draws anew
 
 
-def commands() -> list[tuple[str, str]]:
-    """Each command with the output below it."""
-    assert BLOCK is not None
-    parts = re.split(r"^\$ \./dev shoal ", BLOCK[1], flags=re.MULTILINE)[1:]
+def commands(page: str) -> list[tuple[str, str]]:
+    """Each command of the first block of a page, with the output below it."""
+    block = re.search(r"```console\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    parts = re.split(r"^\$ (?:\./dev )?shoal ", block[1], flags=re.MULTILINE)[1:]
     return [
         (words.partition("  #")[0], shown) for words, _, shown in (part.partition("\n") for part in parts)
     ]
@@ -29,19 +29,20 @@ def pattern_of(shown: str) -> str:
     return re.escape(text).replace(r"\.\.\.", ".*").replace("PERCENT", r"\d+(\.\d+)?\ %")
 
 
-def test_the_commands_print_what_the_readme_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("README.md", "synthesize inspect assess anonymize verify"),
+        ("docs/tutorial-planner.md", "synthesize anonymize"),
+    ],
+)
+def test_the_commands_print_what_the_page_shows(
+    page: str, names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shoal = Shoal(capsys)
-    asked = commands()
-    assert [words.split()[0] for words, _ in asked] == [
-        "synthesize",
-        "inspect",
-        "assess",
-        "anonymize",
-        "verify",
-    ]
+    asked = commands(page)
+    assert [words.split()[0] for words, _ in asked] == names.split()
     for words, shown in asked:
         done = shoal(*shlex.split(words))
         assert done.code == 0, done.err

@@ -185,14 +185,18 @@ class Advice:
         table: the command that publishes counts instead.
         """
         words = " and ".join(use.words for use in USES if use.name in self.uses)
-        instead = (
-            []
-            if table is None
-            else [
-                "  as a table (area and days: those that are public anyway; --plan says its errors first):",
-                f"  {table}",
+        instead = []
+        if table is not None:
+            instead = [
+                "  as a table (area and days: those that are public anyway; --plan says its errors, then "
+                "leave it out; vehicles need their own --bound):",
+                f"  {table} --plan",
             ]
-        )
+        elif set(self.uses) <= set(KINDS):
+            instead = [
+                "  no table of counts instead: without dates, or with most counts in cells of fewer than "
+                f"{_FEWEST} people a day even in squares of {show_m(_WIDEST_M)}, it would be noise"
+            ]
         if self.trial is None:
             remedy = "publish counts" if table else "share no records for it"
             return [
@@ -248,10 +252,10 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
 
 
 def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
-    """The trial with the best answer for all uses; of several, the one with the weakest attack.
+    """The trial with the best answer for all uses; of several, one of whole people, with the weakest attack.
 
-    A trial that an attack beats, of whatever kind, is never advised. MisuseError for an unknown use, or
-    none.
+    A trial of days promises less, so it is advised only where it answers better. A trial that an attack
+    beats, of whatever kind, is never advised. MisuseError for an unknown use, or none.
     """
     unknown = [use for use in uses if use not in PURPOSES]
     if unknown or not uses:
@@ -259,8 +263,11 @@ def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     safe = [trial for trial in trials.trials if not trial.beaten]
     best = max((trial.answer_for(uses) for trial in safe), default=0)
     fitting = [trial for trial in safe if trial.answer_for(uses) == best > 0]
-    chosen = min(fitting, key=lambda trial: (math.isnan(trial.risk), trial.risk, -trial.k), default=None)
-    return Advice(uses=tuple(uses), trial=chosen)
+
+    def rank(trial: Trial) -> tuple[bool, bool, float, int]:
+        return "--per-day" in trial.options, math.isnan(trial.risk), trial.risk, -trial.k
+
+    return Advice(uses=tuple(uses), trial=min(fitting, key=rank, default=None))
 
 
 def draw_sample(data: Trajectories, k: int) -> Trajectories:
