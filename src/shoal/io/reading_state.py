@@ -15,7 +15,7 @@ from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns.at_once import PlacesAtOnce, SharedIds
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import count_look_alikes, texts_of
-from shoal.io.columns.owners import MAY_BE_GENERATED, Doubts, Owners
+from shoal.io.columns.owners import MAY_BE_GENERATED, UNITS, Doubts, Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_numbers import unit_of_this_time
 from shoal.io.columns.time_text import SECOND, Micros
@@ -171,10 +171,12 @@ class ReadingState:
 
     def _unit_of_protection(self) -> Message:
         column = self.columns.person
+        unit = UNITS.get(self.owners.what) or say(
+            "reading.unit", "each distinct value of column '{column}'", column=column
+        )
         if self.reading.per_day:
-            text = "each distinct value of column '{column}', one unit per UTC day"
-            return say("reading.unit_per_day", text, column=column)
-        return say("reading.unit", "each distinct value of column '{column}'", column=column)
+            return say("reading.unit_per_day", "{unit}, one unit per UTC day", unit=unit)
+        return unit
 
     def _hours_of_utc(self) -> list[str]:
         """UTC may be far from local time, while the report shows hours."""

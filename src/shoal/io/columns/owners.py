@@ -53,6 +53,12 @@ _PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
 _NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name", "address", "fk", "ref"}
+UNITS: Final = {
+    "file": say("reading.unit_file", "each file, which counts as one person"),
+    "folder": say("reading.unit_folder", "each folder, which counts as one person"),
+    "export": say("reading.unit_export", "each export, which counts as one person"),
+    "trip": say("reading.unit_trip", "each trip, which counts as one person"),
+}
 _INSTEAD: Final = say("reading.instead", "--id names a column of people instead")
 _EACH: Final = {
     "file": say("reading.each_file", "each file counts as one person; {instead}", instead=_INSTEAD),
@@ -171,12 +177,14 @@ class Owners:
 
     def __init__(self) -> None:
         self._place_of: dict[str, str] = {}
+        self.what = ""  # counts as a person: a file, a folder, an export or a trip
 
     def add(self, table: Table, person: str) -> None:
         """Add a table; InputError if its name belongs to another file."""
         for owner in table.owners:
             if owner.column == person:
                 self._take(owner.value, owner.place)
+                self.what = owner.what
 
     def name_people(self) -> bool:
         """Whether files or folders are the people, so that each line's person is known."""
@@ -184,6 +192,7 @@ class Owners:
 
     def join(self, later: "Owners") -> None:
         """Add the owners of another piece."""
+        self.what = self.what or later.what
         for value, place in later._place_of.items():
             self._take(value, place)
 
