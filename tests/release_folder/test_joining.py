@@ -10,7 +10,7 @@ import pytest
 from naive_release import naive_release, small_city
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.packing import parquet_writer
-from shoal.release_folder.tables import join_boxes, write_boxes_in_parts, write_some_boxes
+from shoal.release_folder.tables import join_boxes, write_some_boxes, write_table_in_parts
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from shoal.release_folder.tables import join_boxes, write_boxes_in_parts, write_
 )
 def test_parts_of_a_release_are_written_as_by_one_process(plane: str | None, tmp_path: Path) -> None:
     parts = [naive_release(small_city(n, 5, crs=plane, seed=n), n_boxes=4)[0] for n in (6, 12, 4)]
-    write_boxes_in_parts(parts, tmp_path / "whole")
+    write_table_in_parts(parts, tmp_path / "whole")
     bounds = [item for n, part in enumerate(parts) for item in write_some_boxes(part, tmp_path / str(n))]
     assert len(bounds) == (0 if plane is None else 3)
     join_boxes([tmp_path / str(n) for n in range(3)], bounds, tmp_path / "joined")

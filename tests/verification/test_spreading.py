@@ -11,7 +11,7 @@ from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.release_folder import tables
-from shoal.release_folder.tables import write_boxes
+from shoal.release_folder.tables import write_table
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.spreading import Spreading, SpreadRecords, read_bucket, spread_groups
 from test_point_findings import published
@@ -31,7 +31,7 @@ def file_of(records: list[tuple[str, Rows]], path: Path) -> Path:
         payload=Boxes(**dict(zip(BOX_COLUMNS, rows.T.copy(), strict=True))),
         grid=GRID,
     )
-    write_boxes(release, path)
+    write_table(release, path)
     return path
 
 

@@ -14,7 +14,7 @@ from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_boxes
+from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Flags
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
@@ -38,7 +38,7 @@ def written(tmp_path: Path) -> Written:
     release, linkage = naive_release(original, n_boxes=4, rng=Randomness.for_research(1))
     folder = tmp_path / "release"
     folder.mkdir()
-    write_boxes(release, folder / RELEASE_FILE)
+    write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
     write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder, original, linkage

@@ -21,7 +21,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
-from shoal.release_folder.tables import write_boxes
+from shoal.release_folder.tables import write_table
 from shoal.verification import verify, verify_files
 
 Case = tuple[Trajectories, Release, Linkage]
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> tuple[Path, Trajectories, Linkage]:
 
 def write_folder(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
-    write_boxes(release, folder / RELEASE_FILE)
+    write_table(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder

@@ -31,7 +31,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
-from shoal.release_folder.tables import write_boxes
+from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from shoal.verification.leaks.digests import find_hashed_names
@@ -68,7 +68,7 @@ def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple
     """A sound release of these people, written as a folder."""
     release, linkage = naive_release(original, n_boxes=2)
     folder.mkdir()
-    write_boxes(release, folder / RELEASE_FILE)
+    write_table(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(report)
     write_manifest(
         build_manifest(release, verify(original, release, linkage), folder / RELEASE_FILE),

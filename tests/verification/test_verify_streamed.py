@@ -29,7 +29,7 @@ from shoal.release_folder.manifest import (
     build_manifest,
     write_manifest,
 )
-from shoal.release_folder.tables import write_boxes
+from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run
 from shoal.verification import verify, verify_files
@@ -53,7 +53,7 @@ def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     folder.mkdir()
-    write_boxes(release, folder / RELEASE_FILE)
+    write_table(release, folder / RELEASE_FILE)
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder

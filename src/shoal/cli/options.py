@@ -160,13 +160,11 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
 _INPUT_OPTIONS: Final = (
     _reading(
         "--id",
-        "id",
         metavar="COLUMN",
         help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]",
     ),
     _reading(
         "--time",
-        "time",
         metavar="COLUMN",
         help="Column of times. [default: recognized, e.g. t, datetime, timestamp]",
     ),

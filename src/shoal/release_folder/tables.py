@@ -4,8 +4,7 @@ Boxes are on the release's grid: seconds since 1970 UTC (or step 0) and meters.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,12 +35,12 @@ _POLYGON: Final = np.dtype(
 Bounds = list[list[float]]  # of rectangles, each as west, south, east, north
 
 
-def write_boxes(release: Release, path: Path) -> None:
-    """Write boxes as GeoParquet, with rectangles in WGS 84 where there is a plane."""
-    write_boxes_in_parts([release], path)
+def write_table(release: Release, path: Path) -> None:
+    """Write a release as GeoParquet, with rectangles or points in WGS 84 where there is a plane."""
+    write_table_in_parts([release], path)
 
 
-def write_boxes_in_parts(parts: Iterable[Release], path: Path) -> None:
+def write_table_in_parts(parts: Sequence[Release], path: Path) -> None:
     """Write a release in parts (at least one), each some records."""
     _write(parts, path, described=True)
 
@@ -52,25 +51,38 @@ def write_some_boxes(release: Release, path: Path) -> Bounds:
 
 
 def join_boxes(parts: Sequence[Path], bounds: Bounds, path: Path) -> None:
-    """Join files of ``write_some_boxes`` to the bytes of ``write_boxes_in_parts``."""
+    """Join files of ``write_some_boxes`` to the bytes of ``write_table_in_parts``."""
     with path.open("wb") as file:
-        join_files(parts, file, _description(bounds))
+        join_files(parts, file, _description(bounds, "Polygon"))
 
 
-def _write(parts: Iterable[Release], path: Path, *, described: bool) -> Bounds:
-    corners: Bounds = []
+def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
+    corners, schema = Bounds(), _schema_of(parts[0])
+    shape, draw = ("Polygon", _rectangles) if parts[0].payload.on_grid else ("Point", _places)
     with path.open("wb") as file:
-        writer: ColumnwiseWriter | None = None
+        writer = ColumnwiseWriter(file, schema)
         for release, rows in _row_groups(parts):
-            writer = writer or ColumnwiseWriter(file, _schema_of(release))
-            _write_group(writer, release, rows)
-            corners += _write_outlines(writer, release, rows)
-        if writer is not None:
-            writer.close(_description(corners) if described else {})
+            record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
+            names = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
+            writer.write(pa.table({"trajectory_id": names}))
+            for name, values in _columns_of(release, rows):
+                kind = np.int64 if pa.types.is_int64(schema.field(name).type) else np.float64
+                writer.write(pa.table({name: values.astype(kind, copy=False)}))
+            if release.crs is not None:
+                column, bounds = draw(release, rows, release.crs)
+                writer.write(pa.table({GEOMETRY: column}))
+                corners.append(bounds)
+        writer.close(_description(corners, shape) if described else {})
     return corners
 
 
-def _description(corners: Bounds, shape: str = "Polygon") -> dict[bytes, bytes]:
+def _row_groups(parts: Sequence[Release]) -> Iterator[tuple[Release, slice]]:
+    for release in parts:
+        for first in range(0, max(release.n_samples, 1), ROWS_PER_GROUP):
+            yield release, slice(first, min(first + ROWS_PER_GROUP, release.n_samples))
+
+
+def _description(corners: Bounds, shape: str) -> dict[bytes, bytes]:
     if not corners:
         return {}
     bounds = [*np.min(corners, axis=0)[:2].tolist(), *np.max(corners, axis=0)[2:].tolist()]
@@ -78,44 +90,40 @@ def _description(corners: Bounds, shape: str = "Polygon") -> dict[bytes, bytes]:
     return geometry_pairs([shape, "MultiPolygon"] if cut else [shape], bounds)
 
 
-def _row_groups(parts: Iterable[Release]) -> Iterator[tuple[Release, slice]]:
-    for release in parts:
-        for first in range(0, max(release.n_samples, 1), ROWS_PER_GROUP):
-            yield release, slice(first, min(first + ROWS_PER_GROUP, release.n_samples))
-
-
 def _schema_of(release: Release) -> pa.Schema:
-    grid = release.snapped_grid()
-    kinds = {name: pa.float64() for name in BOX_COLUMNS}
-    if float(grid.slot_s).is_integer():
-        kinds |= {name: pa.int64() for name in BOX_COLUMNS if name.startswith("t_")}
-    outlines = {} if release.crs is None else {GEOMETRY: pa.large_binary()}
-    return pa.schema({"trajectory_id": pa.string(), **kinds, **outlines})
+    names: tuple[str, ...]
+    if release.payload.on_grid:
+        names, whole = BOX_COLUMNS, float(release.snapped_grid().slot_s).is_integer()
+    else:
+        t = release.points.t
+        names, whole = tuple(release.points.columns()), bool((t == np.rint(t)).all())
+    times = {"t", *BOX_COLUMNS[:2]} if whole else set()
+    kinds = {name: pa.int64() if name in times else pa.float64() for name in names}
+    drawn = {} if release.crs is None else {GEOMETRY: pa.large_binary()}
+    return pa.schema({"trajectory_id": pa.string(), **kinds, **drawn})
 
 
-def _write_group(writer: ColumnwiseWriter, release: Release, rows: slice) -> None:
-    _write_names(writer, release, rows)
+def _columns_of(release: Release, rows: slice) -> Iterator[tuple[str, Numbers]]:
+    """The columns, in seconds and meters."""
+    if not release.payload.on_grid:
+        yield from ((name, values[rows]) for name, values in release.points.columns().items())
+        return
     grid = release.snapped_grid()
-    whole = float(grid.slot_s).is_integer()
     for name, values in zip(BOX_COLUMNS, release.boxes.take(rows).columns(), strict=True):
-        of_time = name.startswith("t_")
-        in_units = values * (grid.slot_s if of_time else grid.cell_m)
-        kind = np.int64 if of_time and whole else np.float64
-        writer.write(pa.table({name: in_units.astype(kind, copy=False)}))
+        yield name, values * (grid.slot_s if name.startswith("t_") else grid.cell_m)
 
 
-def _write_names(writer: ColumnwiseWriter, release: Release, rows: slice) -> None:
-    record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
-    names = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
-    writer.write(pa.table({"trajectory_id": names}))
+def _rectangles(release: Release, rows: slice, crs: str) -> tuple[pa.Array, list[float]]:
+    return draw_outlines(release.boxes.take(rows), release.snapped_grid().cell_m, crs)
 
 
-def _write_outlines(writer: ColumnwiseWriter, release: Release, rows: slice) -> Bounds:
-    if release.crs is None:
-        return []
-    column, bounds = draw_outlines(release.boxes.take(rows), release.snapped_grid().cell_m, release.crs)
-    writer.write(pa.table({GEOMETRY: column}))
-    return [bounds]
+def _places(release: Release, rows: slice, crs: str) -> tuple[pa.Array, list[float]]:
+    lonlat = lon_lat(release.points.take(rows), crs)
+    points = np.zeros(len(lonlat), dtype=_POINT)
+    points["order"], points["type"], points["place"] = 1, 1, lonlat
+    ends = pa.py_buffer(np.arange(len(points) + 1, dtype=np.int64) * _POINT.itemsize)
+    column = pa.Array.from_buffers(pa.large_binary(), len(points), [None, ends, pa.py_buffer(points)])
+    return column, [*lonlat.min(axis=0).tolist(), *lonlat.max(axis=0).tolist()]
 
 
 def decode_boxes(table: pa.Table, grid: Grid, where: str) -> Boxes:
@@ -220,29 +228,6 @@ _POINT: Final = np.dtype(
 )  # well-known binary of a point: 21 bytes
 
 
-def write_points(release: Release, path: Path) -> None:
-    """Write points as GeoParquet; geometry only where there is a plane."""
-    points = release.points
-    bounds: Bounds = []
-    whole_seconds = bool((points.t == np.rint(points.t)).all())
-    names = list(points.columns())
-    kinds = {name: pa.int64() if name == "t" and whole_seconds else pa.float64() for name in names}
-    places = {} if release.crs is None else {GEOMETRY: pa.large_binary()}
-    with path.open("wb") as file:
-        writer = ColumnwiseWriter(file, pa.schema({"trajectory_id": pa.string(), **kinds, **places}))
-        for first in range(0, max(len(points), 1), ROWS_PER_GROUP):
-            rows = slice(first, min(first + ROWS_PER_GROUP, len(points)))
-            _write_names(writer, release, rows)
-            for name, values in points.columns().items():
-                kind = np.int64 if name == "t" and whole_seconds else np.float64
-                writer.write(pa.table({name: values[rows].astype(kind, copy=False)}))
-            if release.crs is not None:
-                lonlat = lon_lat(points.take(rows), release.crs)
-                bounds.append([*lonlat.min(axis=0).tolist(), *lonlat.max(axis=0).tolist()])
-                writer.write(pa.table({GEOMETRY: _geometry(lonlat)}))
-        writer.close(_description(bounds, "Point"))
-
-
 def decode_points(table: pa.Table, where: str) -> Points:
     """The points in file order."""
     _require_columns(table, POINT_COLUMNS, where)
@@ -286,13 +271,6 @@ def decode_places(column: pa.ChunkedArray) -> Floats | None:
     return places
 
 
-def _geometry(lonlat: Floats) -> pa.Array:
-    points = np.zeros(len(lonlat), dtype=_POINT)
-    points["order"], points["type"], points["place"] = 1, 1, lonlat
-    ends = pa.py_buffer(np.arange(len(points) + 1, dtype=np.int64) * _POINT.itemsize)
-    return pa.Array.from_buffers(pa.large_binary(), len(points), [None, ends, pa.py_buffer(points)])
-
-
 def _finite(column: pa.ChunkedArray, name: str, where: str) -> Floats:
     try:
         values = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
@@ -307,43 +285,20 @@ def _finite(column: pa.ChunkedArray, name: str, where: str) -> Floats:
     return values
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A row of TABLES."""
-
-    columns: tuple[str, ...]  # of every table of this kind; rows of a record ascend by them
-    write: Callable[[Release, Path], None]
-    read: Callable[[pa.Table, Grid | None, str], Payload]
-
-
-def _boxes(table: pa.Table, grid: Grid | None, where: str) -> Payload:
-    if grid is None:
-        raise MisuseError("boxes are counted in cells and slots; give the manifest's grid")
-    return decode_boxes(table, grid, where)
-
-
-def _points(table: pa.Table, _grid: Grid | None, where: str) -> Payload:
-    return decode_points(table, where)
-
-
-TABLES: Final[Mapping[PayloadKind, Table]] = {
-    "boxes": Table(columns=BOX_COLUMNS, write=write_boxes, read=_boxes),
-    "points": Table(columns=POINT_COLUMNS, write=write_points, read=_points),
-}
-
-
-def write_table(release: Release, path: Path) -> None:
-    """Write the payload as GeoParquet."""
-    TABLES[release.kind].write(release, path)
-
-
 def decode_records(
     table: pa.Table, kind: PayloadKind, grid: Grid | None, where: str
 ) -> tuple[tuple[str, ...], Integers, Payload]:
     """Pseudonyms, offsets [n + 1] and payload (boxes on the grid), in order of first rows."""
-    payload = TABLES[kind].read(table, grid, where)
+    payload: Payload
+    columns: tuple[str, ...]
+    if kind == "points":
+        payload, columns = decode_points(table, where), POINT_COLUMNS
+    elif grid is None:
+        raise MisuseError("boxes are counted in cells and slots; give the manifest's grid")
+    else:
+        payload, columns = decode_boxes(table, grid, where), BOX_COLUMNS
     record, ids = number_records(table["trajectory_id"])
-    keys = [getattr(payload, name) for name in reversed(TABLES[kind].columns)]
+    keys = [getattr(payload, name) for name in reversed(columns)]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(ids)))]).astype(np.int64)
     return ids, offsets, payload if _ascend(record, keys) else payload.take(np.lexsort((*keys, record)))
 

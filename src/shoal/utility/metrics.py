@@ -1,6 +1,7 @@
 """METRICS, and ``measure``, which computes them."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,9 @@ from shoal.utility.measuring import Better, Measurement, Measurements, Metric, r
 _BOTH: Final = ("boxes", "points")
 _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
 _SWAP: Final = "Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4"
-_SHOAL: Final = "docs/utility.md"
+
+
+_of_shoal: Final = partial(Metric, source="docs/utility.md")
 
 
 def _people_with_moves(facts: Facts) -> int:
@@ -93,13 +96,12 @@ _ROWS: Final = (
         "lower",
         "points fewer than raw samples (below zero: more)",
     ),
-    Metric(
+    _of_shoal(
         name="samples-covered",
         question="raw samples that a box covers",
         question_of_points="raw samples whose cell and slot their own person's record has",
         unit="share",
         better="higher",
-        source=_SHOAL,
         function=samples.covered,
         in_record_of=("points",),
     ),
@@ -111,23 +113,21 @@ _ROWS: Final = (
         source=_GLOVE,
         function=samples.untouched,
     ),
-    Metric(
+    _of_shoal(
         name="samples-created",
         question="boxes without a sample of their person",
         question_of_points="published cells and slots without a sample of their record's person",
         unit="share",
         better="lower",
-        source=_SHOAL,
         function=samples.created,
         in_record_of=("points",),
     ),
-    Metric(
+    _of_shoal(
         name="people-suppressed",
         question="people left out",
         unit="share",
         better="lower",
-        source=_SHOAL,
-        function=samples.people_suppressed,
+        function=lambda facts: Value(value=float(np.mean(facts.records < 0))),
     ),
     Metric(
         name="extent-space",
@@ -135,7 +135,7 @@ _ROWS: Final = (
         unit="m",
         better="lower",
         source=_GLOVE,
-        function=samples.extent_space,
+        function=lambda facts: Value(value=facts.accuracy.raw.median_space_m),
     ),
     Metric(
         name="extent-time",
@@ -143,7 +143,7 @@ _ROWS: Final = (
         unit="s",
         better="lower",
         source=_GLOVE,
-        function=samples.extent_time,
+        function=lambda facts: Value(value=facts.accuracy.raw.median_time_s),
     ),
     Metric(
         name="within-2km-2h",
@@ -151,117 +151,105 @@ _ROWS: Final = (
         unit="share",
         better="higher",
         source=_GLOVE,
-        function=samples.within,
+        function=partial(samples.within, space_m=2000, time_s=7200),
     ),
-    Metric(
+    _of_shoal(
         name="extents-above-least",
         question="times the extents that any crowds of this size would have at least",
         unit="1",
         better="lower",
-        source=_SHOAL,
         function=samples.above_least,
         takes=("boxes",),
         in_record_of=("boxes",),
     ),
-    Metric(
+    _of_shoal(
         name="od-similarity",
         question="common part of trips from zone to zone",
         unit="share",
         better="higher",
-        source=_SHOAL,
         function=mobility.od_similarity,
         in_record_of=_BOTH,
         people_behind=lambda facts: facts.trips[0].people,
     ),
-    Metric(
+    _of_shoal(
         name="presence-similarity",
         question="common part of people by zone and hour of the day",
         unit="share",
         better="higher",
-        source=_SHOAL,
         function=mobility.presence_similarity,
         in_record_of=_BOTH,
     ),
-    Metric(
+    _of_shoal(
         name="within-1km-30min",
         question="raw samples in boxes within 1 km and 30 min",
         unit="share",
         better="higher",
-        source=_SHOAL,
-        function=samples.within_route,
+        function=partial(samples.within, space_m=1000, time_s=1800),
     ),
-    Metric(
+    _of_shoal(
         name="visits-correlation",
         question="rank correlation of visitors of zones",
         unit="1",
         better="higher",
-        source=_SHOAL,
         function=mobility.visits_correlation,
         in_record_of=("points",),
     ),
-    Metric(
+    _of_shoal(
         name="visits-error",
         question="visitors of zones that are wrong, of all",
         unit="share",
         better="lower",
-        source=_SHOAL,
         function=mobility.visits_error,
         in_record_of=("points",),
     ),
-    Metric(
+    _of_shoal(
         name="range-error",
         question="mean relative error of range queries",
         unit="share",
         better="lower",
-        source=_SHOAL,
         function=mobility.range_error,
         in_record_of=_BOTH,
     ),
-    Metric(
+    _of_shoal(
         name="range-bounded",
         question="range queries whose bounds hold the truth",
         question_of_points="range queries answered exactly",
         unit="share",
         better="higher",
-        source=_SHOAL,
         function=mobility.range_bounded,
         in_record_of=_BOTH,
     ),
-    Metric(
+    _of_shoal(
         name="gyration-error",
         question="median error of the radius of gyration",
         unit="m",
         better="lower",
-        source=_SHOAL,
         function=mobility.gyration_error,
         in_record_of=("points",),
         people_behind=lambda facts: facts.n_published // 2,  # as many lie on either side of a median
     ),
-    Metric(
+    _of_shoal(
         name="trip-length-error",
         question="distance of the distributions of trips",
         unit="m",
         better="lower",
-        source=_SHOAL,
         function=mobility.trip_length_error,
         in_record_of=_BOTH,
         people_behind=_people_with_moves,
     ),
-    Metric(
+    _of_shoal(
         name="time-profile-error",
         question="samples in the wrong hour of day",
         unit="share",
         better="lower",
-        source=_SHOAL,
         function=mobility.time_profile_error,
         in_record_of=_BOTH,
     ),
-    Metric(
+    _of_shoal(
         name="home-kept",
         question="people whose home lies in their likeliest area",
         unit="share",
         better="higher",
-        source=_SHOAL,
         function=mobility.home_kept,
     ),
 )

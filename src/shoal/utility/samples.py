@@ -37,32 +37,8 @@ def created(facts: Facts) -> Value:
     return Value(value=empty / facts.release.n_samples)
 
 
-def people_suppressed(facts: Facts) -> Value:
-    """Share of all subjects who have no record."""
-    return Value(value=float(np.mean(facts.records < 0)))
-
-
-def extent_space(facts: Facts) -> Value:
-    """Median dx + dy over the covered raw samples, meters."""
-    return Value(value=facts.accuracy.raw.median_space_m)
-
-
-def extent_time(facts: Facts) -> Value:
-    """Median duration over the covered raw samples, seconds."""
-    return Value(value=facts.accuracy.raw.median_time_s)
-
-
-def within(facts: Facts) -> Value:
-    """Share of all raw samples whose box is within 2 km (dx + dy) and 2 h."""
-    return _share_within(facts, 2000, 7200)
-
-
-def within_route(facts: Facts) -> Value:
-    """Share of all raw samples whose box is within 1 km (dx + dy) and 30 min."""
-    return _share_within(facts, 1000, 1800)
-
-
-def _share_within(facts: Facts, space_m: float, time_s: float) -> Value:
+def within(facts: Facts, *, space_m: float, time_s: float) -> Value:
+    """Share of all raw samples whose box is within these extents, dx + dy and duration."""
     raw = facts.accuracy.raw
     if not raw.n_samples:
         return Value(value=0.0)
