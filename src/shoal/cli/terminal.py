@@ -124,16 +124,10 @@ class Bars:
 
     def _show_bar(self, label: str, done: int, total: int, *, restarted: bool) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress
 
         if self._bars is None:
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-            )
-            self._bars = Progress(*columns, console=Console(stderr=True))
+            self._bars = Progress(console=Console(stderr=True))
             self._bars.start()
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
