@@ -269,11 +269,11 @@ def demo(output: Path | None, as_json: bool, quiet: bool) -> int:
         names = ("shoal-demo", *(f"shoal-demo-{number}" for number in range(2, 1000)))
         output = next((path for path in map(Path, names) if not path.exists()), Path("shoal-demo"))
     with Bars(quiet=quiet) as bars, compile_ahead(Glove.about.name):
-        demonstration = demonstrate(output, Run(progress=bars))
+        publication, outcomes = demonstrate(output, Run(progress=bars))
     files = {
-        "city": demonstration.city,
-        "assessment": demonstration.assessment,
-        "linkage": demonstration.linkage,
+        "city": output / "city.parquet",
+        "assessment": output / "assessment.html",
+        "linkage": output / "linkage.parquet",
     }
     at_k = [
         {
@@ -282,19 +282,15 @@ def demo(output: Path | None, as_json: bool, quiet: bool) -> int:
             "attacks": [rate.to_json() for rate in outcome.rates],
             "cautions": list(outcome.cautions),
         }
-        for outcome in demonstration.at_k
+        for outcome in outcomes
     ]
     lines = [
         f"k = {outcome.k}: raw samples whose "
         + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in accuracy_rows(outcome.accuracy)[:5])
         + "; won by the "
         + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in outcome.rates)
-        for outcome in demonstration.at_k
+        for outcome in outcomes
     ]
-    lines += [
-        f"with k = {outcome.k}: {caution}" for outcome in demonstration.at_k for caution in outcome.cautions
-    ]
-    print_publication(
-        demonstration.publication, as_json, files, also={"at_k": at_k}, lines=lines, ending=ending(output)
-    )
+    lines += [f"with k = {outcome.k}: {caution}" for outcome in outcomes for caution in outcome.cautions]
+    print_publication(publication, as_json, files, also={"at_k": at_k}, lines=lines, ending=ending(output))
     return 0

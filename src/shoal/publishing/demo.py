@@ -69,19 +69,8 @@ class AtK:
     cautions: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Demonstration:
-    """Where everything lies, and the results."""
-
-    city: Path
-    assessment: Path
-    linkage: Path
-    publication: Publication
-    at_k: tuple[AtK, ...]
-
-
-def demonstrate(output: Path, run: Run) -> Demonstration:
-    """Fill a new folder with raw data, assessment, linkage and release."""
+def demonstrate(output: Path, run: Run) -> tuple[Publication, tuple[AtK, ...]]:
+    """Fill a new folder with raw data, assessment, linkage and release; and what crowds of k are worth."""
     with staged_folder(output) as staging:
         write_synthetic(staging / "city.parquet", SUBJECTS, DAYS, SEED, run=run)
         original = read(staging / "city.parquet", run=run)
@@ -103,13 +92,7 @@ def demonstrate(output: Path, run: Run) -> Demonstration:
             _at_k(original, release, linkage, rng, run)
             for release, linkage in ((publication.release, publication.linkage), at_small_k)
         )
-    return Demonstration(
-        city=output / "city.parquet",
-        assessment=output / "assessment.html",
-        linkage=output / "linkage.parquet",
-        publication=replace(publication, folder=output / "release"),
-        at_k=at_k,
-    )
+    return replace(publication, folder=output / "release"), at_k
 
 
 def _method(k: int) -> Glove:
