@@ -1,9 +1,4 @@
-"""Exact nearest others without comparing every pair (docs/bounds.md).
-
-People are taken in blocks of the shorter fingerprint ("b"). All that are at least as long ("a") pass a
-sieve: the bounds of the whole block; then b's table, which gives the cost of a sample of a by two look-ups.
-A sum ends where it reaches its limit.
-"""
+"""Exact nearest others without every pair (docs/bounds.md): "b" is the shorter fingerprint, "a" another."""
 
 from typing import Any, NamedTuple
 

@@ -1,8 +1,4 @@
-"""The nearest of one subject's samples to each of another, chunk by chunk (docs/bounds.md).
-
-Consecutive samples lie near each other: bounds on the cost of a chunk of a to each of b show which few
-contain the nearest.
-"""
+"""The nearest of one subject's samples to each of another, chunk by chunk (docs/bounds.md)."""
 
 from typing import Any, NamedTuple
 

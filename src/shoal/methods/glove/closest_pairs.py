@@ -1,14 +1,7 @@
 """Find the two closest classes without comparing every pair (docs/bounds.md: nothing is missed).
 
-Bands of a growing threshold: in each, every class gets a list of its nearest below the threshold, and
-classes are matched in order of effort. A list has limited length and holds all pairs of its owner up to its
-last entry. The end of a full list waits in the queue like a pair: when it comes up and its owner still
-exists, all people with full lists are searched for again. A class has the slot of its first member, so
-slots settle ties.
-
-A merged class seldom changes which pair comes next. With several threads, the next pairs are merged and
-searched for ahead. A foreseen pair is only compared with classes that entered since; it is dropped when it
-loses a member first.
+A class has the slot of its first member, so slots settle ties. A foreseen pair is only compared with classes
+that entered since; it is dropped when it loses a member first.
 """
 
 from collections.abc import Iterator
