@@ -224,8 +224,6 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
     and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful. days: the
     same data with each day of a person as its own subject; None = days are not tried.
 
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.comparison.advice import try_releases
     >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))

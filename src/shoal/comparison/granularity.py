@@ -204,8 +204,6 @@ def try_grids(people: Trajectories, method: Method, run: Run | None = None) -> I
     The reader knows every cell that is used and how busy it is, so at least as much as any public list of
     places or streets tells. MisuseError for a method without the parameter ``hull``.
 
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.comparison.granularity import try_grids
     >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))

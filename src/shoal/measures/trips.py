@@ -45,8 +45,6 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
     A trip joins two consecutive samples of a person that lie in different zones, at most
     ``longest_gap_s`` apart. Of boxes, their middles in place and time.
 
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.measures.query import Zones
     >>> from shoal.measures.trips import count_trips

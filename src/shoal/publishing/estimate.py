@@ -88,8 +88,6 @@ def estimate_releases(
     GLOVE runs on samples of up to 1,000 people and 150,000 raw samples; a line through the logarithms of
     medians and sizes gives the medians of everyone. Nothing is capped. Fewer people are all anonymized.
 
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.publishing.estimate import estimate_releases
     >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))

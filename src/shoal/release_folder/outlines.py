@@ -30,8 +30,6 @@ def are_cut(places: Floats, at: Integers) -> Flags:
 def cut_outline(corners: Floats) -> bytes:
     """Well-known binary of several polygons within -180 to 180, from four corners, counterclockwise.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> ring = np.array([[179.0, 0.0], [-179.0, 0.0], [-179.0, 1.0], [179.0, 1.0]])
     >>> [part.tolist() for part in polygons_of(cut_outline(ring))]  # doctest: +NORMALIZE_WHITESPACE

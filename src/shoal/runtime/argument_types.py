@@ -34,13 +34,8 @@ def typed(called: Called) -> Called:
     Numbers of NumPy are numbers, and text where a path is annotated becomes one. What annotations do not say,
     such as bounds, the function checks itself.
 
-    Raises
-    ------
-    MisuseError
-        At a call; it names the argument, the value and the type.
+    MisuseError at a call names the argument, the value and the type.
 
-    Examples
-    --------
     >>> @typed
     ... def double(number: float) -> float:
     ...     return 2 * number

@@ -29,8 +29,6 @@ def local_path(value: object, what: str) -> Path:
 def without_credentials(address: str) -> str:
     """An address without parts that may hold a key: before @, and after a question mark.
 
-    Examples
-    --------
     >>> without_credentials("s3://key:secret@bucket/release?region=eu")
     's3://bucket/release'
     >>> without_credentials("abfs://container@account.dfs.core.windows.net/release")

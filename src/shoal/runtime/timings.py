@@ -56,8 +56,6 @@ class Timings:
     On Linux it resets the process's peak memory at each change of stage, so tools that read the peak from
     outside (``/usr/bin/time``) see only the last stage.
 
-    Examples
-    --------
     >>> from shoal.runtime.timings import Timings
     >>> timings = Timings()
     >>> with timings.stage("outer"):

@@ -312,8 +312,6 @@ def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
 
     least_people: a use is unknown if fewer are behind one of its metrics; ten for a page that is published.
 
-    Examples
-    --------
     >>> import shoal
     >>> from shoal.utility import Facts
     >>> from shoal.utility.usefulness import usefulness_of

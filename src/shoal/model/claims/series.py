@@ -11,8 +11,6 @@ class SeriesAnonymity:
 
     k: the least k of the releases, at least 2.
 
-    Examples
-    --------
     >>> from shoal.model.claims.series import SeriesAnonymity
     >>> SeriesAnonymity(k=5, releases=8).name
     'k-anonymity over the series, k = 5'
