@@ -12,7 +12,7 @@ from folder_damages import edit_manifest
 from naive_release import small_city
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
-from shoal.release_folder.tables import write_boxes_in_parts, write_table
+from shoal.release_folder.tables import write_table, write_table_in_parts
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY, TOO_MANY_GROUPS, Repacking
 from small_points import crowd
@@ -39,7 +39,7 @@ def test_tables_of_boxes_and_points_are_packed_as_they_would_be_again(
     for release in (boxes, points):
         write_table(release, path)
         assert not packing_notes(path)
-    write_boxes_in_parts([boxes, boxes, boxes], path)
+    write_table_in_parts([boxes, boxes, boxes], path)
     assert pq.read_metadata(path).num_row_groups == 3
     assert not packing_notes(path)
 
