@@ -163,6 +163,15 @@ def test_a_cell_that_says_another_row_than_it_stands_in(tmp_path: Path, row: str
     assert read(sheet(right, tmp_path)).n_samples
 
 
+def test_the_order_of_formulas_in_a_spreadsheet_is_no_order_of_cells(tmp_path: Path) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    path = sheet('<row r="25"/>\n<row r="26"><c r="D26"/></row>', tmp_path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/calcChain.xml", '<calcChain><c r="B7" i="1"/><c r="A5"/></calcChain>')
+    assert read(path).n_samples
+
+
 def test_a_spreadsheet_that_unpacks_to_far_more_than_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

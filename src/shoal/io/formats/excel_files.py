@@ -29,7 +29,6 @@ _OF_ANOTHER_ROW: Final = re.compile(  # a number, what follows it, and the next 
     rb""" r=["'][A-Za-z]*+(\d++)["'](?=([^=]*+(?:(?<! r)=[^=]*+)*+)="""
     rb"""["'](?!\d|[A-Za-z]++\1["'])([A-Za-z]+\d++)["'])"""
 )
-_ORDER: Final = "calcChain.xml"  # in which cells are computed
 _MISPLACED: Final = (
     "{name}: row {row} of {sheet} holds a cell that calls itself {cell}, and would be read as one of another "
     "row; let the program that wrote the file write it again, or save the sheet as CSV"
@@ -106,18 +105,20 @@ def _require_near_cells(path: Path) -> None:
             most = max(_CELLS, book.getinfo(part).file_size)
             if part == "content.xml" and _has_more_cells(book, most):
                 raise InputError(_FAR.format(name=path.name))
-            width, height = _NARROW, 0
+            width, height, has_rows = _NARROW, 0, False  # other parts list cells in any order
             for block in _in_blocks(book, part):  # the workbook tells which part is a sheet
+                has_rows |= b"<row " in block or b":row " in block
                 for column, row in _REFERENCE.findall(block):
                     if row:
                         raise InputError(_FAR.format(name=path.name))
                     width = max(width, _column(column))
-                for row, between, cell in _OF_ANOTHER_ROW.findall(block):
-                    if b"row>" not in between and not part.endswith(_ORDER):
+                for row, between, cell in _OF_ANOTHER_ROW.findall(block) if has_rows else ():
+                    if b"row>" not in between:
                         place = {"row": row.decode(), "sheet": Path(part).stem, "cell": cell.decode()}
                         raise InputError(_MISPLACED.format(name=path.name, **place))
             if width > _NARROW:
-                height = max(int(row) for block in _in_blocks(book, part) for row in _ROW.findall(block))
+                rows = (int(row) for block in _in_blocks(book, part) for row in _ROW.findall(block))
+                height = max(rows, default=0)
             if width * height > most:
                 raise InputError(_FAR.format(name=path.name))
 
