@@ -65,16 +65,8 @@ def play(
     hits, passes = float((present > 0).mean()), float((absent <= 0).mean())
     success, tries = (hits + passes) / 2, max(round(min(independent, len(present))), 1)
     interval = stats.binomtest(round(success * tries), tries).proportion_ci(_SURE, method="exact")
-    return Game(
-        name=name,
-        words=words,
-        tries=tries,
-        success=success,
-        low=float(interval.low),
-        high=float(interval.high),
-        bound=bound,
-        epsilon=shown_epsilon(hits, 1 - passes, tries, delta),
-    )
+    epsilon = shown_epsilon(hits, 1 - passes, tries, delta)
+    return Game(name, words, tries, success, float(interval.low), float(interval.high), bound, epsilon)
 
 
 def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:

@@ -1,6 +1,5 @@
 """The commands that take a folder with a table in place of a release: verify, attack, measure and publish."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -215,9 +214,4 @@ def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -
     return 0
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {
-    "verify": verify,
-    "attack": attack,
-    "measure": measure,
-    "publish": publish,
-}
+COMMANDS: Final = {str(command.name): command for command in (verify, attack, measure, publish)}

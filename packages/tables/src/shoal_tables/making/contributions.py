@@ -57,16 +57,8 @@ def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
     unit = person if rules.unit == "person" else person * n_dates + date
     cut = np.ones(len(t), dtype=np.bool_)
     cut[1:] = (unit[1:] != unit[:-1]) | (t[1:] - t[:-1] > rules.longest_gap_s)
-    return Sequences(
-        unit=unit,
-        piece=np.cumsum(cut) - 1,
-        t=t,
-        x=x,
-        y=y,
-        date=date,
-        minute=local % DAY_S // 60,
-        zone=rules.zones.locate(x, y),
-    )
+    piece, minute, zone = np.cumsum(cut) - 1, local % DAY_S // 60, rules.zones.locate(x, y)
+    return Sequences(unit=unit, piece=piece, t=t, x=x, y=y, date=date, minute=minute, zone=zone)
 
 
 def events_of(rows: Sequences, rules: Rules) -> Events:

@@ -2,9 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -116,7 +115,8 @@ def export_table(folder: Path, target: Path, form: str) -> int:
     with staged_folder(target) as staging:
         for name in {Files.MANIFEST, *manifest.files} - {Files.TABLE}:
             shutil.copyfile(folder / name, staging / name)
-        _WRITERS[form](table, staging, manifest)
+        write = {"csv": _write_csv, "omx": _write_omx, "geopackage": _write_geopackage}[form]
+        write(table, staging, manifest)
         write_json(package_of(staging, manifest, form), staging / Files.PACKAGE)
     return len(table)
 
@@ -152,10 +152,3 @@ def _write_geopackage(table: pa.Table, staging: Path, manifest: TableManifest) -
     shapes = np.array(zones["geometry"].to_pylist(), dtype=object)
     layers = {"zones": (zones.select(["zone"]), shapes, manifest.zones.crs), "table": (table, None, None)}
     write_layers(staging / EXPORTED["geopackage"], layers)
-
-
-_WRITERS: Final[dict[str, Callable[[pa.Table, Path, TableManifest], None]]] = {
-    "csv": _write_csv,
-    "omx": _write_omx,
-    "geopackage": _write_geopackage,
-}

@@ -114,11 +114,6 @@ class Rules:
         """Whether cells have a day; homes have none."""
         return self.table != "homes"
 
-    @property
-    def has_hours(self) -> bool:
-        """Whether cells have an hour."""
-        return self.table in {"presence", "flows"}
-
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The number of values of each column of cells; a flow has one destination less than zones."""

@@ -21,7 +21,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.version import __version__
-from shoal_tables.definition.manifest import Files, Promise, TableManifest
+from shoal_tables.definition.manifest import COLUMNS, Files, Promise, TableManifest
 from shoal_tables.making.calibration import Calibration, Privacy, add_noise, sampler_name
 from shoal_tables.making.contributions import Limits, Tally, tally
 from shoal_tables.making.folder import (
@@ -284,7 +284,7 @@ def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable
             first_day=rules.first_day,
             last_day=rules.last_day,
             day_of=rules.day_of if rules.has_days else {},
-            hours=rules.hours if rules.has_hours else (),
+            hours=rules.hours if "hour" in COLUMNS[rules.table] else (),
             trips=rules.trips if rules.table == "flows" else None,
             longest_gap_s=rules.longest_gap_s,
             promise=promise,

@@ -1,6 +1,6 @@
 """Public zones: squares, polygons of a file, H3 cells, cells of a network; which zone a sample lies in."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -50,7 +50,8 @@ class ZoneSet:
             return np.empty(0, dtype=np.int64)
         spread = y.max() - y.min() + 1
         places, back = np.unique((x - x.min()) * spread + (y - y.min()), return_inverse=True)
-        return _FINDERS[facts.kind](self, places // spread + x.min(), places % spread + y.min())[back]
+        find = {"polygons": self._in_polygon, "h3": self._in_h3, "cells": self._at_cell}[facts.kind]
+        return find(places // spread + x.min(), places % spread + y.min())[back]
 
     def _in_polygon(self, x: Integers, y: Integers) -> Integers:
         points = shapely.points(*transform(self.plane or "", self.statement.crs or "", *_middles(x, y)))
@@ -74,13 +75,6 @@ class ZoneSet:
 def _positions(places: Iterable[Any], known: Sequence[Any]) -> Integers:
     number = {place: index for index, place in enumerate(known)}
     return np.array([number.get(place, OUTSIDE) for place in places], dtype=np.int64)
-
-
-_FINDERS: Final[dict[str, Callable[[ZoneSet, Integers, Integers], Integers]]] = {
-    "polygons": ZoneSet._in_polygon,
-    "h3": ZoneSet._in_h3,
-    "cells": ZoneSet._at_cell,
-}
 
 
 def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:

@@ -3,7 +3,7 @@
 Bound, rounding down and sums are in whole numbers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,16 +87,9 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     if manifest.unit == "person-day":
         same_unit &= date[1:] == date[:-1]
     same_piece = same_unit & (np.diff(t) <= manifest.longest_gap_s)
-    return Samples(
-        t=t,
-        x=x,
-        y=y,
-        zone=zone_of_points(x, y, manifest, zones),
-        date=date,
-        minute=minute,
-        unit=_numbered(same_unit, len(t)),
-        piece=_numbered(same_piece, len(t)),
-    )
+    zone = zone_of_points(x, y, manifest, zones)
+    unit, piece = (_numbered(same, len(t)) for same in (same_unit, same_piece))
+    return Samples(t=t, x=x, y=y, zone=zone, date=date, minute=minute, unit=unit, piece=piece)
 
 
 def _numbered(same: Any, n: int) -> Integers:
@@ -258,14 +251,6 @@ def _counted(rows: Integers) -> Contributions:
     return pairs[:, 0], pairs[:, 1], count.astype(np.int64)
 
 
-_COUNTS: Final[Mapping[str, Callable[[Samples, Frame, TableManifest], Contributions]]] = {
-    "presence": _presence,
-    "flows": _flows,
-    "dwell": _dwell,
-    "homes": _homes,
-}
-
-
 @dataclass(frozen=True)
 class Recount:
     """Sums of all units by the rules, without the bound, and with it on each day alone [cells]."""
@@ -296,10 +281,11 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
     """Yield what some people contribute after others, each person's together."""
     frame = Frame.of(manifest)
     common, n_days, first = frame.common_multiple, max(len(frame.n_dates), 1), 0
+    count_of = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[manifest.table]
     for part in _samples_in_parts(people, manifest, zones):
         if not len(part.t):
             continue
-        unit, cell, count = _COUNTS[manifest.table](part, frame, manifest)
+        unit, cell, count = count_of(part, frame, manifest)
         whole = frame.weights(cell, count)
         bounded, cut = _bounded(unit, whole, manifest, common)
         by_day = bounded
@@ -319,30 +305,21 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
 
 def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Recount:
     """Count from the raw data alone."""
-    n = prod(Frame.of(manifest).shape)
+    n, promised = prod(Frame.of(manifest).shape), manifest.promise.totals
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    units, over = 0, 0
-    corners, totals = [], np.zeros(2, dtype=np.int64)
+    corners, totals, units, over = [], np.zeros(2, dtype=np.int64), 0, 0
     for part in unit_vectors(people, manifest, zones):
-        for total, integers in (
-            (counts, part.bounded),
-            (unbounded, part.unbounded),
-            (by_day, part.bounded_by_day),
-        ):
-            np.add.at(total, part.cell, integers)
-        units, over = units + len(np.unique(part.unit)), over + part.units_over
-        totals += _totals(part, manifest)
+        np.add.at(counts, part.cell, part.bounded)
+        np.add.at(unbounded, part.cell, part.unbounded)
+        np.add.at(by_day, part.cell, part.bounded_by_day)
+        every, unit = np.unique(part.unit, return_inverse=True)
+        units, over = units + len(every), over + part.units_over
+        if promised is not None:
+            both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
+            totals += [int(np.minimum(sums, promised.most).sum()) for sums in both]
         corners.append(part.corner)
     corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
     return Recount(counts, unbounded, by_day, units, over, corner, totals)
-
-
-def _totals(part: UnitVectors, manifest: TableManifest) -> Integers:
-    promised = manifest.promise.totals
-    most = 0 if promised is None else promised.most
-    _, unit = np.unique(part.unit, return_inverse=True)
-    both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
-    return np.array([int(np.minimum(sums, most).sum()) for sums in both], dtype=np.int64)
 
 
 def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: int) -> tuple[Integers, int]:

@@ -1,7 +1,7 @@
 """Read a table in each of its formats; and the zone of each point, from the public file of zones alone."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -167,10 +167,15 @@ def table_file(folder: Path) -> str:
 def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
     """Read a table, an export (which needs its manifest), zones, or a secret file; InputError for others."""
     require_plain_file(path)
+    readers = {
+        EXPORTED["csv"]: _from_csv,
+        EXPORTED["omx"]: _from_omx,
+        EXPORTED["geopackage"]: _from_geopackage,
+    }
     try:
-        if manifest is None or path.name not in _READERS:
+        if manifest is None or path.name not in readers:
             return parquet.ParquetFile(path).read()
-        return _READERS[path.name](path, manifest)
+        return readers[path.name](path, manifest)
     except (OSError, ValueError, KeyError, RuntimeError, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read as a table; it may be cut short") from error
 
@@ -254,10 +259,3 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
     if list(columns) != [*keys, *NUMBERS]:
         raise ValueError("other columns")
     return pa.table(columns | keys | {"shown": shown})
-
-
-_READERS: Final[dict[str, Callable[[Path, TableManifest], pa.Table]]] = {
-    EXPORTED["csv"]: _from_csv,
-    EXPORTED["omx"]: _from_omx,
-    EXPORTED["geopackage"]: _from_geopackage,
-}
