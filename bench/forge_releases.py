@@ -90,10 +90,20 @@ def square_streets(table: pa.Table) -> shoal.StreetGraph:
     return shoal.read_streets(pa.table(places), pa.table(dict(zip("uv", ends, strict=True))))
 
 
+def read_features(path: Path) -> pa.Table:
+    try:
+        return pa.Table.from_pylist(
+            [json.loads(line)["properties"] for line in path.read_text().splitlines()]
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise pa.ArrowInvalid("no features") from error
+
+
 READERS: dict[str, Callable[[Path], pa.Table]] = {
     ".parquet": pq.read_table,
     ".csv": read_csv,
     ".fgb": lambda path: read_arrow(path)[1],
+    ".geojsonl": read_features,
 }
 
 
@@ -212,7 +222,9 @@ def means_the_same(mutant: Path, genuine: Path) -> bool:
                 return False
             entries = json.loads((genuine / "manifest.json").read_text())
             claim = entries["claim"]
-            if (name.endswith(".csv") or not have_equal_rows(before_table, after_table)) and not (
+            if (
+                name.endswith((".csv", ".geojsonl")) or not have_equal_rows(before_table, after_table)
+            ) and not (
                 claim["type"] == "k-delta-anonymity"
                 and is_as_true(before_table, after_table, claim, entries["method"])
             ):
