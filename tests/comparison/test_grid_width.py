@@ -7,7 +7,7 @@ import pytest
 
 from command_line import Shoal
 from shoal import Glove, SwapLocations, Trajectories, read
-from shoal.comparison.granularity import WIDTHS_M, choose_grid, try_grids
+from shoal.comparison.grid_width import WIDTHS_M, choose_grid, try_grids
 from shoal.errors import MisuseError
 from shoal.release_folder.manifest import read_manifest
 from shoal.runtime.run import Run

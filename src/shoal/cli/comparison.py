@@ -8,7 +8,6 @@ import click
 
 from shoal.cli.data import as_typed
 from shoal.cli.options import (
-    DURATION,
     PATH,
     config_option,
     input_argument,
@@ -193,79 +192,4 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     document = {**trials.to_json(), "advice": [{**one.to_json(), "table": table} for one, table in proposals]}
     lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(given, table))]
     print_result(as_json, document, lines)
-    return 0
-
-
-@click.command(
-    cls=Command,
-    examples=(
-        (
-            "shoal granularity calls.csv --tau 30min --tau 2h",
-            "the precision of kte-hide if an observer may follow people for 30 min or 2 h",
-        ),
-    ),
-    epilog="Lengths and durations take units: 30min, 1h.",
-)
-@input_argument
-@click.option(
-    "--k",
-    type=click.IntRange(min=2),
-    default=2,
-    show_default=True,
-    metavar="K",
-    help="Records that match every observation.",
-)
-@click.option(
-    "--tau",
-    "taus_s",
-    type=DURATION,
-    multiple=True,
-    metavar="DURATION",
-    help="How long an observer may follow a person; may be repeated; epsilon is the same. "
-    "[default: 10min, 30min, 1h, 2h and 4h]",
-)
-@click.option(
-    "--output",
-    type=PATH,
-    metavar="PAGE.html",
-    help="Also write the figures as this page; it must not exist yet.",
-)
-@config_option
-@input_options
-@output_options
-def granularity(
-    source: str,
-    k: int,
-    taus_s: tuple[float, ...],
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
-    """Compare the precision of kte-hide for several values of tau.
-
-    Prints extents in place and time and suppression, also by time of day. A release is made and verified for
-    each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
-    """
-    from shoal.comparison.granularity import TAUS_S, study_granularity
-    from shoal.io import read
-    from shoal.runtime.run import Run
-
-    with Bars(quiet=quiet) as bars:
-        run = Run(progress=bars)
-        study = study_granularity(
-            read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
-        ).to_json()
-    lines = [
-        f"tau {format_value(setting['tau_s'], 's'):>8}: "
-        f"suppressed {format_value(setting['suppressed'], 'share')}; "
-        f"dx + dy median {format_value(setting['space_m']['median'], 'm')}, "
-        f"mean {format_value(setting['space_m']['mean'], 'm')}; "
-        f"duration median {format_value(setting['time_s']['median'], 's')}, "
-        f"mean {format_value(setting['time_s']['mean'], 's')}"
-        for setting in study["settings"]
-    ]
-    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in study["failed"].items()]
-    lines += [] if output is None else [f"report: {output}"]
-    print_result(as_json, {**study, "report": None if output is None else str(output)}, lines)
     return 0

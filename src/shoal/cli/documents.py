@@ -167,7 +167,6 @@ _DOCUMENTS: Final[Mapping[str, Any]] = {
     "measure": of_releases.MeasureDocument,
     "advise": of_releases.AdviseDocument,
     "compare": of_releases.CompareDocument,
-    "granularity": of_releases.GranularityDocument,
     "convert": of_releases.ConvertDocument,
     "publish": of_releases.PublishDocument,
     "share": ShareDocument,

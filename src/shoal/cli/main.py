@@ -70,7 +70,6 @@ shoal.add_section(
     cli_data.assess,
     cli_comparison.advise,
     cli_comparison.compare,
-    cli_comparison.granularity,
 )
 shoal.add_section(
     "The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish, cli_series.series
@@ -79,7 +78,7 @@ shoal.add_section("Tables of counts and flows", "tabulate", "ledger")
 shoal.add_section("Risk and utility", cli_risk.attack, cli_risk.measure)
 shoal.add_section("Exchange with other tools", cli_verify.check, cli_publish.convert, cli_publish.schema)
 shoal.add_section("In a browser", "desk", "record", "find")
-shoal.add_section("Reproduce the papers", "reproduce")
+shoal.add_section("Reproduce the papers", "reproduce", "granularity")
 shoal.add_section("Share one track, collect from many", cli_share.share, "collect")
 
 

@@ -23,6 +23,7 @@ _PACKAGE_OF: Final = {
     "record": "shoal-desk",
     "find": "shoal-desk",
     "reproduce": "shoal-papers",
+    "granularity": "shoal-papers",
     "collect": "shoal-collect",
     "tabulate": "shoal-tables",
     "ledger": "shoal-tables",

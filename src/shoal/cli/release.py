@@ -237,7 +237,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
             if size is None:
                 people = in_memory = read_and_report(source, reading, bars, run)
                 if chooses_grid:
-                    from shoal.comparison.granularity import choose_grid
+                    from shoal.comparison.grid_width import choose_grid
 
                     anonymizer = choose_grid(in_memory, anonymizer, run, bars.say)
             else:

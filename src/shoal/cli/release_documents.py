@@ -333,19 +333,6 @@ class CompareDocument(TypedDict):
 
 
 @closed
-class GranularityDocument(TypedDict):
-    """The precision of kte-hide for several tau."""
-
-    k: int
-    people: int
-    samples: int
-    settings: list[dict[str, Any]]
-    failed: dict[str, str]
-    time_zone: str
-    report: str | None
-
-
-@closed
 class ConvertDocument(TypedDict):
     """The written point files."""
 

@@ -1,4 +1,4 @@
-"""The command ``shoal reproduce``."""
+"""The commands ``shoal reproduce`` and ``shoal granularity``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoal.cli.options import (
+    DURATION,
     PATH,
     UNITS,
+    config_option,
+    input_argument,
     input_options,
     output_options,
     street_options,
     take_reading,
     take_streets,
 )
+from shoal.cli.outcomes import format_value
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 
@@ -147,3 +151,78 @@ def _read_inputs(
         settings = {**reading, "snap": False} if kind in _AS_GIVEN else reading
         inputs_by_kind[kind] = read(file, run=run, **settings)
     return inputs_by_kind
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        (
+            "shoal granularity calls.csv --tau 30min --tau 2h",
+            "the precision of kte-hide if an observer may follow people for 30 min or 2 h",
+        ),
+    ),
+    epilog=UNITS,
+)
+@input_argument
+@click.option(
+    "--k",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    metavar="K",
+    help="Records that match every observation.",
+)
+@click.option(
+    "--tau",
+    "taus_s",
+    type=DURATION,
+    multiple=True,
+    metavar="DURATION",
+    help="How long an observer may follow a person; may be repeated; epsilon is the same. "
+    "[default: 10min, 30min, 1h, 2h and 4h]",
+)
+@click.option(
+    "--output",
+    type=PATH,
+    metavar="PAGE.html",
+    help="Also write the figures as this page; it must not exist yet.",
+)
+@config_option
+@input_options
+@output_options
+def granularity(
+    source: str,
+    k: int,
+    taus_s: tuple[float, ...],
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Compare the precision of kte-hide for several values of tau.
+
+    Prints extents in place and time and suppression, also by time of day. A release is made and verified for
+    each tau; none is written. The figures help to choose the --tau of `shoal anonymize`.
+    """
+    from shoal.io import read
+    from shoal.runtime.run import Run
+    from shoal_papers.granularity import TAUS_S, study_granularity
+
+    with Bars(quiet=quiet) as bars:
+        run = Run(progress=bars)
+        study = study_granularity(
+            read(source, run=run, **take_reading(options)), k, taus_s or TAUS_S, run, output
+        ).to_json()
+    lines = [
+        f"tau {format_value(setting['tau_s'], 's'):>8}: "
+        f"suppressed {format_value(setting['suppressed'], 'share')}; "
+        f"dx + dy median {format_value(setting['space_m']['median'], 'm')}, "
+        f"mean {format_value(setting['space_m']['mean'], 'm')}; "
+        f"duration median {format_value(setting['time_s']['median'], 's')}, "
+        f"mean {format_value(setting['time_s']['mean'], 's')}"
+        for setting in study["settings"]
+    ]
+    lines += [f"tau {tau:>8}: no release: {reason}" for tau, reason in study["failed"].items()]
+    lines += [] if output is None else [f"report: {output}"]
+    print_result(as_json, {**study, "report": None if output is None else str(output)}, lines)
+    return 0

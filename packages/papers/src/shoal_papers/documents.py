@@ -1,4 +1,4 @@
-"""The shape of what ``shoal reproduce --json`` prints."""
+"""The shapes of what ``--json`` prints."""
 
 from typing import Any, Final, Literal
 
@@ -40,4 +40,17 @@ class ReproduceDocument(TypedDict):
     papers: dict[str, list[FigureDocument]]
 
 
-DOCUMENTS: Final[dict[str, Any]] = {"reproduce": ReproduceDocument}
+@closed
+class GranularityDocument(TypedDict):
+    """The precision of kte-hide for several tau."""
+
+    k: int
+    people: int
+    samples: int
+    settings: list[dict[str, Any]]
+    failed: dict[str, str]
+    time_zone: str
+    report: str | None
+
+
+DOCUMENTS: Final[dict[str, Any]] = {"granularity": GranularityDocument, "reproduce": ReproduceDocument}

@@ -16,10 +16,10 @@ from command_line import Shoal
 from damages import rows_of, subject_positions
 from kte_oracle import lies_in
 from naive_release import samples_of
-from shoal.comparison.granularity import _granularity, study_granularity
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
+from shoal_papers.granularity import _granularity, study_granularity
 
 
 @pytest.fixture(scope="module")

@@ -1,36 +1,29 @@
-"""Trial releases for several values of one setting: tau of kte-hide, or the width of a grid of boxes.
-
-The precision of kte-hide is that of Gramaglia et al. 2017, Fig. 6, 8 and 9. A grid must be so wide that its
-lines hide the places at the sides of boxes.
-"""
+"""The precision of kte-hide for several tau, as in Gramaglia et al. 2017, Fig. 6, 8 and 9."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.attacking import AttackScope, attack
-from shoal.attacks.rate import Rate, TargetName
-from shoal.comparison.advice import SEED, draw_sample
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
-from shoal.methods.method import Method
 from shoal.model.clocks import clock_of
-from shoal.model.places import PublicPlaces
 from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
-from shoal.report.pages.comparison import granularity_page
+from shoal.report.figures import axes
+from shoal.report.figures.axes import Axis
+from shoal.report.figures.drawing import Drawing, Line
+from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Integers
 from shoal.runtime.json_values import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import show_m, show_s
-from shoal.utility import Facts
+from shoal.units import show_s
 from shoal.utility.accuracy import extents_of_samples
 from shoal.verification import verify
 
@@ -87,11 +80,11 @@ class GranularityStudy:
 
 
 def study_granularity(
-    original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page: Path | None = None
+    original: Trajectories, k: int, taus_s: Sequence[float], run: Run, page_file: Path | None = None
 ) -> GranularityStudy:
     """Make, verify and measure a release for each tau = epsilon."""
-    if page is not None and page.exists():
-        raise OutputError(f"{page} exists; choose another --output or remove it first")
+    if page_file is not None and page_file.exists():
+        raise OutputError(f"{page_file} exists; choose another --output or remove it first")
     require_people(original.n_subjects, k)
     settings: list[Granularity] = []
     failed: dict[str, str] = {}
@@ -121,8 +114,8 @@ def study_granularity(
         failed=failed,
         time_zone=clock_of(original).zone,
     )
-    if page is not None:
-        write_page(granularity_page(study.to_json()), page)
+    if page_file is not None:
+        write_page(granularity_page(study.to_json()), page_file)
     return study
 
 
@@ -166,84 +159,68 @@ def _spread(extents: Integers, unit: float) -> Spread:
     )
 
 
-WIDTHS_M: Final = (500, 1_000, 2_000, 4_000, 8_000)
-_RELEASE: Final[tuple[TargetName, ...]] = ("release",)
-MOST_ADVANTAGE: Final = 0.05
-TRIES: Final = 200
+_SPREADS: Final = (
+    ("three_quarters", "three quarters"),
+    ("mean", "mean"),
+    ("median", "median"),
+    ("quarter", "a quarter"),
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class GridTrial:
-    """A trial release with boxes on a grid, and the median of dx + dy of its boxes.
+def granularity_page(study: Mapping[str, Any]) -> str:
+    """The page of a study (JSON)."""
+    settings = study["settings"]
+    drawings = {
+        "space": _against_tau(settings, "space_m", "dx + dy", "m"),
+        "time": _against_tau(settings, "time_s", "duration", "s"),
+        "suppressed": _suppressed(settings),
+        "hour-space": _by_hour(study, "mean_space_m", "mean dx + dy", "m"),
+        "hour-time": _by_hour(study, "mean_time_s", "mean duration", "s"),
+        "hour-suppressed": _by_hour(study, "suppressed", "samples suppressed", "share"),
+    }
+    return page("granularity.html.j2", drawings, package="shoal_papers", found=study, settings=settings)
 
-    reading: how often the reader of all boxes names a place where somebody of the crowd was; ``baseline``:
-    by the best guess that reads no side.
-    """
 
-    width_m: float
-    space_m: float
-    reading: Rate
-
-    @property
-    def hides(self) -> bool:
-        """Whether reading the sides gains less than 5 points over guessing."""
-        return self.reading.rate - self.reading.baseline < MOST_ADVANTAGE
-
-    def line(self) -> str:
-        """For a terminal."""
-        return (
-            f"grid:{self.width_m:g}m: half of the samples within {show_m(self.space_m)}; one who knows all "
-            f"places names a true one in {self.reading.rate:.0%} of the boxes, and in "
-            f"{self.reading.baseline:.0%} without their sides"
+def _against_tau(settings: Sequence[Mapping[str, Any]], name: str, title: str, unit: str) -> Drawing:
+    """Mean, median and quartiles (Fig. 6)."""
+    lines = [
+        Line(
+            name=words,
+            x=range(len(settings)),
+            y=[setting[name][part] for setting in settings],
+            number=number,
+            marked=True,
         )
+        for number, (part, words) in enumerate(_SPREADS)
+    ]
+    return _drawing(axes.of_names("tau = epsilon", _taus(settings)), title, unit, lines)
 
 
-def try_grids(people: Trajectories, method: Method, run: Run | None = None) -> Iterator[GridTrial]:
-    """Trial releases of a sample of people, with wider grids up to the first that hides the sides of boxes.
+def _suppressed(settings: Sequence[Mapping[str, Any]]) -> Drawing:
+    """Fig. 8."""
+    shares = [setting["suppressed"] for setting in settings]
+    lines = [Line(name="suppressed", x=range(len(settings)), y=shares, number=0, marked=True)]
+    return _drawing(axes.of_names("tau = epsilon", _taus(settings)), "samples suppressed", "share", lines)
 
-    The reader knows every cell that is used and how busy it is, so at least as much as any public list of
-    places or streets tells. MisuseError for a method without the parameter ``hull``.
 
-    >>> import shoal
-    >>> from shoal.comparison.granularity import try_grids
-    >>> calls = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
-    >>> [trial.width_m for trial in try_grids(calls, shoal.Glove(k=2))][0]
-    500
-    """
-    if not hasattr(method, "hull"):
-        raise MisuseError(f"{method.about.name} has no boxes on a grid; leave out --hull")
-    run, cell_m = run or Run(), people.snapped_grid().cell_m
-    sample = draw_sample(people, getattr(method, "k", 2))
-    used = np.unique(np.column_stack([people.x, people.y]), axis=0)
-    places = PublicPlaces(x=(used[:, 0] + 0.5) * cell_m, y=(used[:, 1] + 0.5) * cell_m)
-    for width_m in WIDTHS_M:
-        if width_m % cell_m:
-            continue
-        changed: Any = replace(method, hull=f"grid:{width_m}m")
-        release, linkage = changed.anonymize(sample, Randomness.for_research(SEED), run)
-        scope = AttackScope(targets=_RELEASE, places=places)
-        rng = Randomness.for_research(SEED)
-        result = attack(
-            sample, release, linkage, knowledge=["downcoding"], rng=rng, tries=TRIES, scope=scope, run=run
+def _by_hour(study: Mapping[str, Any], name: str, title: str, unit: str) -> Drawing:
+    """Fig. 9."""
+    lines = [
+        Line(
+            name=show_s(setting["tau_s"]),
+            x=[hour["hour"] for hour in setting["by_hour"]],
+            y=[hour[name] for hour in setting["by_hour"]],
+            number=number,
         )
-        (reading,) = (rate for rate in result.rates if rate.name == "downcoding-place")
-        space_m = Facts(sample, release, linkage, run=run).accuracy.raw.median_space_m
-        trial = GridTrial(width_m=width_m, space_m=space_m, reading=reading)
-        yield trial
-        if trial.hides:
-            return
+        for number, setting in enumerate(study["settings"])
+    ]
+    return _drawing(axes.of_hours(f"hour of the day ({study['time_zone']})"), title, unit, lines)
 
 
-def choose_grid(people: Trajectories, method: Method, run: Run, show: Callable[[str], None]) -> Method:
-    """The method with the narrowest grid that hides the sides of boxes; each trial is shown.
+def _drawing(x: Axis, title: str, unit: str, lines: Sequence[Line]) -> Drawing:
+    y = axes.from_zero(title, [value for line in lines for value in line.y], unit=unit)
+    return Drawing(x=x, y=y, layers=lines, legend=len(lines) > 1, numbers="each")
 
-    MisuseError for a method without boxes, or where no grid hides them.
-    """
-    for trial in try_grids(people, method, run):
-        show(trial.line())
-        if trial.hides:
-            return replace(method, hull=f"grid:{trial.width_m:g}m")
-    raise MisuseError(
-        f"no grid of up to {show_m(WIDTHS_M[-1])} hides the sides of boxes here: places are few, as base "
-        f"stations are. Give their public list with --places FILE, and take --hull leaves:10"
-    )
+
+def _taus(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [show_s(setting["tau_s"]) for setting in settings]
