@@ -1,7 +1,7 @@
 """Readers of all boxes together: an oracle over all draws, known answers, and the blind reader."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,9 +12,13 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.kernels.joint_reading import (
     ROUNDS,
+    Contents,
     Draws,
     PlaceList,
+    expect_person,
     expect_visits,
+    guess_in_record,
+    guess_of_person,
     places_in_boxes,
     read_record,
     surest_place,
@@ -68,6 +72,65 @@ def test_a_place_that_other_boxes_show_explains_a_side_that_two_places_can() -> 
     assert one == pytest.approx(other)
     (one, other, *_), *_ = expected_at(np.array([wide, *alone]), places)
     assert one > 2 * other
+
+
+def by_enumeration(contents: Contents, prior: Floats, known: Floats, people: int, rounds: int) -> Floats:
+    """Where one person is expected to be, by all ways in which that one draws once and the others do."""
+    own_habit, habit, expected = known, prior, np.zeros(len(contents.places))
+    for _ in range(rounds + 1):
+        own_counts, counts = known.copy(), prior.copy()
+        for first, end in pairwise(contents.offsets.tolist()):
+            inside, sides = contents.places[first:end], contents.sides[first:end].tolist()
+            own, others = (one[inside] / one[inside].sum() for one in (own_habit, habit))
+            for drawn in range(2 * people - 2, 5):
+                possible = [
+                    draws
+                    for draws in product(range(end - first), repeat=1 + drawn)
+                    if np.bitwise_or.reduce([sides[one] for one in draws]) == 15
+                ]
+                if possible:
+                    break
+            weights = np.array([own[one] * np.prod(others[list(rest)]) for one, *rest in possible])
+            weights /= weights.sum()
+            expected[first:end] = 0
+            for (one, *rest), weight in zip(possible, weights.tolist(), strict=True):
+                expected[first + one] += weight
+                np.add.at(counts, inside[rest], weight)
+            own_counts[inside] += expected[first:end]
+        own_habit, habit = own_counts, counts
+    return expected
+
+
+@given(seed=st.integers(0, 10_000), people=st.integers(2, 3), rounds=st.integers(0, 2))
+def test_a_person_among_others_is_where_all_ways_to_draw_say(seed: int, people: int, rounds: int) -> None:
+    rng = np.random.default_rng(seed)
+    places = listed([divmod(int(cell), 6) for cell in rng.choice(36, 5, replace=False)])
+    places = places._replace(busyness=rng.uniform(0.1, 3, 5))
+    rows = [rng.choice(5, 1 + rng.integers(1, 3), replace=False) for _ in range(3)]
+    xy = np.column_stack([places.x, places.y])
+    boxes = np.array(
+        [[b, b + 1, *xy[some].min(axis=0), *xy[some].max(axis=0) + 1] for b, some in enumerate(rows)]
+    )
+    cells = np.append(xy[rng.integers(0, 5, 2)], [[9, 9]], axis=0)
+    contents = places_in_boxes(boxes, places, 1)
+    expected = expect_person(contents, cells, people, places, rounds)
+    prior = np.where(np.isin(np.arange(5), contents.places), places.busyness, 0)
+    prior *= 50 / prior.sum()
+    known = prior + 10 * (xy == cells[:2, None]).all(axis=2).sum(axis=0)
+    assert expected == pytest.approx(by_enumeration(contents, prior, known, people, rounds))
+
+
+def test_a_place_that_the_other_of_two_uses_is_not_hers() -> None:
+    """Both are at home by night; one evening the other is at home, and she is not."""
+    home, his_home, elsewhere = (2, 2), (6, 6), (9, 9)
+    nights = [[9 * day, 9 * day + 1, 2, 2, 7, 7] for day in range(40)]
+    boxes = np.array([*nights, [999, 1000, 6, 6, 10, 10]])
+    places = listed([home, his_home, elsewhere, (7, 9), (9, 7)])
+    guesses = np.zeros((5, 41, 3), dtype=np.int64)
+    likely = guess_in_record(boxes, np.empty((0, 3), dtype=np.int64), 2, places, 1, guesses)
+    assert guesses[1:4, -1, 1:].tolist() == [[*his_home]] * 3  # by all boxes: he is there most
+    guess_of_person(likely, np.array([home]), 2, places, guesses[4])
+    assert guesses[4, :, 1:].tolist() == [[*home]] * 40 + [[*elsewhere]]
 
 
 def test_a_place_of_a_leaf_lies_at_the_sides_of_its_leaf_and_not_in_boxes_that_cut_it() -> None:

@@ -12,7 +12,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.insider import N_SHARES, Readings, score_in_records
-from shoal.kernels.joint_reading import N_READING, WAYS, guess_in_record
+from shoal.kernels.joint_reading import N_READING, WAYS, Contents, guess_in_record, guess_of_person
 from shoal.runtime.arrays import Floats, Integers
 
 _NOBODY = np.empty(0, dtype=np.int64)
@@ -103,7 +103,9 @@ def _distinct(samples: Integers) -> Integers:
 
 
 _PART: Final = 50
-_GUESSES: Final[WeakKeyDictionary[BoxTarget, dict[tuple[bytes, bytes], Integers]]] = WeakKeyDictionary()
+_GUESSES: Final[WeakKeyDictionary[BoxTarget, dict[tuple[bytes, bytes], tuple[Integers, Contents]]]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,7 +121,7 @@ class Reading:
 
 
 class Read(NamedTuple):
-    """How much is named rightly, by each of ``WAYS``.
+    """How much is named rightly, by each of ``WAYS``, or of the ways with known places of the person.
 
     shares: float64 [ways, r, 6] for each reading: of boxes, those where a sample in the box is named and
     where its cell is; the same for random guesses; of samples in boxes, those that are named, and the same
@@ -140,15 +142,22 @@ def read_all(
     guesses_of = _GUESSES.setdefault(target, {})
 
     def guess(reading: Reading) -> Integers:
-        boxes = target.record(reading.record)
+        boxes, people = target.record(reading.record), int(sizes[target.class_of[reading.record]])
         question = boxes.tobytes(), reading.known.tobytes()
         if question not in guesses_of:  # several adversaries know as much of the same record
-            unknown = max(int(sizes[target.class_of[reading.record]]) - len(reading.known), 1)
+            unknown = max(people - len(reading.known), 1)
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((len(WAYS), len(boxes), 3), dtype=np.int64)
-            guess_in_record(boxes, known, unknown, places, reach, guesses)
-            guesses_of[question] = guesses.astype(target.boxes.dtype)  # in boxes, so they fit
-        return guesses_of[question]
+            likely = guess_in_record(boxes, known, unknown, places, reach, guesses)
+            guesses_of[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
+        narrow, likely = guesses_of[question]
+        guesses = narrow.astype(np.int64)
+        if reading.own_places is None:
+            return guesses
+        blind = reading.own_places if reading.blind_places is None else reading.blind_places
+        named = _name_own_places(boxes, reading.own_places, blind, guesses)
+        guess_of_person(likely, np.ascontiguousarray(reading.own_places), people, places, named[-1])
+        return named
 
     def part(begin: int) -> Read:
         some = readings[begin : begin + _PART]
@@ -164,13 +173,8 @@ def read_all(
             _offsets(true),
             np.concatenate(true),
         )
-        guesses = np.concatenate([guess(reading) for reading in some], axis=1, dtype=np.int64)
-        for number, reading in enumerate(some):
-            if reading.own_places is not None:
-                rows = slice(table.box_offsets[number], table.box_offsets[number + 1])
-                blind = reading.own_places if reading.blind_places is None else reading.blind_places
-                _name_own_places(table.boxes[rows], reading.own_places, blind, guesses[:, rows])
-        n = len(WAYS)
+        guesses = np.concatenate([guess(reading) for reading in some], axis=1)
+        n = len(guesses)
         read = Read(np.empty((n, len(some), N_SHARES)), np.empty((n, len(table.true_samples), 2)))
         for way in range(n):
             score_in_records(table, guesses[way], read.shares[way], read.errors[way])
@@ -181,13 +185,14 @@ def read_all(
     return Read(*(np.concatenate(scores, axis=1) for scores in zip(*parts, strict=True)))
 
 
-def _name_own_places(boxes: Integers, places: Integers, blind: Integers, guesses: Integers) -> None:
-    # instead of the blind ways: the most usual place in all boxes; and of those in a box, else the surest
-    guesses[3, :, 1:] = _by_use(blind)[-1]
-    guesses[4] = guesses[1]
+def _name_own_places(boxes: Integers, places: Integers, blind: Integers, guesses: Integers) -> Integers:
+    # ways that look at sides; the most usual place in all boxes; twice: of those in a box, else the surest
+    named = guesses[[*range(N_READING), 1, 1, 1]]
+    named[N_READING, :, 1:] = _by_use(blind)[-1]
     for x, y in _by_use(places).tolist():
         holds = (boxes[:, 2] <= x) & (x < boxes[:, 4]) & (boxes[:, 3] <= y) & (y < boxes[:, 5])
-        guesses[4, holds, 1:] = x, y
+        named[N_READING + 1 :, holds, 1:] = x, y
+    return named
 
 
 def _by_use(places: Integers) -> Integers:

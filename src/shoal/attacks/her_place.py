@@ -25,6 +25,10 @@ _WAYS: Final = (
     *WAYS_IN_WORDS[:_BLIND],
     ("one known place", "by the most usual of the known places, in all boxes"),
     ("known places", "by the most usual of the known places in the box, else by the surest place"),
+    (
+        "own habits",
+        "by habits of the person and of the others that the known places and all boxes make likely",
+    ),
 )
 
 

@@ -2,7 +2,8 @@
 
 A box is taken as the hull of a few draws from the record's habits: shares of places, restricted to those in
 the box. Some draw lies at each side. Habits and draws explain each other by expectation maximization
-(Dempster, Laird and Rubin 1977), beginning with how busy places are.
+(Dempster, Laird and Rubin 1977), beginning with how busy places are. Who knows where one of the people was
+at times gives that one habits apart from those of the others.
 """
 
 from typing import Final, NamedTuple
@@ -19,7 +20,10 @@ N_READING: Final = 3  # the ways that look at sides; blind ones follow
 _SETS: Final = 16  # of sides: 1 west, 2 south, 4 east, 8 north
 _ALL: Final = _SETS - 1
 ROUNDS: Final = 12
+_ROUNDS_APART: Final = 6  # for one person apart from the others; 12 name half a point more at most
 _TRUST: Final = 50.0  # draws that busyness counts for
+_RARE: Final = 1e-3  # a share of the draws from a box that is left out
+_KNOWN: Final = 10.0  # draws that a known sample counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
 _SIDES: Final = 4  # so many draws touch all sides, if any can
 
@@ -164,6 +168,18 @@ def _prior(places: Integers, busyness: Floats) -> Floats:
 
 
 @compiled
+def _weigh_places(contents: Contents, b: int, habit: Floats, shares: Floats, mass: Floats) -> float:
+    # fill the weights [c] of the places in a box and the share of each set of sides in their sum, returned
+    mass[:] = 0.0
+    for c in range(contents.offsets[b], contents.offsets[b + 1]):
+        shares[c] = habit[contents.places[c]]
+        mass[contents.sides[c]] += shares[c]
+    total = _sum(mass)
+    _divide(mass, total)
+    return total
+
+
+@compiled
 def read_record(
     contents: Contents,
     touched: Integers,
@@ -189,16 +205,7 @@ def read_record(
             first, end = offsets[b], offsets[b + 1]
             if first == end:
                 continue
-            draws.mass[:], at_no_side = 0.0, 0.0
-            for c in range(first, end):
-                shares[c] = habit[places[c]]
-                if sides[c]:
-                    draws.mass[sides[c]] += shares[c]
-                else:
-                    at_no_side += shares[c]
-            draws.mass[0] = at_no_side
-            total = _sum(draws.mass)
-            _divide(draws.mass, total)
+            total = _weigh_places(contents, b, habit, shares, draws.mass)
             count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
@@ -228,6 +235,100 @@ def expect_visits(
 
 
 @compiled
+def _chance_with(own_mass: Floats, chances: Floats, touched: int) -> float:
+    # that one more draw, from these shares, and draws with these chances touch all sides that a set lacks
+    chance = 0.0
+    for c in range(_SETS):
+        if own_mass[c] > 0.0:
+            chance += own_mass[c] * chances[touched | c]
+    return chance
+
+
+@compiled
+def expect_person(contents: Contents, cells: Integers, people: int, places: PlaceList, rounds: int) -> Floats:
+    """The chance [c] that one person was at each place in a record's boxes, who is known in cells [m, 2].
+
+    The person has habits of their own and draws once from each box, the others from theirs as in
+    ``read_record``. So sides that one of them must explain tell where the other was.
+    """
+    offsets, inside, sides = contents
+    prior, least = _prior(inside, places.busyness), _DRAWS_EACH * max(people - 1, 1)
+    known = prior.copy()
+    for m in range(len(cells)):
+        place = _place_at(places, cells[m, 0], cells[m, 1])
+        if place >= 0:
+            known[place] += _KNOWN
+    own_habit, habit, own_mass = known, prior, np.empty(_SETS)
+    each, joined = np.empty(_SETS), np.empty(_SETS)
+    own, others, expected = np.empty(len(inside)), np.empty(len(inside)), np.zeros(len(inside))
+    draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
+    for _ in range(rounds + 1):
+        own_counts, counts = known.copy(), prior.copy()
+        for b in range(len(offsets) - 1):
+            first, end = offsets[b], offsets[b + 1]
+            if first == end:
+                continue
+            own_total = _weigh_places(contents, b, own_habit, own, own_mass)
+            total = _weigh_places(contents, b, habit, others, draws.mass)
+            if not _fill_chances(draws, 0, len(draws.chances) - 1):
+                continue
+            count, chance = least, _chance_with(own_mass, draws.chances[least], 0)
+            while chance == 0.0:
+                count += 1
+                chance = _chance_with(own_mass, draws.chances[count], 0)
+            for c in range(_SETS):
+                if draws.mass[c] > 0.0:
+                    each[c] = draws.chances[count, c] / (chance * own_total)
+                    joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / (chance * total)
+            for c in range(first, end):
+                expected[c] = own[c] * each[sides[c]]
+                own_counts[inside[c]] += expected[c]
+                counts[inside[c]] += others[c] * joined[sides[c]]
+        own_habit, habit = own_counts, counts
+    return expected
+
+
+@compiled
+def guess_of_person(
+    contents: Contents, cells: Integers, people: int, places: PlaceList, guesses: Integers
+) -> None:
+    """Set the cells of guesses [b, 3] to the likeliest places by ``expect_person``, where there is one."""
+    expected = expect_person(contents, cells, people, places, _ROUNDS_APART)
+    for b in range(len(guesses)):
+        first, end = contents.offsets[b], contents.offsets[b + 1]
+        if _sum(expected[first:end]) > 0.0:
+            place = contents.places[_largest(expected, first, end)]
+            guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+
+
+@compiled
+def _likely_places(contents: Contents, expected: Floats) -> Contents:
+    # without those of which nearly no draw from their box is expected
+    offsets, n = np.zeros(len(contents.offsets), dtype=np.int64), 0
+    places, sides = np.empty_like(contents.places), np.empty_like(contents.sides)
+    for b in range(len(offsets) - 1):
+        first, end = contents.offsets[b], contents.offsets[b + 1]
+        least = _RARE * _sum(expected[first:end])
+        for c in range(first, end):
+            if expected[c] > least:
+                places[n], sides[n] = contents.places[c], contents.sides[c]
+                n += 1
+        offsets[b + 1] = n
+    return Contents(offsets, places[:n].copy(), sides[:n].copy())
+
+
+@compiled
+def _place_at(places: PlaceList, x: int, y: int) -> int:
+    # the last that is listed in a cell, -1 = none
+    found, place = -1, first_not_below(places.x, 0, len(places.x), x)
+    while place < len(places.x) and places.x[place] == x:
+        if places.y[place] == y:
+            found = place
+        place += 1
+    return found
+
+
+@compiled
 def _find_known(
     boxes: Integers, known: Integers, places: PlaceList, reach: int, touched: Integers, own: Integers
 ) -> None:
@@ -246,11 +347,9 @@ def _find_known(
             if holds(boxes, b, known[s, 1], known[s, 2]):
                 x, y = known[s, 1], known[s, 2]
                 bounds = np.array([x, y, x + 1, y + 1])
-                place = first_not_below(places.x, 0, len(places.x), x)
-                while place < len(places.x) and places.x[place] == x:
-                    if places.y[place] == y:
-                        bounds = places.bounds[place]
-                    place += 1
+                place = _place_at(places, x, y)
+                if place >= 0:
+                    bounds = places.bounds[place]
                 touched[b] |= max(_sides_at(boxes, b, bounds, reach), 0)
                 if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
                     own[b] = s
@@ -284,10 +383,10 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 @compiled
 def guess_in_record(
     boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
-) -> None:
+) -> Contents:
     """Fill guesses [5, b, 3] of slots and cells, by ``WAYS``; known: samples [s, 3], ascending in time.
 
-    people: how many of the record are not known.
+    people: how many of the record are not known. Returns the places where these may have been.
     """
     guess_samples(boxes, known, guesses[0])
     contents = places_in_boxes(boxes, places, reach)
@@ -305,3 +404,4 @@ def guess_in_record(
                 guesses[1 + way, b, 2] = places.y[named[way, b]]
         for axis in range(3):
             guesses[4, b, axis] = known[own[b], axis] if own[b] >= 0 else guesses[3, b, axis]
+    return _likely_places(contents, expected)
