@@ -273,9 +273,11 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
             if not _fill_chances(draws, 0, len(draws.chances) - 1):
                 continue
             count, chance = least, _chance_with(own_mass, draws.chances[least], 0)
-            while chance == 0.0:
+            while chance == 0.0 and count < len(draws.chances) - 1:
                 count += 1
                 chance = _chance_with(own_mass, draws.chances[count], 0)
+            if chance == 0.0:
+                continue
             for c in range(_SETS):
                 if draws.mass[c] > 0.0:
                     each[c] = draws.chances[count, c] / (chance * own_total)
