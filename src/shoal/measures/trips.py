@@ -39,11 +39,11 @@ class Trips:
     people: int
 
 
-def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: float = LONGEST_GAP_S) -> Trips:
+def count_trips(data: Release | Trajectories, zones: Zones) -> Trips:
     """Count the trips from one zone to another.
 
     A trip joins two consecutive samples of a person that lie in different zones, at most
-    ``longest_gap_s`` apart. Of boxes, their middles in place and time.
+    ``LONGEST_GAP_S`` apart. Of boxes, their middles in place and time.
 
     >>> import shoal
     >>> from shoal.measures.query import Zones
@@ -61,7 +61,7 @@ def count_trips(data: Release | Trajectories, zones: Zones, *, longest_gap_s: fl
         goes[ends[1:-1] - 1] = False  # to the next person
         first = np.flatnonzero(goes)
         middle_s = (some.t_start + some.t_end) * (grid.slot_s / 2)
-        first = first[middle_s[first + 1] - middle_s[first] <= longest_gap_s]
+        first = first[middle_s[first + 1] - middle_s[first] <= LONGEST_GAP_S]
         counted.append(zone[first] * len(zones) + zone[first + 1])
         people += int(np.count_nonzero(np.diff(np.searchsorted(first, ends))))
     return Trips(*_counted(np.concatenate(counted)), people)

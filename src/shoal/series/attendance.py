@@ -8,20 +8,8 @@ p are I(p) = {q: c(q) = c(p), M(q) contains M(p)}. Of each crowd, a release show
 present such that each p in S has at least k companions in S (p counts). A newcomer has an empty M: all of S
 accompany her.
 
-**Proof.** C_i(p) is {q: c(q) = c(p), i in M(q)}, so the intersection over any part of M(p) contains the one
-over all of M(p), which is I(p). So the promise is that I(p) has at least k people for each p with M(p) not
-empty. After a release with the sets S, a person in S has the companions {q in S: M(q) contained M(p) before}:
-at least k by the rule. Of a person outside S, M is the same and the M of others only grew, so no companion
-was lost.
-
-**The largest S.** The union of two such sets is one, so there is a largest. Take all who are present, and
-remove people with fewer than k companions among those who remain, until none is left: such a person is in no
-such set.
-
-**Why joining mends no crowd.** Four people of a crowd of five whose fifth left have 4 companions, whatever
-crowd they join: who was not with them before cannot be among those who were in all their releases. With k = 5
-they wait until the fifth comes back, or until crowds are chosen again. Crowds of k + spare people lose
-``spare`` people first.
+The largest such set: all who are present, without people who have fewer than k companions among those who
+remain, until none is left (proof: ``docs/series.md``).
 """
 
 import numpy as np

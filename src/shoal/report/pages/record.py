@@ -73,24 +73,20 @@ def page_of_facts(
     verdict: Verdict,
     facts: ReleaseFacts,
     *,
-    evidence: Evidence | None = None,
+    evidence: Evidence,
     vanished: Vanished | None = None,
     statement: Statement = NOTHING_STATED,
     private: PrivateParts | None = None,
     ground: MapGround = NO_GROUND,
 ) -> str:
-    """The record from facts alone.
-
-    evidence: None if no attack was played in blocks. vanished: None if unknown, or without loss.
-    """
-    omission = None if evidence is None else evidence.omission
-    strongest = None if evidence is None else strongest_publishable(evidence.assessment)
+    """The record from facts alone. vanished: None if unknown, or without loss."""
+    strongest = strongest_publishable(evidence.assessment)
     figure_inputs = FigureInputs(
         release=release,
         facts=facts,
         vanished=vanished if release.losses.samples_suppressed else None,
         example=None if private is None else private.example,
-        omission=omission,
+        omission=evidence.omission,
         ground=ground,
     )
     content: dict[str, Any] = {
@@ -105,20 +101,20 @@ def page_of_facts(
         "settings": settings_of(release),
         "statement": statement,
         "techniques": techniques_of(release),
-        "assessment": None if evidence is None else evidence.assessment,
+        "assessment": evidence.assessment,
         "strongest": strongest,
-        "stations": () if evidence is None else evidence.stations,
+        "stations": evidence.stations,
         "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None
         else attack_in_words(strongest.release.name, str(strongest.release.asked)),
         "is_publishable": is_publishable,
-        "sampled": None if evidence is None else evidence.sampled,
-        "utility": None if evidence is None else evidence.utility,
-        "usefulness": None if evidence is None else evidence.usefulness,
+        "sampled": evidence.sampled,
+        "utility": evidence.utility,
+        "usefulness": evidence.usefulness,
         "show": show,
         "vanished": vanished,
-        "omission": omission,
+        "omission": evidence.omission,
         "places": [] if vanished is None else places_that_lost_most(vanished),
         "hidden_places": 0 if vanished is None else hidden_places(vanished),
         **{
