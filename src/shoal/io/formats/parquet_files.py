@@ -129,7 +129,7 @@ def _ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _why(name: str, error: Exception) -> str:
     if isinstance(error, PermissionError):
-        return f"{name} cannot be open_bytes: no permission to read it"
+        return f"{name} cannot be opened: no permission to read it"
     answer = explain_store_error(error)
     if answer is not None:
         return f"{name} cannot be read from the object store: {answer}; try again, or copy it by other means"
