@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import InputError, InUseError, MisuseError, NothingLeftError, OutputError
+from shoal.errors import ClaimError, InputError, InUseError, MisuseError, NothingLeftError, OutputError
 from shoal.model.intake import Reading
 from shoal.model.release import Linkage, Release
 from shoal.publishing.in_blocks import InBlocks
@@ -178,17 +178,87 @@ def test_a_command_killed_at_the_end_counts_as_published(
     assert len(list(state.glob("people-*"))) == 1
 
 
-def test_a_person_who_is_erased_is_new_when_she_comes_back(tmp_path: Path) -> None:
-    release(tmp_path, week(0), renew=True)
+def test_a_person_who_was_erased_stays_out_of_all_later_releases(tmp_path: Path) -> None:
+    releases = [release(tmp_path, week(0), renew=True)]
     before = SeriesState.read(tmp_path / "state").members
     with SeriesState.writing(tmp_path / "state") as state:
-        assert state.erase(["p003", "nobody"]) == 1
+        assert state.erase(["p003", "p012"]) == 1  # the other would come as new
     after = SeriesState.read(tmp_path / "state")
     assert len(after.members.names) == len(before.names) - 1
     assert len(list((tmp_path / "state").iterdir())) == 2
-    again = release(tmp_path, week(1))
-    assert again.manifest.series is not None
-    assert (again.manifest.series.newcomers, again.manifest.series.number) == (1, 2)
+    people = (*EVERYBODY, 12, 13)
+    releases += [release(tmp_path, week(number, people), renew=number == 3) for number in (1, 2, 3)]
+    together = [crowds(one) for one in releases]
+    assert "p003" in together[0]
+    assert [{"p003", "p012"} & one.keys() for one in together[1:]] == [set()] * 3
+    assert ["p013" in one for one in together] == [False, True, True, True]
+    least = [
+        len(frozenset.intersection(*(one[person] for one in together[:3] if person in one)))
+        for person in {person for one in together[:3] for person in one}
+    ]
+    assert min(least) >= K
+    places = [one.manifest.series for one in releases if one.manifest.series is not None]
+    assert [(place.series, place.number) for place in places] == [(1, 1), (1, 2), (1, 3), (2, 1)]
+    assert [(place.newcomers, place.waiting) for place in places] == [(0, 0), (1, 0), (0, 0), (0, 0)]
+    assert [one.manifest.losses.subjects_by_reason for one in releases[1:]] == [
+        {"erased from the series": 2}
+    ] * 3
+    linkage = read_linkage(releases[1].folder.with_suffix(".parquet"))
+    assert shoal.verify_folder(week(1, people), releases[1].folder, linkage).holds
+    assert [one.published for one in SeriesState.read(tmp_path / "state").facts.releases] == [12, 12, 12, 12]
+
+
+def test_people_who_lost_an_erased_companion_wait(tmp_path: Path) -> None:
+    first = release(tmp_path, week(0), renew=True, spare=0)
+    lost = {person for person in crowds(first)["p003"] if len(crowds(first)["p003"]) == K} - {"p003"}
+    assert lost
+    with SeriesState.writing(tmp_path / "state") as state:
+        state.erase(["p003"])
+    second = release(tmp_path, week(1))
+    assert crowds(first).keys() - crowds(second).keys() == {"p003", *lost}
+    assert second.manifest.losses.subjects_by_reason == {
+        "too few people of their crowd are in this data": len(lost),
+        "erased from the series": 1,
+    }
+
+
+def test_the_mark_of_an_erased_person_needs_the_secret_of_the_state(tmp_path: Path) -> None:
+    marks = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+        release(folder, week(0), renew=True)
+        with SeriesState.writing(folder / "state") as state:
+            state.erase(["p003"])
+        facts = json.loads((folder / "state" / "series.json").read_text())
+        assert len(facts["erased"]) == 1
+        marks += facts["erased"]
+    assert marks[0] != marks[1]
+
+
+def test_a_state_without_marks_is_read_and_one_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    path = tmp_path / "state" / "series.json"
+    facts = json.loads(path.read_text())
+    del facts["erased"]
+    path.write_text(json.dumps(facts | {"version": 1}))
+    assert release(tmp_path, week(1)).manifest.n_records == 12
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 3}))
+    with pytest.raises(InputError, match="is of a later version of shoal"):
+        release(tmp_path, week(2))
+
+
+def test_a_release_that_breaks_the_promise_over_the_series_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release(tmp_path, week(0), renew=True, spare=0)
+    before = (tmp_path / "state" / "series.json").read_bytes()
+    monkeypatch.setattr(
+        "shoal.publishing.in_series.may_appear", lambda crowd, *_: np.ones(len(crowd), dtype=np.bool_)
+    )
+    with pytest.raises(ClaimError, match="for 2 people fewer than 3 people fit in all of their releases"):
+        release(tmp_path, week(1, (*EVERYBODY[1:], 12)))
+    assert not (tmp_path / "release1").exists()
+    assert (tmp_path / "state" / "series.json").read_bytes() == before
 
 
 def test_a_command_stopped_after_the_release_has_its_name_is_in_the_state(
@@ -302,6 +372,9 @@ def test_in_blocks_crowds_stay_whole_and_a_killed_command_goes_on_with_the_same_
         )
 
     first = blocks(1, tmp_path, Run(threads=1))
+    erased = sorted(crowds(first))[20]
+    with SeriesState.writing(tmp_path / "state") as state:
+        state.erase([erased])
     shutil.copytree(tmp_path / "state", tmp_path / "copy" / "state")
     second = blocks(2, tmp_path, engine_of("local:2"))
     assert len(second.block_sizes) > 1
@@ -311,7 +384,8 @@ def test_in_blocks_crowds_stay_whole_and_a_killed_command_goes_on_with_the_same_
     place = second.manifest.series
     assert place is not None
     assert place.newcomers == len(other.keys() - one.keys()) >= 5
-    assert place.waiting == second.manifest.losses.subjects_suppressed
+    assert erased not in other
+    assert place.waiting == second.manifest.losses.subjects_suppressed - 1
 
     done: list[BlockTask] = []
 

@@ -56,7 +56,8 @@ def show(state: Path, **options: Any) -> int:
 def erase(state: Path, people: Path, **options: Any) -> int:
     """Erase people from the series in folder STATE: one id on each line of PEOPLE.txt, as in the data.
 
-    Leave them out of the data from then on, too. Releases that are published still hold their records.
+    No later release of the series holds a record of them, also not after --renew: STATE keeps a mark of each,
+    from which nobody without STATE can tell the id. Releases that are published still hold their records.
     """
     from shoal.errors import InputError
     from shoal.series.state import SeriesState
@@ -68,7 +69,10 @@ def erase(state: Path, people: Path, **options: Any) -> int:
     with SeriesState.writing(state) as opened:
         erased = opened.erase(ids)
     missing = len(set(ids)) - erased
-    lines = [f"{counted(erased, 'person', 'people')} erased from {state}; {missing:,} were not in it"]
+    lines = [
+        f"{counted(erased, 'person', 'people')} erased from {state}; {missing:,} "
+        f"{'was' if missing == 1 else 'were'} not in it; all stay out of later releases"
+    ]
     print_result(
         OutputOptions.take(options).as_json,
         {"state": str(state), "erased": erased, "not_in_state": missing},

@@ -16,7 +16,8 @@ APART: Final = "no overlap in time with the largest group"
 OFF_STREETS: Final = "every point too far from the streets"
 NOTHING_SWAPPED: Final = "no point found a swap set"
 TOO_FEW_PRESENT: Final = "too few people of their crowd are in this data"
-REASONS_OF_PEOPLE: Final = (NO_DURATION, APART, OFF_STREETS, NOTHING_SWAPPED, TOO_FEW_PRESENT)
+ERASED: Final = "erased from the series"
+REASONS_OF_PEOPLE: Final = (NO_DURATION, APART, OFF_STREETS, NOTHING_SWAPPED, TOO_FEW_PRESENT, ERASED)
 
 
 def most_allowed(share: float, total: int) -> int:

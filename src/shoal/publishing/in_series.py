@@ -9,12 +9,12 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from shoal.errors import InputError, MisuseError, NothingLeftError
+from shoal.errors import ClaimError, InputError, MisuseError, NothingLeftError
 from shoal.methods import Method
 from shoal.methods.glove.crowds_of_series import NEWCOMER, WAITING, classes_in_series
 from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import publish_classes
-from shoal.model.omission import TOO_FEW_PRESENT
+from shoal.model.omission import ERASED, TOO_FEW_PRESENT
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.population import Population
 from shoal.model.release import Release, Released, SeriesPlace
@@ -24,8 +24,9 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.series.attendance import may_appear, with_release
+from shoal.series.attendance import Attended, count_companions, may_appear, with_release
 from shoal.series.state import Members, PeriodRelease, SeriesState
+from shoal.units import counted
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)
 
@@ -129,14 +130,15 @@ class SeriesRelease:
         members, names = self.state.members, self.state.names_of(people.ids)
         self._period = first_s, end_s
         self._require_later(first_s, end_s)
-        rows = members.places_of(names)
-        self._require_same_people(people.ids, int(np.count_nonzero(rows >= 0)))
-        crowd_of = np.full(people.n_subjects, NEWCOMER, dtype=np.int64)
+        rows, erased = members.places_of(names), self.state.are_erased(names)
+        self._require_same_people(people.ids, int(np.count_nonzero((rows >= 0) | erased)))
+        crowd_of = np.where(erased, WAITING, NEWCOMER)
         before = np.flatnonzero(rows >= 0)
         crowd = members.crowd[rows[before]]
         appears = may_appear(crowd, members.attended[rows[before]], self._method.k)
         crowd_of[before] = np.where(appears, crowd, WAITING)
         self._names, self._rows, self._crowd_of = names, rows, crowd_of
+        self._erased = int(np.count_nonzero(erased))
         return crowd_of
 
     def crowds_on_disk(self, people: StoredPeople) -> Integers:
@@ -174,15 +176,14 @@ class SeriesRelease:
         index = len(self.state.releases)
         attended = np.zeros((len(crowd) + newcomers, members.attended.shape[1]), dtype=np.uint64)
         attended[: len(crowd)] = members.attended
-        attended = with_release(
-            attended, np.concatenate([appears, np.ones(newcomers, dtype=np.bool_)]), index
-        )
+        shown = np.concatenate([appears, np.ones(newcomers, dtype=np.bool_)])
+        attended = with_release(attended, shown, index)
+        crowd = np.concatenate(numbers)
+        self._require_promise(crowd[shown], attended[shown])
         together = np.concatenate(names)
         order = np.argsort(together, kind="stable")
-        self._after = Members(
-            names=together[order], crowd=np.concatenate(numbers)[order], attended=attended[order]
-        )
-        waiting = len(self._names) - sum(map(len, crowds))
+        self._after = Members(names=together[order], crowd=crowd[order], attended=attended[order])
+        waiting = len(self._names) - sum(map(len, crowds)) - self._erased
         self._place = SeriesPlace(
             series=self.state.number,
             number=index + 1,
@@ -190,10 +191,21 @@ class SeriesRelease:
             newcomers=newcomers if index else 0,
             crowds=len(crowds),
         )
-        losses = release.losses
-        if waiting == losses.subjects_suppressed > 0:
-            losses = replace(losses, subjects_by_reason={TOO_FEW_PRESENT: waiting})
+        reasons = {TOO_FEW_PRESENT: waiting, ERASED: self._erased}
+        losses = replace(
+            release.losses,
+            subjects_by_reason={reason: people for reason, people in reasons.items() if people},
+        )
         return replace(release, series=self._place, losses=losses)
+
+    def _require_promise(self, crowd: Integers, attended: Attended) -> None:
+        """Everybody in this release has enough companions; of others, none was lost."""
+        if below := np.count_nonzero(count_companions(crowd, attended) < self._method.k):
+            raise ClaimError(
+                "the release does not keep the promise over the series and was not written: for "
+                f"{counted(int(below), 'person', 'people')} fewer than {self._method.k} people fit in all of "
+                "their releases"
+            )
 
     def stage(self, digest: str) -> None:
         """Write the state, which counts once the release has its name."""
@@ -205,7 +217,7 @@ class SeriesRelease:
                 first_s=float(self._period[0]),
                 end_s=float(self._period[1]),
                 people=people,
-                published=people - place.waiting,
+                published=people - place.waiting - self._erased,
                 waiting=place.waiting,
                 newcomers=place.newcomers,
                 crowds=place.crowds,

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shoal.errors import InputError
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.checkpoint import locked_folder
 from shoal.runtime.files import sha256_of
 from shoal.runtime.staging import explain_write_errors, write_private
@@ -60,12 +60,13 @@ class SeriesFacts(BaseModel):
 
     model_config = _STRICT
 
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     k: int
     salt: str
     table: str = ""
     table_sha256: str = ""
     releases: tuple[PeriodRelease, ...] = ()
+    erased: tuple[str, ...] = ()  # salted names, in hexadecimal; of all series of this state
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -154,12 +155,10 @@ class SeriesState:
 
     @classmethod
     def _renewed(cls, folder: Path, k: int) -> "SeriesState":
-        releases: tuple[PeriodRelease, ...] = ()
-        table = ""
-        if (folder / FACTS_FILE).exists():
-            earlier = _read_facts(folder / FACTS_FILE)
-            releases, table = earlier.releases, earlier.table
-        facts = SeriesFacts(k=k, salt=secrets.token_hex(32), table=table, releases=releases)
+        if (folder / FACTS_FILE).exists():  # its salt stays, as erased people are known by it
+            facts = _read_facts(folder / FACTS_FILE).model_copy(update={"k": k})
+        else:
+            facts = SeriesFacts(k=k, salt=secrets.token_hex(32))
         return cls(folder, facts, Members.empty())
 
     @property
@@ -181,10 +180,17 @@ class SeriesState:
             dtype=f"S{_NAME_BYTES}",
         )
 
+    def are_erased(self, names: Names) -> Flags:
+        """[n] whether each was erased, of salted names."""
+        marks = np.array([bytes.fromhex(mark) for mark in self.facts.erased], dtype=names.dtype)
+        return np.isin(names, marks)
+
     def erase(self, ids: Sequence[str]) -> int:
-        """Stage the state without these people, as if they had never been in it; how many were."""
-        members = self.members
-        rows = members.places_of(self.names_of(ids))
+        """Stage the state without these people and a mark of each, so that none comes back; how many were."""
+        members, names = self.members, self.names_of(ids)
+        rows = members.places_of(names)
+        marks = {*self.facts.erased, *(name.hex() for name in names.tolist())}
+        self.facts = self.facts.model_copy(update={"erased": tuple(sorted(marks))})
         stays = np.ones(len(members.names), dtype=np.bool_)
         stays[rows[rows >= 0]] = False
         self.stage(
@@ -204,6 +210,7 @@ class SeriesState:
         path = self.folder / f"people-{secrets.token_hex(6)}.parquet"
         write_private(path, content.getvalue())
         update = {
+            "version": 2,
             "table": path.name,
             "table_sha256": hashlib.sha256(content.getvalue()).hexdigest(),
             "releases": (*self.facts.releases, *([] if release is None else [release])),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from shoal.model.claims import claim_from_json, claim_to_json
 from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
-from shoal.model.omission import REASONS, REASONS_OF_PEOPLE
+from shoal.model.omission import ERASED, REASONS, REASONS_OF_PEOPLE
 from shoal.model.population import Population
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import require_plain_file
@@ -103,7 +103,7 @@ def false_statements(
         yield _false_statement("the subjects suppressed by reason are not as many as those suppressed")
     place = manifest.series
     if place is not None and (
-        place.waiting != losses.subjects_suppressed
+        place.waiting + losses.subjects_by_reason.get(ERASED, 0) != losses.subjects_suppressed
         or not 0 < place.crowds * claim.get("k", 1) <= manifest.n_records
         or not place.newcomers <= manifest.n_records
     ):
