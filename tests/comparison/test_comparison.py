@@ -347,6 +347,46 @@ def test_settings_without_a_release_are_told(city: Path, tmp_path: Path) -> None
     assert "glove k=61" in (tmp_path / "out/comparison.html").read_text()
 
 
+def test_an_attack_that_few_people_do_not_allow_is_named_and_the_others_are_played(
+    shoal: Shoal, tmp_path: Path
+) -> None:
+    calls = read(shoal_api.synthesize(n_subjects=20, days=1, seed=1))
+    methods = {"of 2": Glove(k=2), "of 3": Glove(k=3)}
+    found = comparison.compare(calls, methods, tmp_path / "out")
+    assert not found.failed
+    assert list(found.to_dataframe()["label"]) == ["of 2", "of 3"]
+    unplayed = "membership:4 was not played against release: membership needs 4 people in the release and"
+    assert [any(note.startswith(unplayed) for note in one["notes"]) for one in found.results] == [True, True]
+    assert found.results[0]["attacks"]["membership:4"] == []
+    assert found.results[0]["attacks"]["points:4"] != []
+    write_synthetic(tmp_path / "calls.parquet", 20, 1, 1)
+    (tmp_path / "study.toml").write_text('[[runs]]\nmethod = "glove"\nk = 2\n')
+    told = shoal(
+        "compare", tmp_path / "calls.parquet", "--config", tmp_path / "study.toml", "--output", tmp_path / "2"
+    )
+    assert f"note: {unplayed}" in told.out
+    assert "note: no control group" not in told.out
+
+
+def test_where_every_setting_failed_the_recommendation_is_the_failure(tmp_path: Path) -> None:
+    calls = read(shoal_api.synthesize(n_subjects=20, days=1, seed=1))
+    found = comparison.compare(calls, {"of 50": Glove(k=50)}, tmp_path / "out")
+    assert list(found.failed) == ["of 50"]
+    assert found.recommendation.label is None
+    assert found.recommendation.reasons == (f"No setting gave a release: {found.failed['of 50']}",)
+    empty = found.to_dataframe()
+    assert (len(empty), {"label", "worst", "utility"} <= set(empty.columns)) == (0, True)
+
+
+def test_a_budget_for_an_attack_that_was_not_played_fails_with_its_reason(tmp_path: Path) -> None:
+    calls = read(shoal_api.synthesize(n_subjects=20, days=1, seed=1))
+    (tmp_path / "study.toml").write_text(
+        '[budget]\nattack = "membership"\nknowledge = "membership:4"\n[[runs]]\nmethod = "glove"\nk = 2\n'
+    )
+    found = comparison.compare(calls, read_study(tmp_path / "study.toml"), tmp_path / "out")
+    assert "membership:4 was not played against release: membership needs 4" in found.failed["glove k=2"]
+
+
 def test_methods_of_points_are_judged_beside_those_of_boxes(
     city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -298,6 +298,8 @@ def test_rates_metrics_and_gaps_are_frames() -> None:
     frame = rates.to_dataframe()
     assert frame["rate"].tolist() == [rate.rate for rate in rates.rates]
     assert {"name", "target", "low", "high", "baseline"} <= {*frame.columns}
+    assert list(AttackResult(rates=(), notes=()).to_dataframe().columns) == list(frame.columns)
+    assert {*measure(data, release, linkage, []).to_dataframe().columns} >= {"name", "value", "unit"}
     measured = measure(data, release, linkage, ["samples-covered", "extent-space"])
     assert measured.to_dataframe()["name"].tolist() == ["samples-covered", "extent-space"]
     gaps = k_gap(data, 2)

@@ -51,6 +51,7 @@ def test_a_year_of_weekly_releases(
     assert (refused.code, "--renew and --spare have no effect without --series" in refused.err) == (2, True)
     assert shoal("series", "erase", "secret/state", "erased.txt", "--json").code == 0
     again = shoal("series", "erase", "secret/state", "erased.txt")
-    assert again.out == "0 people erased from secret/state; 1 were not in it\n"
+    told = "0 people erased from secret/state; 1 was not in it; all stay out of later releases\n"
+    assert again.out == told
     assert "give a file with one id on each line" in shoal("series", "erase", "secret/state", "calls").err
     assert "holds no series" in shoal("series", "erase", "out", "erased.txt").err

@@ -128,16 +128,7 @@ def attack(
     requests = [parse_knowledge(text) for text in texts]
     for request in requests:
         _require_points(request, original)
-    played = prepared.play(requests, forgives=lambda label: label == "control" or knowledge is None)
-    rates: list[Rate] = []
-    notes = list(prepared.notes)
-    for request, on_targets in zip(requests, played, strict=True):
-        for label, outcome in on_targets.items():
-            if isinstance(outcome, MisuseError):
-                notes.append(f"{request.text} was not played against {label}: {outcome}")
-            else:
-                rates += [replace(rate, asked=request.text) for rate in outcome]
-    return AttackResult(rates=tuple(rates), notes=tuple(notes))
+    return prepared.rates_of(requests, forgives=lambda label: label == "control" or knowledge is None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,6 +142,20 @@ class PreparedAttack:
     def draws(self) -> np.random.Generator:
         """A generator at its start: every target meets the same knowledge."""
         return np.random.default_rng(self.seed)
+
+    def rates_of(
+        self, requests: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool]
+    ) -> AttackResult:
+        """The rates of all requests, and notes on those that a target does not allow, if it forgives them."""
+        rates: list[Rate] = []
+        notes = list(self.notes)
+        for request, on_targets in zip(requests, self.play(requests, forgives=forgives), strict=True):
+            for label, outcome in on_targets.items():
+                if isinstance(outcome, MisuseError):
+                    notes.append(f"{request.text} was not played against {label}: {outcome}")
+                else:
+                    rates += [replace(rate, asked=request.text) for rate in outcome]
+        return AttackResult(rates=tuple(rates), notes=tuple(notes))
 
     def play(
         self, requests: Sequence[Knowledge], *, forgives: Callable[[TargetName], bool] = lambda _: True

@@ -283,6 +283,12 @@ class Rate:
         return _html_of([self])
 
 
+_COLUMNS: Final = (
+    *("name", "knowledge", "target", "tries", "successes", "rate", "low", "high", "baseline", "chance"),
+    *("worst", "rule", "median_error_m", "median_error_s", "attacker", "asked"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AttackResult:
     """What ``attack`` measured.
@@ -304,7 +310,7 @@ class AttackResult:
 
     def to_dataframe(self) -> "DataFrame":
         """A row for each rate, with the entries of ``to_json``; needs pandas."""
-        return frame_of_rows(rate.to_json() for rate in self.rates)
+        return frame_of_rows([rate.to_json() for rate in self.rates], _COLUMNS)
 
     def __repr__(self) -> str:
         lines = [*map(repr, self.rates), *(f"note: {note}" for note in self.notes)]

@@ -128,6 +128,7 @@ def compare(
             for point in comparison.ranking
         ),
         *(f"{label}: no release: {reason}" for label, reason in comparison.failed.items()),
+        *(f"note: {note}" for note in comparison.not_played),
         f"recommended: {comparison.recommendation.label or 'none'}",
         *(f"  {reason}" for reason in comparison.recommendation.reasons),
         f"report: {output / REPORT_FILE}",

@@ -3,15 +3,17 @@
 Results in ``runs/`` let a study resume; linkages make it as secret as raw data.
 """
 
+import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import is_to_the_point, no_rate, rates_alike
 from shoal.attacks.rate import gain
 from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of, write_text
@@ -66,9 +68,17 @@ class Comparison:
         """By each strongest adversary, the safest first."""
         return tuple(sorted(self.points, key=lambda point: (point.worst_gain, point.label)))
 
+    @property
+    def not_played(self) -> tuple[str, ...]:
+        """Which attacks could not be played, and why."""
+        notes = dict.fromkeys(note for result in self.results for note in result["notes"])
+        return tuple(note for note in notes if note != NO_CONTROL)
+
     def to_dataframe(self) -> "DataFrame":
         """A row for each release, in the order of ``points``; needs pandas."""
-        return frame_of_rows(asdict(point) for point in self.points)
+        return frame_of_rows(
+            [asdict(point) for point in self.points], [field.name for field in fields(Point)]
+        )
 
     def _repr_html_(self) -> str:
         metric = METRICS[self.study.budget.utility]
@@ -84,7 +94,9 @@ class Comparison:
         ]
         rows += [(label, "no release", "", reason) for label, reason in self.failed.items()]
         header = ("release", "strongest adversary right in", metric.question, "")
-        return html_table("Comparison", rows, header=header, notes=self.recommendation.reasons)
+        return html_table(
+            "Comparison", rows, header=header, notes=(*self.recommendation.reasons, *self.not_played)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Everything, with frontier and table at equal risk."""
@@ -116,7 +128,7 @@ def point_of(result: Mapping[str, Any], study: Study) -> Point:
     played = [*result["attacks"].values(), result["attacks_of_its_claim"]]
     kind = METHODS[result["method"]].about.publishes
     worst = max(
-        (one for rates in played for one in rates if one["target"] == "release"),
+        _on_release(itertools.chain(*played), result),
         key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
     )
     risk, low, high = _risk(result, study, worst)
@@ -139,17 +151,22 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
     if budget.attack == STRONGEST:
         risk, low, high = (max(gain(worst[end], worst["baseline"]), 0.0) for end in ("rate", "low", "high"))
         return risk, low, high
-    names = [entry["name"] for entry in result["attacks"][budget.knowledge] if entry["target"] == "release"]
+    on_release = _on_release(result["attacks"][budget.knowledge], result)
+    names = [entry["name"] for entry in on_release]
     if budget.attack not in names:
         raise no_rate(budget.knowledge, budget.attack, names, or_else=STRONGEST)
     rate_names = rates_alike(
         budget.knowledge, budget.attack
     )  # the adversary who wins most with this knowledge
-    tried = [
-        e for e in result["attacks"][budget.knowledge] if e["name"] in rate_names and e["target"] == "release"
-    ]
-    most = max(tried, key=lambda entry: entry["rate"])
+    most = max((e for e in on_release if e["name"] in rate_names), key=lambda entry: entry["rate"])
     return most["rate"], most["low"], most["high"]
+
+
+def _on_release(entries: Iterable[Mapping[str, Any]], result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The attacks on the release; MisuseError, with the reasons, if none could be played."""
+    if played := [entry for entry in entries if entry["target"] == "release"]:
+        return played
+    raise MisuseError("; ".join(result["notes"]))
 
 
 def gain_of(entry: Mapping[str, Any]) -> float:
@@ -234,6 +251,7 @@ def compare(
         (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
         output.chmod(0o700)
     results: list[Mapping[str, Any]] = []
+    points: list[Point] = []
     failed: dict[str, str] = {}
     for done, setting in enumerate(study.settings):
         run.progress("releases", done, len(study.settings))
@@ -243,25 +261,21 @@ def compare(
                 if points_of is None:
                     raise MisuseError(f"{setting.name} publishes points; give the input as given, too")
                 source, outside = points_of, control_points
-            results.append(
-                result_of(setting, source, outside, published, control, study, output / RUNS_FOLDER, run)
-                | (
-                    omission_of(setting, source, published, output / RUNS_FOLDER, run)
-                    if study.frontier
-                    else {}
-                )
-            )
+            result = result_of(
+                setting, source, outside, published, control, study, output / RUNS_FOLDER, run
+            ) | (omission_of(setting, source, published, output / RUNS_FOLDER, run) if study.frontier else {})
+            points.append(point_of(result, study))
+            results.append(result)
         except (NothingLeftError, ClaimError, MisuseError) as error:
             failed[setting.label] = str(error)
     run.progress("releases", len(study.settings), len(study.settings))
     better = METRICS[study.budget.utility].better
-    points = tuple(point_of(result, study) for result in results)
     comparison = Comparison(
         results=tuple(results),
         failed=failed,
-        points=points,
+        points=tuple(points),
         better=better,
-        recommendation=recommend(points, study.budget, better),
+        recommendation=recommend(points, study.budget, better, failed.values()),
         study=study,
     )
     write_text(

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.attacking import TARGETS, AttackScope, attack
+from shoal.attacks.attacking import TARGETS, AttackScope, prepare
 from shoal.attacks.knowledge import also_on_points, of_its_claim, parse_knowledge
 from shoal.attacks.rate import AttackResult, Rate, TargetName
 from shoal.attacks.table import ATTACKS
 from shoal.comparison.study import Setting, Study
-from shoal.errors import MisuseError, OutputError
+from shoal.errors import OutputError
 from shoal.methods import METHODS
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
@@ -172,17 +172,17 @@ class _AttackInput:
     def attacked(
         self, knowledge: Iterable[str], study: Study, run: Run, targets: Collection[TargetName] = TARGETS
     ) -> AttackResult:
-        """Knowledge is drawn alike for every release."""
-        return attack(
+        """Knowledge is drawn alike for every release; notes say which of it this data does not allow."""
+        prepared = prepare(
             self.raw,
             self.release,
             self.linkage,
-            knowledge=list(knowledge),
-            rng=Randomness.for_research(study.seed),
+            Randomness.for_research(study.seed),
             tries=study.tries,
             scope=AttackScope(control=self.control, targets=targets),
             run=run,
         )
+        return prepared.rates_of([parse_knowledge(text) for text in knowledge], forgives=lambda _: True)
 
 
 def _attacks_of_its_claim(
@@ -192,10 +192,9 @@ def _attacks_of_its_claim(
     notes: list[str] = []
     for one in of_its_claim(as_given.release.claim):
         side = replace(on_cells if one.adversary.takes_boxes else as_given, control=None)
-        try:
-            rates += side.attacked([one.text], study, run, _RELEASE_ALONE).rates
-        except MisuseError as error:
-            notes.append(f"{one.text} was not played: {error}")
+        found = side.attacked([one.text], study, run, _RELEASE_ALONE)
+        rates += found.rates
+        notes += found.notes
     return rates, notes
 
 

@@ -1,6 +1,6 @@
 """Data frames of pandas and GeoPandas, and maps of Folium (the extra ``geo``), imported on first use."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,9 +30,9 @@ def data_frame(columns: Mapping[str, Numbers]) -> "DataFrame":
     )
 
 
-def frame_of_rows(rows: Iterable[Mapping[str, Any]]) -> "DataFrame":
-    """A data frame with a row for each mapping of columns to values."""
-    return _pandas().DataFrame(list(rows))
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], without_rows: Sequence[str]) -> "DataFrame":
+    """A data frame with a row for each mapping of columns to values; without_rows: the columns of none."""
+    return _pandas().DataFrame(rows, columns=None if rows else without_rows)
 
 
 def _pandas() -> Any:

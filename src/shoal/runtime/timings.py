@@ -278,9 +278,10 @@ class ProgressBars:
     def __call__(self, label: str, done: int, total: int) -> None:
         """Show the progress."""
         if self._shown is None:
+            from rich.console import Console
             from rich.progress import Progress
 
-            self._shown = Progress(transient=True)
+            self._shown = Progress(transient=True, console=Console(stderr=True))
             self._shown.start()
         if label not in self._tasks:
             self._tasks[label] = self._shown.add_task(label, total=max(total, 1))

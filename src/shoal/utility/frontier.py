@@ -78,8 +78,15 @@ def best_within(points: Iterable[Point], risk: float, better: Better) -> Point |
     return min(fitting, key=lambda point: (_cost(point, better), point.risk, point.label), default=None)
 
 
-def recommend(points: Sequence[Point], budget: Budget, better: Better) -> Recommendation:
-    """The best utility among releases whose whole interval stays within the budget."""
+def recommend(
+    points: Sequence[Point], budget: Budget, better: Better, failed: Iterable[str] = ()
+) -> Recommendation:
+    """The best utility among releases whose whole interval stays within the budget.
+
+    failed: why settings have no release; where all failed, this is the recommendation.
+    """
+    if not points and (why := "; ".join(dict.fromkeys(failed))):
+        return Recommendation(label=None, reasons=(f"No setting gave a release: {why}",))
     limit = f"{100 * budget.at_most:g} %"
     asked = budget.words
     sure = [point for point in points if point.risk_high <= budget.at_most]

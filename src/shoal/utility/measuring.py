@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from shoal.errors import MisuseError
 from shoal.messages import name_text
@@ -121,6 +121,9 @@ class Measurement:
         }
 
 
+_COLUMNS: Final = ("name", "value", "unit", "better", "words")  # of every row
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
     """The result of ``measure``, in the order of the table."""
@@ -135,7 +138,7 @@ class Measurements:
 
     def to_dataframe(self) -> "DataFrame":
         """A row for each metric, with the entries of its ``to_json``; needs pandas."""
-        return frame_of_rows(one.to_json() for one in self)
+        return frame_of_rows([one.to_json() for one in self], _COLUMNS)
 
     def _repr_html_(self) -> str:
         rows = [
