@@ -99,9 +99,14 @@ def test_quiet_prints_what_to_know_of_a_release_that_is_of_no_use(
     words = ("anonymize", city, "--k", 10, "--risk-tries", 0, "--output")
     document = json.loads(shoal(*words, tmp_path / "one", "--json").out)
     quiet = shoal(*words, tmp_path / "other", "--quiet")
-    assert (quiet.code, quiet.err) == (0, "")
-    assert quiet.out.splitlines() == document["cautions"]
-    assert quiet.out.startswith("OF NO USE")
+    assert (quiet.code, quiet.out) == (0, "")
+    assert quiet.err.splitlines() == document["cautions"]
+    assert quiet.err.startswith("OF NO USE")
+    logged = shoal(*words, tmp_path / "third", "--quiet", "--log", "json")
+    entries = [json.loads(line) for line in logged.err.splitlines()]
+    assert [(one["level"], one["message"]) for one in entries] == [
+        ("info", caution) for caution in document["cautions"]
+    ]
 
 
 @pytest.mark.parametrize("engine", ["threads", "local:2"])

@@ -50,6 +50,26 @@ def test_a_release_is_told_with_the_strongest_attack_of_its_report(
     assert "strongest attack: none was measured" in alone
     against = "it wins more often than 1 in 4, "
     assert (against in told, "  larger crowds: --k 10\n" in told, against in alone) == (True, True, False)
+    words = ("anonymize", city, "--k", 4, *how, "--output")
+    (caution,) = [
+        caution
+        for caution in json.loads(shoal(*words, tmp_path / "json", "--json").out)["cautions"]
+        if caution.endswith("more often than 1 in 4, which k bounds for naming a record alone")
+    ]
+    assert caution.startswith("the strongest attack, ")
+    assert caution.replace("json", "quiet") in shoal(*words, tmp_path / "quiet", "--quiet").err.splitlines()
+
+
+def test_where_positions_repeat_leaves_are_proposed_and_no_grid(
+    city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rate, "beats", lambda _, k: k == 4)
+    grid, leaves = "--hull grid:500m", "--places FILE --hull leaves:10"
+    told = []
+    for repeat in (True, False):
+        monkeypatch.setattr("shoal.report.facts.evidence.positions_repeat", lambda _, repeat=repeat: repeat)
+        told.append(shoal("anonymize", city, "--k", 4, "--output", tmp_path / f"{repeat}").out)
+    assert [(grid in one, leaves in one) for one in told] == [(False, True), (True, False)]
 
 
 def test_attack_prints_the_pinned_json(city: Path, released: tuple[Path, Path], shoal: Shoal) -> None:

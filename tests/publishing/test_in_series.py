@@ -205,6 +205,13 @@ def test_a_person_who_was_erased_stays_out_of_all_later_releases(tmp_path: Path)
     ] * 3
     linkage = read_linkage(releases[1].folder.with_suffix(".parquet"))
     assert shoal.verify_folder(week(1, people), releases[1].folder, linkage).holds
+    erased = "left out because they were erased: 2 people of this data; take them out of the feed"
+    renewed = (
+        "a new series begins: the promise does not cover its releases together with 3 releases before it, "
+        "and people can be joined between them"
+    )
+    assert [one.of_series for one in releases] == [(), (erased,), (erased,), (renewed, erased)]
+    assert set(releases[3].of_series) <= set(releases[3].cautions)
     assert [one.published for one in SeriesState.read(tmp_path / "state").facts.releases] == [12, 12, 12, 12]
 
 

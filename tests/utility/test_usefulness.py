@@ -74,6 +74,8 @@ def test_one_box_for_everyone_is_good_for_nothing(city: Trajectories) -> None:
     refined = replace(useful, made_with={"refine": True, "per_day": False})
     assert [way.option for way in refined.ways_out] == ["--per-day", "shoal tabulate"]
     assert "  each day of a person by itself: --per-day" in useful.lines()
+    in_series = replace(useful, made_with={"series": True, "per_day": False})
+    assert [way.option for way in in_series.ways_out] == ["shoal tabulate"]
 
 
 def test_places_of_others_are_good_for_no_use_of_places(city: Trajectories) -> None:

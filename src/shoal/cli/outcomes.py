@@ -111,12 +111,14 @@ def _weaker(published: "Publication") -> list[str]:
     """What to do where the strongest attack wins more often than a record may be named."""
     from shoal.utility.usefulness import ways_out
 
-    claim, rate, useful = published.release.claim, published.strongest, published.usefulness
-    if rate is None or useful is None or not (claim.in_classes and rate.beats(claim.k)):
+    useful, reading = published.usefulness, published.release.reading
+    if useful is None or not published.is_beaten:
         return []
-    ways = ways_out(for_risk=True, made_with=useful.made_with)
+    stations = bool(published.stations or reading.places or reading.cells)
+    ways = ways_out(for_risk=True, made_with=useful.made_with, stations=stations)
     return [
-        f"it wins more often than 1 in {claim.k}, which k bounds for naming a record alone; against it:",
+        f"it wins more often than 1 in {published.release.claim.k}, which k bounds for naming a record "
+        "alone; against it:",
         *(f"  {way.words}{f': {way.option}' if way.option else ''}" for way in ways),
     ]
 
@@ -204,6 +206,7 @@ def print_publication(
                 "waiting"
             ]
         ),
+        *published.of_series,
         f"protected: {manifest.unit_of_protection}",
         *(
             ["raw samples whose " + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in rows[:5])]

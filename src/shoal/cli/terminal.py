@@ -182,15 +182,16 @@ def print_result(
     well: bool = True,
     cautions: Sequence[str] = (),
 ) -> None:
-    """Print one JSON document, or lines, of which --quiet leaves the cautions on success."""
+    """Print one JSON document, or lines; with --quiet, on success only the cautions, to standard error."""
     context = click.get_current_context(silent=True)
     if as_json:
         write_requested_messages(facts)
         click.echo(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     elif not (well and context is not None and context.meta.get(QUIET)):
         click.echo("\n".join(steady(part) for line in lines for part in line.split("\n")))
-    elif cautions:
-        click.echo("\n".join(map(steady, cautions)))
+    else:
+        for caution in cautions:
+            Bars(quiet=True).tell(caution)
 
 
 def listed(rows: Mapping[str, int]) -> str:

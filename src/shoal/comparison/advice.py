@@ -200,8 +200,8 @@ class Advice:
         if self.trial is None:
             remedy = "publish counts" if table else "share no records for it"
             return [
-                f"for {words}: no trial release is good enough; {remedy}, or bring more people, a longer "
-                "time or a smaller area",
+                f"for {words}: no trial release is good enough; {remedy}, or bring more people or a smaller "
+                "area",
                 *instead,
             ]
         answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"

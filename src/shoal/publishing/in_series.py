@@ -125,6 +125,23 @@ class SeriesRelease:
         return {"table": facts.table, "releases": len(facts.releases), "spare": self.options.spare,
                 "renew": self.options.renew}  # fmt: skip
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What to know of the series after this release."""
+        told = []
+        if self.options.renew and self._place.series > 1:
+            before = sum(release.series < self._place.series for release in self.state.facts.releases)
+            told.append(
+                "a new series begins: the promise does not cover its releases together with "
+                f"{counted(before, 'release')} before it, and people can be joined between them"
+            )
+        if self._erased:
+            told.append(
+                f"left out because they were erased: {counted(self._erased, 'person', 'people')} of this "
+                "data; take them out of the feed"
+            )
+        return tuple(told)
+
     def crowds_of(self, people: Population, first_s: float, end_s: float) -> Integers:
         """[n] the crowd of each person, or NEWCOMER or WAITING; InputError where the series cannot go on."""
         members, names = self.state.members, self.state.names_of(people.ids)

@@ -37,6 +37,7 @@ from shoal.report.facts.evidence import Evidence, publishable_rate
 from shoal.report.facts.ground import NO_GROUND, MapGround, bounds_around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
+from shoal.report.words.numbers import percent
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.files import local_path, sha256_of
@@ -78,6 +79,8 @@ class Publication:
         What the release is good for; None below ten people, or where nothing was measured.
     block_sizes
         The number of people in each block; at once, everyone is in one.
+    of_series
+        Cautions on the series that the release belongs to.
     """
 
     folder: Path
@@ -90,6 +93,7 @@ class Publication:
     stations: tuple[str, ...]
     usefulness: Usefulness | None
     block_sizes: tuple[int, ...]
+    of_series: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         claim = self.release.claim
@@ -105,9 +109,24 @@ class Publication:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What to know before the release is used: of its usefulness, its places, and its claim."""
+        """What to know before the release is used: of its usefulness, risk, places, series, and claim."""
+        claim, rate = self.release.claim, self.strongest
         of_use = () if self.usefulness is None else self.usefulness.cautions
-        return (*of_use, *self.stations, *self.release.claim.cautions)
+        of_risk = (
+            (
+                f"the strongest attack, {rate.name} ({rate.knowledge}), is right in {percent(rate.rate)}: "
+                f"more often than 1 in {claim.k}, which k bounds for naming a record alone",
+            )
+            if rate is not None and self.is_beaten
+            else ()
+        )
+        return (*of_use, *of_risk, *self.stations, *self.of_series, *claim.cautions)
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the strongest attack wins more often than 1 in k."""
+        claim, rate = self.release.claim, self.strongest
+        return rate is not None and claim.in_classes and rate.beats(claim.k)
 
 
 @typed
@@ -223,6 +242,7 @@ def publish(
         stations=evidence.stations,
         usefulness=evidence.usefulness,
         block_sizes=candidate.block_sizes,
+        of_series=() if series is None else series.cautions,
     )
 
 

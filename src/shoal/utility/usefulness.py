@@ -181,6 +181,11 @@ WAYS_OUT: Final = (
         say("way.hull", "larger boxes, whose edges give no place away"), "--hull grid:500m", for_risk=True
     ),
     WayOut(
+        say("way.leaves", "boxes of whole groups of places of a public list"),
+        "--places FILE --hull leaves:10",
+        for_risk=True,
+    ),
+    WayOut(
         say("way.tables", "tables of counts or trips, and no records"),
         "shoal tabulate",
         for_use=True,
@@ -191,23 +196,31 @@ WAYS_OUT: Final = (
 
 
 def ways_out(
-    *, for_use: bool = False, for_risk: bool = False, made_with: Mapping[str, Any] | None = None
+    *,
+    for_use: bool = False,
+    for_risk: bool = False,
+    made_with: Mapping[str, Any] | None = None,
+    stations: bool = False,
 ) -> tuple[WayOut, ...]:
     """What to publish instead of a release that is good for nothing, gives too much away, or both.
 
-    made_with: the parameters of the method, and ``per_day``; what the release has already is no way out.
+    made_with: the parameters of the method, ``per_day``, and whether it is in a ``series``, whose crowds are
+    refined and whose people stay people; what the release has already is no way out. stations: whether people
+    are at few places that the public knows, which larger boxes do not hide.
     """
     made_with = made_with or {}
-    already = {
-        "--per-day": made_with.get("per_day"),
-        "--refine": made_with.get("refine"),
+    hull, in_series = made_with.get("hull", "tight"), made_with.get("series")
+    no_way = {
+        "--per-day": made_with.get("per_day") or in_series,
+        "--refine": made_with.get("refine") or in_series,
         "--k 10": made_with.get("k", 0) >= 10,
-        "--hull grid:500m": made_with.get("hull", "tight") != "tight",
+        "--hull grid:500m": hull != "tight" or stations,
+        "--places FILE --hull leaves:10": hull.startswith("leaves") or not stations,
     }
     return tuple(
         way
         for way in WAYS_OUT
-        if ((way.for_use and for_use) or (way.for_risk and for_risk)) and not already.get(way.option)
+        if ((way.for_use and for_use) or (way.for_risk and for_risk)) and not no_way.get(way.option)
     )
 
 
@@ -233,7 +246,7 @@ class Usefulness:
     median_space_m: float
     median_time_s: float
     zone_m: float  # the side of the zones
-    made_with: Mapping[str, Any] = field(default_factory=dict)  # parameters of the method, and ``per_day``
+    made_with: Mapping[str, Any] = field(default_factory=dict)  # as of ``ways_out``
 
     @property
     def is_good(self) -> bool:
@@ -330,7 +343,11 @@ def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
         median_space_m=extents.median_space_m,
         median_time_s=extents.median_time_s,
         zone_m=float(zones.x_m[1] - zones.x_m[0]),
-        made_with={**facts.release.parameters, "per_day": facts.release.reading.per_day},
+        made_with={
+            **facts.release.parameters,
+            "per_day": facts.release.reading.per_day,
+            "series": facts.release.series is not None,
+        },
     )
 
 

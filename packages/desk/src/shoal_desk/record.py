@@ -232,6 +232,7 @@ def record_page(
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
     risks = risks_of(options.recipients, attacks["attacks"], release.kind)
+    stations = station_cautions(facts, next(reader, None))
     useless, above = usefulness is not None and not usefulness.is_useful, any(one.is_above for one in risks)
     return render(
         "signed.html.j2",
@@ -253,7 +254,7 @@ def record_page(
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
-        stations=station_cautions(facts, next(reader, None)),
+        stations=stations,
         tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]
@@ -266,7 +267,12 @@ def record_page(
         ways=ways_out(
             for_use=useless,
             for_risk=above,
-            made_with={**manifest.parameters, "per_day": release.reading.per_day},
+            made_with={
+                **manifest.parameters,
+                "per_day": release.reading.per_day,
+                "series": release.series is not None,
+            },
+            stations=bool(stations),
         ),
         statement=options.statement,
         digests=digests,

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.sources.named_files import require_outside
 from shoal.local_pages.forms import Form, RefusedError, read_entry
+from shoal.messages import messages_in
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
@@ -140,7 +141,9 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     content["useless"] = useless
     made_with = {**choices.settings, "k": choices.k, "per_day": choices.per_day}
     above = any(one.is_above for one in risks)
-    content["ways"] = ways_out(for_use=useless, for_risk=above, made_with=made_with)
+    cautions = messages_in([] if written is None else written["cautions"])
+    stations = any(caution.identifier.startswith("stations.") for caution in cautions)
+    content["ways"] = ways_out(for_use=useless, for_risk=above, made_with=made_with, stations=stations)
     advised = work.result(work.advice)
     content["advised"], content["trials"] = advised, [] if advised is None else trial_rows(advised, words)
     of_class = work.result(work.shown_class)
