@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from command_line import Shoal
 from shoal.errors import ClaimError, InputError, InUseError, MisuseError, NothingLeftError, OutputError
 from shoal.model.intake import Reading
 from shoal.model.release import Linkage, Release
@@ -303,13 +304,15 @@ def test_a_state_that_moved_to_another_machine_goes_on(tmp_path: Path) -> None:
     assert again.manifest.series.number == 2
 
 
-def test_renewed_crowds_are_a_series_of_their_own(tmp_path: Path) -> None:
+def test_renewed_crowds_are_a_series_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         release(tmp_path, week(number), renew=number != 1)
     state = SeriesState.read(tmp_path / "state")
     assert [one.series for one in state.facts.releases] == [1, 1, 2]
     assert state.number == 2
     assert [one.first_s for one in state.releases] == [int(week(2).t.min()) * 60]
+    shown = Shoal(capsys)("series", "show", tmp_path / "state").out
+    assert shown.startswith("series 1, which ended: 2 releases\nseries 2 in ")
 
 
 def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The commands on the state of a series of releases."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,11 @@ def show(state: Path, **options: Any) -> int:
     """
     from shoal.series.state import SeriesState, standing_of
 
-    standing = standing_of(SeriesState.read(state))
+    opened = SeriesState.read(state)
+    standing = standing_of(opened)
+    before = Counter(release.series for release in opened.facts.releases if release.series != opened.number)
     lines = [
+        *(f"series {number}, which ended: {counted(n, 'release')}" for number, n in before.items()),
         f"series {standing['series']} in {state}, k = {standing['k']}: "
         f"{counted(len(standing['releases']), 'release')} so far",
         *(
