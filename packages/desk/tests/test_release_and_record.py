@@ -1,6 +1,7 @@
 """What the last steps show is what the commands printed; the record names what is signed."""
 
 import json
+import math
 import re
 import shlex
 import stat
@@ -22,6 +23,7 @@ from shoal.runtime.files import sha256_of
 from shoal_desk import pdf
 from shoal_desk.commands import record_plan
 from shoal_desk.desk import Work
+from shoal_desk.recipients import RECIPIENTS
 from shoal_desk.record import digest_of_data, read_attacks
 from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.steps.release import classes_of
@@ -110,15 +112,67 @@ def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
     assert (one.played, one.adversaries, one.of_other_kind) == (2, 4, 1)
 
 
+NAMED: dict[str, Any] = {
+    "name": "linkage",
+    "asked": "points:4",
+    "target": "release",
+    "knowledge": "",
+    "baseline": 0.01,
+}
+
+
+def judged(rate: float, worst: float) -> dict[str, tuple[float | None, bool]]:
+    """Every recipient's figure, and whether it is above the threshold."""
+    recipients = dict.fromkeys(RECIPIENTS, ("points:4", "downcoding"))
+    corners = NAMED | {"name": "downcoding-place", "asked": "downcoding", "rate": 0.9, "worst": 1.0}
+    risks = risks_of(recipients, [corners, NAMED | {"rate": rate, "worst": worst}], "boxes")
+    assert {one.strongest["name"] for one in risks if one.strongest} == {"downcoding-place"}
+    return {one.name: (one.judged, one.is_above) for one in risks}
+
+
 def test_a_threshold_on_naming_judges_naming_alone() -> None:
-    common = {"target": "release", "knowledge": "", "baseline": 0.01}
-    corners = {"name": "downcoding-place", "asked": "downcoding", "rate": 0.9, **common}
-    named = {"name": "linkage", "asked": "points:4", "rate": 0.1, **common}
-    recipients = {"public": ("points:4", "downcoding"), "research": ("points:4", "downcoding")}
-    public, research = risks_of(recipients, [corners, named], "boxes")
-    assert public.strongest == corners
-    assert (public.naming, public.is_above, research.is_above) == (named, True, False)
-    assert not risks_of(recipients, [corners], "boxes")[0].is_above
+    corners = NAMED | {"name": "downcoding-place", "asked": "downcoding", "rate": 0.9, "worst": 1.0}
+    (alone,) = risks_of({"public": ("points:4", "downcoding")}, [corners], "boxes")
+    assert (alone.strongest, alone.judged, alone.is_above) == (corners, None, False)
+    assert judged(0.05, 1 / 11)["public"] == (1 / 11, False)
+
+
+@pytest.mark.parametrize(
+    ("rate", "worst", "above"),
+    [
+        (0.062, 1 / 5, ["public"]),
+        (0.062, math.nextafter(1 / 11, 1), []),
+        (0.21, 1 / 3, ["public", "research", "inside"]),
+        (0.34, 1 / 2, ["public", "research", "processor", "inside"]),
+    ],
+)
+def test_each_recipient_has_a_threshold_that_the_result_does_not_choose(
+    rate: float, worst: float, above: list[str]
+) -> None:
+    found = judged(rate, worst)
+    assert [name for name, (_, is_above) in found.items() if is_above] == above
+    assert {name: share for name, (share, _) in found.items()} == {
+        "public": worst,
+        "research": rate,
+        "processor": rate,
+        "inside": rate,
+    }
+
+
+def test_the_page_says_first_what_decides(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path
+) -> None:
+    assert work.record is not None
+    arguments = work.record.plan.commands[0].arguments()
+    page = tmp_path / "public.html"
+    assert shoal(*arguments[:-1], str(page), "--recipient", "public").code == 0
+    html = page.read_text()
+    decides = html.index("What decides")
+    assert 0 < decides < html.index('id="strongest"') < html.index('id="verdict"')
+    lines = re.findall(r"<li>(.*?)</li>", html[decides : html.index('id="strongest"')], re.DOTALL)
+    said = [" ".join(re.sub("<[^>]+>", "", line).split()) for line in lines]
+    assert said[-1] == "The public: 25 % (maximum); at most 9 % (1 in 11): exceeded"
+    assert re.fullmatch(r"A research partner: [\d.]+ % \(average\); at most 20 % \(1 in 5\): \w+", said[0])
 
 
 def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:
@@ -244,6 +298,10 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "a rate above all": lambda found: found | {"attacks": [found["attacks"][0] | {"rate": 5.0}]},
     "a rate that is made lower": lambda found: found | {"attacks": [{**won(found), "rate": 0.0, "low": 0.0}]},
     "a rate beyond its interval": lambda found: found | {"attacks": [won(found) | {"high": 0.0}]},
+    "an average above its maximum": lambda found: (
+        found | {"attacks": [won(found) | {"worst": won(found)["rate"] / 2}]}
+    ),
+    "no maximum": lambda found: found | {"attacks": [won(found) | {"worst": None}]},
     "a guess above all": lambda found: found | {"attacks": [won(found) | {"baseline": 1.5}]},
     "a rate of another adversary": lambda found: found | {"attacks": [won(found) | {"name": "tracked"}]},
     "an adversary that is none": lambda found: found | {"attacks": [won(found) | {"asked": "oracle:4"}]},

@@ -10,7 +10,7 @@ import shoal
 from desk_visits import Visitor
 from shoal.comparison import advice
 from shoal.utility.usefulness import ways_out
-from shoal_desk import risk
+from shoal_desk.recipients import BANDS
 from shoal_desk.words import LANGUAGES
 
 
@@ -80,11 +80,11 @@ def test_settings_are_proposed_for_what_the_data_is_for(
 def test_a_release_above_the_threshold_of_a_recipient_says_so_wherever_it_may_be_given_away(
     released: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    none = tuple((0.0, band) for _, band in risk.BANDS[:-1])
-    monkeypatch.setattr(risk, "BANDS", (*none, risk.BANDS[-1]))
+    none = tuple((0.0, band) for _, band in BANDS[:-1])
+    monkeypatch.setattr("shoal_desk.risk.BANDS", (*none, BANDS[-1]))
     for step in ("release", "record"):
         assert "Do not give it to them without a decision" in released.get(step).html
-    monkeypatch.setattr(risk, "BANDS", tuple((1.0, band) for _, band in risk.BANDS))
+    monkeypatch.setattr("shoal_desk.risk.BANDS", tuple((1.0, band) for _, band in BANDS))
     for step in ("release", "record"):
         assert "Do not give it to them" not in released.get(step).html
 

@@ -5,7 +5,7 @@ A new one needs a row here and words under ``recipient.NAME`` in each file of ``
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.knowledge import parse_knowledge
@@ -29,17 +29,26 @@ _OUTSIDE: Final = (
 _OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 
+# How often the right record of somebody may be named: one in the sizes of cells that custodians of health
+# data use, 3 and 5, and in public data 11 and 20 (El Emam 2013, doi:10.1201/b14764, "Cell size precedents").
+BANDS: Final = ((1 / 20, "low"), (1 / 11, "public"), (1 / 5, "partner"), (1 / 3, "contract"), (1.0, "above"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """A kind of recipient, adversaries' knowledge, and how often a record may be named, a row of BANDS."""
+    """A kind of recipient, adversaries' knowledge, and how often a record may be named, a row of BANDS.
+
+    judged_by: the maximum, the best chance on any one, where anybody may look for anybody.
+    """
 
     name: str
     knowledge: tuple[str, ...]
     threshold: str
+    judged_by: Literal["maximum", "average"] = "average"
 
 
 _ROWS: Final = (
-    Recipient(name="public", knowledge=(*_OUTSIDE, *_OF_MEMBERS), threshold="public"),
+    Recipient(name="public", knowledge=(*_OUTSIDE, *_OF_MEMBERS), threshold="public", judged_by="maximum"),
     Recipient(
         name="research",
         knowledge=("points:4", "top:2", "home-work", "attribution:2", "downcoding", "triples:4", "nearest:4"),

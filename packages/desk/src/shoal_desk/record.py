@@ -49,7 +49,8 @@ from shoal.utility.usefulness import Usefulness, usefulness_of, ways_out
 from shoal_desk.maps import density_map
 from shoal_desk.pages import render
 from shoal_desk.pdf import pdf_of, require_printing
-from shoal_desk.risk import BANDS, risks_of, strongest_first
+from shoal_desk.recipients import BANDS, RECIPIENTS
+from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.words import Words
 
 _REPLAYED: Final = 10  # victims of each attack
@@ -65,6 +66,7 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "low": (int, float),
     "high": (int, float),
     "baseline": (int, float),
+    "worst": (int, float),
     "attacker": str,
     "asked": str,
 }
@@ -277,6 +279,7 @@ def record_page(
         statement=options.statement,
         digests=digests,
         bands=BANDS,
+        recipients=RECIPIENTS.values(),
         map=density_map(release, words("release.map_label"), options.ground, style=_style("map.css")),
     )
 
@@ -369,7 +372,7 @@ def _require_possible(stated: Mapping[str, Any], played: Rate) -> None:
 
 
 def _adds_up(rate: dict[str, Any]) -> bool:
-    """It is successes per try, and lies within its interval."""
+    """It is successes per try, lies within its interval, and is no more than its maximum."""
     tries = rate["tries"]
     return bool(
         rate["name"] in parse_knowledge(rate["asked"]).adversary.answers
@@ -377,4 +380,5 @@ def _adds_up(rate: dict[str, Any]) -> bool:
         and rate["rate"] == min(rate["successes"] / tries, 1.0)
         and rate["low"] - _ROUNDING <= rate["rate"] <= rate["high"] + _ROUNDING
         and 0 <= rate["baseline"] <= 1
+        and rate["rate"] - _ROUNDING <= rate["worst"] <= 1 + _ROUNDING
     )

@@ -8,11 +8,11 @@ from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
 from shoal.comparison.compare import gain_of
 from shoal.model.claims import PayloadKind
-from shoal_desk.recipients import RECIPIENTS, on_payload
+from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient, on_payload
 
 AttackRate = Mapping[str, Any]  # one entry of `shoal attack --json`
 
-BANDS: Final = ((0.05, "low"), (0.09, "public"), (0.2, "partner"), (0.33, "contract"), (1.0, "above"))
+_ROUNDING: Final = 1e-9  # a share of 1/11 may be the sum of others
 
 
 def strongest_first(
@@ -37,7 +37,7 @@ def question_of(attack: AttackRate) -> str:
 
 def band_of(rate: float) -> str:
     """The strictest threshold met."""
-    return next(name for most, name in BANDS if rate <= most)
+    return next(name for most, name in BANDS if rate <= most + _ROUNDING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,8 @@ class RecipientRisk:
     strongest, raw
         The strongest attack, and its rate on raw data; None without one.
     naming
-        The strongest attack that names a person's record, if any.
+        How often attacks name the right record, by what is judged: the average of the strongest, and the
+        maximum, the best chance of any on one of those attacked. None if no such attack was played.
     """
 
     name: str
@@ -64,17 +65,23 @@ class RecipientRisk:
     of_other_kind: int
     strongest: AttackRate | None
     raw: float | None
-    naming: AttackRate | None
+    naming: Mapping[str, float] | None
 
     @property
-    def most(self) -> float:
-        """The threshold of the recipient for naming."""
-        return next(most for most, band in BANDS if band == RECIPIENTS[self.name].threshold)
+    def recipient(self) -> Recipient:
+        """The row of the recipient: its threshold, and whether the maximum or the average is judged."""
+        return RECIPIENTS[self.name]
+
+    @property
+    def judged(self) -> float | None:
+        """The figure that is held against the threshold."""
+        return None if self.naming is None else self.naming[self.recipient.judged_by]
 
     @property
     def is_above(self) -> bool:
         """Whether records are named more often than the threshold of the recipient allows."""
-        return self.naming is not None and self.naming["rate"] > self.most
+        most = next(most for most, band in BANDS if band == self.recipient.threshold)
+        return self.judged is not None and self.judged > most + _ROUNDING
 
 
 def risks_of(
@@ -86,7 +93,7 @@ def risks_of(
     for name, texts in recipients.items():
         rates = [attack for attack in strongest_first(attacks, kind) if attack["asked"] in texts]
         strongest = rates[0] if rates else None
-        naming = (one for one in rates if question_of(one) == "link" and is_to_the_point(one["name"], kind))
+        naming = [one for one in rates if question_of(one) == "link" and is_to_the_point(one["name"], kind)]
         rows.append(
             RecipientRisk(
                 name=name,
@@ -95,7 +102,12 @@ def risks_of(
                 of_other_kind=len(texts) - len(on_payload(texts, kind)),
                 strongest=strongest,
                 raw=None if strongest is None else raw_rates.get((strongest["name"], strongest["asked"])),
-                naming=max(naming, key=lambda attack: float(attack["rate"]), default=None),
+                naming={
+                    "average": max(float(attack["rate"]) for attack in naming),
+                    "maximum": max(float(attack["worst"]) for attack in naming),
+                }
+                if naming
+                else None,
             )
         )
     return rows
