@@ -1,19 +1,22 @@
 """The verdict on usefulness: known answers at both ends, thresholds, and every row of USES."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import shoal
+from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.report.pages.frame import page
 from shoal.runtime.randomness import Randomness
 from shoal.utility import METRICS, Facts
-from shoal.utility.usefulness import USES, Usefulness, usefulness_of
+from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict, usefulness_of
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +79,28 @@ def test_one_box_for_everyone_is_good_for_nothing(city: Trajectories) -> None:
     assert "  each day of a person by itself: --per-day" in useful.lines()
     in_series = replace(useful, made_with={"series": True, "per_day": False})
     assert [way.option for way in in_series.ways_out] == ["shoal tabulate"]
+
+
+@pytest.mark.parametrize(
+    ("given", "css_class"),
+    [
+        (("yes",) * 5, "verdict"),
+        (("yes", "no", "no", "no", "no"), "verdict bare"),
+        (("yes", "yes", "yes", "yes", "roughly"), "verdict bare"),
+        (("yes", "yes", "yes", "yes", "unknown"), "verdict bare"),
+        (("no",) * 5, "verdict bare"),
+    ],
+)
+def test_only_a_release_that_is_good_for_everything_is_green(
+    given: tuple[Answer, ...], css_class: str
+) -> None:
+    verdicts = [
+        UseVerdict(use=use, score=0.5, answer=answer, reason=say("test.reason", "a reason"))
+        for use, answer in zip(USES, given, strict=True)
+    ]
+    useful = Usefulness(verdicts=tuple(verdicts), median_space_m=500.0, median_time_s=600.0, zone_m=1000.0)
+    html = page("usefulness.html.j2", {}, usefulness=useful, sampled=None)
+    assert re.findall(r'class="(verdict[^"]*)" id="usefulness"', html) == [css_class]
 
 
 def test_places_of_others_are_good_for_no_use_of_places(city: Trajectories) -> None:

@@ -250,8 +250,8 @@ class Usefulness:
 
     @property
     def is_good(self) -> bool:
-        """Whether any use is answered with "yes"; pages mark only these green."""
-        return any(verdict.answer == "yes" for verdict in self.verdicts)
+        """Whether every use is answered with "yes"; pages mark only such a release green."""
+        return all(verdict.answer == "yes" for verdict in self.verdicts)
 
     @property
     def is_useful(self) -> bool:
