@@ -34,12 +34,21 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 
 def finding_lines(document: Mapping[str, Any]) -> list[str]:
     """The findings of a verdict's JSON document, and how many there are of each kind."""
+    kinds = dict(document["findings_by_kind"])
+    lines = []
+    if "unknown-record" in kinds and kinds.get("record-without-subject") == document["checked"]:
+        lines.append(
+            "  unknown-record: no record of this release is in the linkage; it belongs to another release"
+        )
+        del kinds["unknown-record"], kinds["record-without-subject"]
     return [
+        *lines,
         *(
             f"  {finding['kind']}: {finding['message']}{_of_record(finding)}"
             for finding in document["findings"]
+            if finding["kind"] in kinds
         ),
-        *(f"  {kind}: {count:,} in all" for kind, count in document["findings_by_kind"].items() if count > 1),
+        *(f"  {kind}: {count:,} in all" for kind, count in kinds.items() if count > 1),
     ]
 
 
