@@ -1,6 +1,7 @@
 """What a release says first of boxes around few public places."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shoal.attacks.place_lists import positions_repeat
 from shoal.errors import MisuseError
 from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import HullRule
-from shoal.report.facts.evidence import Evidence, extents_with_leaves, station_cautions
+from shoal.report.facts.evidence import Evidence, extents_with_leaves, hour_cautions, station_cautions
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts
@@ -104,3 +105,15 @@ def test_the_record_says_the_measured_figure_first() -> None:
 def test_a_list_needs_cells() -> None:
     with pytest.raises(MisuseError, match="needs boxes on cells"):
         shoal.read(shoal.synthesize(4, 1, 1), snap=False, sensitive="hospitals.csv")
+
+
+@pytest.mark.parametrize(
+    ("lon", "zone", "told"), [(-122.4, None, 1), (-122.4, "America/Los_Angeles", 0), (-2.3, None, 0)]
+)
+def test_hours_of_utc_far_away_are_a_caution(tmp_path: Path, lon: float, zone: str | None, told: int) -> None:
+    rows = [f"p{who},2026-03-0{day}T08:00,37.7,{lon}" for who in range(3) for day in (2, 3)]
+    file = tmp_path / "cabs.csv"
+    file.write_text("\n".join(["id,time,lat,lon", *rows]))
+    cautions = hour_cautions(shoal.read(file, time_zone=zone))
+    assert len(cautions) == told
+    assert all("are those of UTC; here it is about UTC-8" in caution for caution in cautions)

@@ -164,9 +164,15 @@ def test_the_page_says_first_what_decides(
 ) -> None:
     assert work.record is not None
     arguments = work.record.plan.commands[0].arguments()
-    page = tmp_path / "public.html"
+    page, statement = tmp_path / "public.html", tmp_path / "statement.toml"
+    statement.write_text("earlier_releases = []")
+    arguments[arguments.index("--statement") + 1] = str(statement)
     assert shoal(*arguments[:-1], str(page), "--recipient", "public").code == 0
     html = page.read_text()
+    assert "The publisher states that none is known." in html
+    assert "If there is one" not in html
+    assert "attacks with a control group" in html
+    assert "(attribution)" in html[html.index('id="attacks"') :]
     decides = html.index("What decides")
     assert 0 < decides < html.index('id="strongest"') < html.index('id="verdict"')
     lines = re.findall(r"<li>(.*?)</li>", html[decides : html.index('id="strongest"')], re.DOTALL)

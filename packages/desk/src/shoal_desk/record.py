@@ -37,7 +37,7 @@ from shoal.release_folder.manifest import (
     Statement,
     read_manifest,
 )
-from shoal.report.facts.evidence import READER, station_cautions
+from shoal.report.facts.evidence import READER, hour_cautions, station_cautions
 from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.report.words.settings import method_name, techniques_of
 from shoal.runtime.files import sha256_of
@@ -252,11 +252,12 @@ def record_page(
         rows_lost=restore_messages(manifest.losses.rows, messages),
         limits=(*release.claim.limits, *GENERAL_LIMITS),
         people=original.n_subjects,
+        units="unit.days" if release.reading.per_day else "unit.people",
         samples=original.n_samples,
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
-        stations=stations,
+        cautions=(*hour_cautions(original), *stations),
         tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]

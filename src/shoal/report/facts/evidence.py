@@ -22,6 +22,7 @@ from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Boxes
+from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, release_facts
@@ -36,6 +37,12 @@ from shoal.utility.vanished import Presence, Vanished, vanished_of
 PLACES: Final = 10  # in each of the leaves whose cost is measured
 READER: Final = "downcoding-place"
 _MOST: Final = 0.05  # that a reader may gain over a blind guess before boxes tell places
+
+
+def hour_cautions(original: Trajectories) -> tuple[str, ...]:
+    """What the reader said if hours of the day are those of UTC, far from where the data is."""
+    hours = ("reading.hours", "reading.hours_naive")
+    return tuple(note for note in original.intake.notes if getattr(note, "identifier", "") in hours)
 
 
 def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Message, ...]:

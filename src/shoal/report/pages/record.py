@@ -12,6 +12,7 @@ from shoal.report.facts.evidence import (
     Evidence,
     Example,
     hidden_places,
+    hour_cautions,
     is_publishable,
     places_that_lost_most,
     strongest_publishable,
@@ -95,6 +96,7 @@ def page_of_facts(
         "verdict": verdict,
         "findings": verdict.to_json()["findings_by_kind"],
         "facts": facts,
+        "units": "days of people" if release.reading.per_day else "people",
         "accuracy_rows": [] if facts.boxes is None else accuracy_rows(facts.boxes.accuracy),
         "example": figure_inputs.example,
         "private": private is not None,
@@ -103,7 +105,7 @@ def page_of_facts(
         "techniques": techniques_of(release),
         "assessment": evidence.assessment,
         "strongest": strongest,
-        "stations": evidence.stations,
+        "cautions": (*hour_cautions(evidence.facts.original), *evidence.stations),
         "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None
