@@ -21,7 +21,8 @@ LOST = {"kind": "lost-samples-not-counted", "message": "samples are lost", "traj
         (
             3,
             [
-                "  unknown-record: no record of this release is in the linkage; it belongs to another release",
+                "  unknown-record: no record of this release is in the linkage; "
+                "it belongs to another release",
                 "  lost-samples-not-counted: samples are lost",
             ],
         ),
