@@ -25,6 +25,7 @@ def cost_of(epsilon: float, unit: Unit = "person", factor: float = 1) -> Cost:
     return Cost(
         kind="flows",
         unit=unit,
+        unit_of_protection="each distinct value of column 'uid'",
         rho=rho,
         epsilon=epsilon_of(rho, 1e-8),
         delta=1e-8,

@@ -67,6 +67,7 @@ def test_a_false_record_and_names_of_people_are_found(tmp_path: Path) -> None:
     assert found(page) == set()
     for false in (
         page.replace("at most 73.1 %", "at most 50.1 %"),
+        page.replace("One unit is each distinct value", "One unit is each household, by the value"),
         page.replace("Not for publication", "For publication"),
         page.replace("</body>", "<script>1</script></body>"),
     ):

@@ -53,10 +53,12 @@ def test_hours_and_errors_are_written_so() -> None:
         epsilon=1.0, delta=1e-8, half_width=10.57, least_shown=21.13, by_size=(0.073, 0.036, 0.012)
     )
     assert hour_label(360, 600) == "06:00-10:00"
-    assert promise.error_in_words(error) == (
+    words = (
         "epsilon 1: 95 % of cells are off by at most 10.6; half of the cells of 50 by 7.3 %, of 100 by "
-        "3.6 %, of 300 by 1.2 %; shown from 21.1 on"
+        "3.6 %, of 300 by 1.2 %; shown from an estimate of 21.1 on"
     )
+    assert promise.error_in_words(error, "presence") == words
+    assert promise.error_in_words(error, "flows") == f"{words}, or 14.9 where as many return"
 
 
 def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:

@@ -6,7 +6,7 @@ from scipy import stats
 
 from shoal import Randomness
 from shoal.errors import MisuseError
-from shoal_tables.definition.manifest import STAND_IN
+from shoal_tables.definition.manifest import EACH_TRIP, STAND_IN
 from shoal_tables.making.calibration import add_noise, sampler_name, stand_in
 from shoal_tables.making.promise import (
     epsilon_of,
@@ -114,7 +114,14 @@ def test_what_promises_nothing_is_refused(epsilon: float, delta: float) -> None:
 
 
 def test_the_promise_in_words_names_the_chance() -> None:
-    assert promise_in_words(1.0, 1e-8, "person") == (
-        "With everything known about everybody else, at most 73.1 % of guesses whether a person is in the "
-        "data are right; by chance 50 % are."
+    assert promise_in_words(1.0, 1e-8, "person", "each distinct value of column 'uid'") == (
+        "With everything known about all other units, at most 73.1 % of guesses whether one unit is in the "
+        "data are right; by chance 50 % are. One unit is each distinct value of column 'uid'."
+    )
+
+
+def test_a_trip_is_not_told_to_be_a_person() -> None:
+    assert promise_in_words(1.0, 1e-8, "person-day", EACH_TRIP).endswith(
+        "whether one local day of one unit is in the data are right; by chance 50 % are. One unit is each "
+        "trip, which counts as one person. A person with several trips is not protected as one."
     )

@@ -69,8 +69,10 @@ def test_columns_of_presence_follow_from_the_noisy_count_and_the_totals() -> Non
 def test_the_record_is_a_public_page_with_the_promise(tmp_path: Path, kind: Kind) -> None:
     page = (make(tmp_path, rules_of(kind)).folder / "report.html").read_text()
     assert is_public(page)
-    assert "at most 73.1 % of guesses whether a person is in the data are right; by chance 50 % are" in page
+    assert "at most 73.1 % of guesses whether one unit is in the data are right; by chance 50 % are" in page
+    assert "One unit is each distinct value of column &#39;uid&#39;." in page
     assert "Not for publication" in page
+    assert ("purpose" in page, "recipients" in page) == (False, False)
     assert "<script" not in page
     assert 'id="plot-map"' in page
 

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import plain_table as plain
 from shoal.errors import InputError
 from shoal.runtime.files import sha256_of
-from shoal_tables.definition.manifest import STAND_IN
+from shoal_tables.definition.manifest import OF_ONE_TRIP, STAND_IN
 from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
 
 ROWS = plain.people()
@@ -243,6 +243,9 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "another column of ids": (
         "reading-differs", _with(reading={**plain.manifest_of(PLAN)["reading"], "id": None})),
     "a sampler with words": ("sampler-differs", _with(promise={"sampler": "opendp 1, for p0001"})),
+    "the bound of one trip for people": (
+        "bound-differs", _with(plan=FLOWS, promise={"bound_source": OF_ONE_TRIP})),
+    "trips as people": ("unit-differs", _with(unit_of_protection="each distinct value of column 'person'")),
     "a bound with words": ("bound-differs", _with(promise={"bound_source": "chosen for p0001"})),
     "zones on the earth, people in meters": (
         "zones-differ", _with(zones={**plain.manifest_of(PLAN)["zones"], "crs": "EPSG:4326"})),

@@ -139,7 +139,8 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
     "--unit",
     type=click.Choice(("person", "person-day")),
     default="person",
-    help="Who is protected: a person over the whole period, or each local day of a person by itself.",
+    help="What is protected: all that one person, or what counts as one, contributes over the whole period, "
+    "or each local day of it by itself.",
 )
 @_promise(
     "--bound",
@@ -198,14 +199,16 @@ def ledger(path: Path, **options: Any) -> int:
     With --json, each table is a row for the registry of deployments of differential privacy.
     """
     from shoal_tables.making.ledger import Ledger, registry_rows
+    from shoal_tables.making.promise import period_of
 
     shown = OutputOptions.take(options)
     rows, balance = registry_rows(path), Ledger(path, "").balance()
     lines = [
-        f"epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent (delta {balance.delta:g}, unit "
-        f"{balance.unit})",
+        f"epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent for {period_of(balance.unit)} (delta "
+        f"{balance.delta:g})",
         *(
-            f"{row['deployment_date']}: {row['name']}, epsilon {row['privacy_loss']['epsilon']:.3g}"
+            f"{row['deployment_date']}: {row['name']}, epsilon {row['privacy_loss']['epsilon']:.3g} for "
+            f"{row['privacy_unit']}"
             for row in rows
         ),
     ]

@@ -110,6 +110,7 @@ class TableVerdictDocument(TypedDict):
     unchecked: list[str]
     table: str
     unit: str
+    unit_of_protection: str
     epsilon: float
     delta: float
     guesses_right_at_most: float

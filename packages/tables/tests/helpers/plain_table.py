@@ -367,6 +367,7 @@ def manifest_of(plan: Plan, **changes: Any) -> dict[str, Any]:
         "shoal_version": "0.1.0",
         "table": plan.table,
         "unit": plan.unit,
+        "unit_of_protection": "each distinct value of column 'uid'",
         "zones": {"kind": "grid", "n_zones": 12, "crs": None, "side_m": SIDE, "x0": 0, "y0": 0,
                   "columns": GRID[0], "rows": GRID[1]},
         "plane": None,

@@ -16,6 +16,7 @@ from shoal.units import counted
 from shoal_tables.attacks.attacking import attack_table
 from shoal_tables.definition.manifest import EXPORTED, read_table_manifest
 from shoal_tables.making.folder import export_table
+from shoal_tables.making.promise import period_of, unit_in_words
 from shoal_tables.utility.measuring import measure_table
 from shoal_tables.verification.checking import verify_table
 
@@ -63,10 +64,11 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
         result = verify_table(raw, folder, secret=secret, ledger=ledger, run=Run(progress=bars), **reading)
-    verdict, promise = result.verdict, result.manifest.promise
+    verdict, manifest, promise = result.verdict, result.manifest, result.manifest.promise
     lines = [
-        f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {result.manifest.table}, for each "
-        f"{result.manifest.unit}, epsilon {promise.epsilon:.4g}, delta {promise.delta:.3g}",
+        f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {manifest.table}, for "
+        f"{period_of(manifest.unit)}, epsilon {promise.epsilon:.4g}, delta {promise.delta:.3g}",
+        f"  stated: {unit_in_words(manifest.unit_of_protection)}",
         *(f"  not checked: {part}" for part in verdict.unchecked),
         *(f"  {finding.kind}: {finding.message}" for finding in verdict.findings),
         *(f"  note: {note}" for note in verdict.notes),

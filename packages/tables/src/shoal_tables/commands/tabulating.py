@@ -1,6 +1,6 @@
 """What ``shoal tabulate`` does with its options."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from shoal.model.intake import Reading
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
-from shoal_tables.definition.manifest import Trips
+from shoal_tables.definition.manifest import EACH_TRIP, Trips
 from shoal_tables.making import promise as promises
 from shoal_tables.making.calibration import Calibration, Privacy
 from shoal_tables.making.ledger import Ledger
@@ -30,12 +30,22 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
     ]
     errors = [promises.expected_error(plan.promise("")) for plan in plans]
     bound = plans[0].sensitivity / plans[0].granularity
+    as_of = (
+        f"one count in each of {bound**2:.1f} cells" if bound > 1 else f"{bound:.3g} of a count in one cell"
+    )
     lines = [
         f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
-        f"bound: {bound:g} in L2 for one unit, as of one count in each of {bound**2:.1f} cells; what it "
-        "takes away is put back in all, not in each cell",
-        *map(promises.error_in_words, errors),
+        f"bound: {bound:g} in L2 for one unit, as of {as_of}; what it takes away is put back in all, not in "
+        "each cell",
+        *(promises.error_in_words(error, rules.table) for error in errors),
     ]
+    of_trips = replace(plans[0], unit_of_protection=EACH_TRIP)
+    if of_trips.bound != plans[0].bound:
+        one_trip, _ = of_trips.bound
+        lines.append(
+            f"where each trip counts as one person, the bound is {one_trip:.3g} instead, and the errors are "
+            f"{bound / one_trip:.3g} times smaller"
+        )
     print_result(shown.as_json, _document(rules, errors), lines)
     return 0
 
@@ -77,8 +87,10 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
     lines = [
         f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
         "enough to show",
-        promises.promise_in_words(promise.epsilon, promise.delta, rules.unit),
-        promises.error_in_words(error),
+        promises.promise_in_words(
+            promise.epsilon, promise.delta, rules.unit, made.manifest.unit_of_protection
+        ),
+        promises.error_in_words(error, rules.table),
     ]
     document = _document(rules, [error])
     document |= {"folder": str(chosen.output), "cells_shown": made.shown_cells, "publishable": publishable}

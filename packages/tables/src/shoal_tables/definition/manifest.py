@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from shoal.errors import InputError, MisuseError
+from shoal.io.columns.owners import UNITS
 from shoal.model.intake import Reading, require_types
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import Version
@@ -36,6 +37,8 @@ MEASURED: Final = (
     "(bench_tables.py bounds)"
 )
 CHOSEN: Final = "chosen by the publisher with --bound"  # where else a bound may come from
+OF_ONE_TRIP: Final = "the layout of the data: each unit is one trip, which counts at most once in one cell"
+EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")
 """Classes of the length of a visit in minutes, each with its lower end."""
@@ -151,6 +154,8 @@ class TableManifest(BaseModel):
     shoal_version: Version
     table: Kind
     unit: Unit
+    unit_of_protection: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    """What is one person here, as the reader says it: the id of a person, or only a trip or a file."""
     zones: Zones
     plane: _Text | None  # the plane of x and y in meters; null for local meters
     reading: dict[str, Any]
@@ -180,6 +185,11 @@ class TableManifest(BaseModel):
     def columns(self) -> tuple[str, ...]:
         """The columns that name the cells."""
         return COLUMNS[self.table]
+
+
+def counted_things(table: Kind, unit_of_protection: str) -> str:
+    """What the numbers of a table count: people or trips."""
+    return "trips" if table == "flows" or unit_of_protection == EACH_TRIP else "people"
 
 
 def hour_label(begin_min: int, end_min: int) -> str:
@@ -223,7 +233,8 @@ _MEANING: Final = {
 
 def package_of(folder: Path, manifest: TableManifest, form: str) -> dict[str, Any]:
     """The files of an export and the columns of a CSV file (https://specs.frictionlessdata.io/data-package/)."""
-    unit = {"flows": "trips a day", "homes": "people"}.get(manifest.table, "people a day")
+    unit = counted_things(manifest.table, manifest.unit_of_protection)
+    unit = unit if manifest.table == "homes" else f"{unit} a day"
     fields = [{"name": name, "type": "string"} for name in manifest.columns]
     for name, meaning in _MEANING.items():
         kind = "integer" if name == "shown" else "number"

@@ -11,7 +11,16 @@ import numpy as np
 from shoal.errors import EngineError, MisuseError, requiring_extra
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness, require_randomness
-from shoal_tables.definition.manifest import CHOSEN, MEASURED, STAND_IN, Kind, Promise, Totals
+from shoal_tables.definition.manifest import (
+    CHOSEN,
+    EACH_TRIP,
+    MEASURED,
+    OF_ONE_TRIP,
+    STAND_IN,
+    Kind,
+    Promise,
+    Totals,
+)
 from shoal_tables.making.contributions import Limits
 from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.promise import (
@@ -98,10 +107,14 @@ class Privacy:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The noise that follows from rules and privacy, before any data is read."""
+    """The noise that follows from rules, privacy, and what one unit is; from nothing else in the data.
+
+    unit_of_protection: as the reader says it; empty before any data is read.
+    """
 
     rules: Rules
     privacy: Privacy
+    unit_of_protection: str = ""
 
     @cached_property
     def granularity(self) -> int:
@@ -111,15 +124,37 @@ class Calibration:
     @cached_property
     def limits(self) -> Limits:
         """What one unit adds at most; a larger bound than the usual one needs larger totals."""
+        if self.one_trip is not None:
+            return Limits(
+                granularity=self.granularity,
+                sensitivity=self.sensitivity,
+                most=round(self.one_trip * self.granularity),
+            )
         usual = default_bound(self.rules) * self.granularity
         days = 1 if self.rules.unit == "person-day" else max(len(self.rules.days), 1)
         most = int(MOST[self.rules.table] * days * self.granularity * max(self.sensitivity / usual, 1.0))
         return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
 
+    @property
+    def one_trip(self) -> float | None:
+        """All that a unit adds that is one trip; None for other units, and for tables without trips."""
+        if self.rules.table != "flows" or self.unit_of_protection != EACH_TRIP:
+            return None
+        return 1 / float(self.rules.dates_per_day.min())
+
+    @property
+    def bound(self) -> tuple[float, str]:
+        """The bound in L2, and where it comes from."""
+        if self.privacy.bound is not None:
+            return self.privacy.bound, CHOSEN
+        if self.one_trip is not None:
+            return self.one_trip, OF_ONE_TRIP
+        return default_bound(self.rules), MEASURED
+
     @cached_property
     def sensitivity(self) -> int:
         """The bound in parts of one, rounded down."""
-        bound = default_bound(self.rules) if self.privacy.bound is None else self.privacy.bound
+        bound, _ = self.bound
         parts = int(np.floor(bound * self.granularity + 1e-9))
         if parts < 1:
             raise MisuseError(
@@ -156,7 +191,7 @@ class Calibration:
             rho=self.rho,
             granularity=self.granularity,
             sensitivity=self.sensitivity,
-            bound_source=MEASURED if self.privacy.bound is None else CHOSEN,
+            bound_source=self.bound[1],
             sigma=self.sigma,
             half_width=half_width(self.sigma),
             least_shown=least_shown(self.sigma, self.rules.n_cells),
@@ -172,6 +207,7 @@ class Calibration:
         return Cost(
             kind=self.rules.table,
             unit=self.rules.unit,
+            unit_of_protection=self.unit_of_protection,
             rho=self.rho,
             epsilon=epsilon_of(self.rho, self.privacy.delta),
             delta=self.privacy.delta,

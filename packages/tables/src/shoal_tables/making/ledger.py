@@ -13,7 +13,7 @@ from typing import Any, Final
 from shoal.errors import InputError, MisuseError
 from shoal.version import __version__
 from shoal_tables.definition.manifest import LedgerEntry, Unit
-from shoal_tables.making.promise import DELTA, epsilon_of, guess_of, require_promise
+from shoal_tables.making.promise import DELTA, epsilon_of, guess_of, period_of, require_promise
 
 _WAIT_S: Final = 30.0
 _SCHEMA: Final = """
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS people (
 CREATE TABLE IF NOT EXISTS tables (
   entry TEXT PRIMARY KEY, spent_at TEXT NOT NULL, kind TEXT NOT NULL, unit TEXT NOT NULL,
   rho REAL NOT NULL CHECK (rho > 0), epsilon REAL NOT NULL, delta REAL NOT NULL, sigma INTEGER NOT NULL,
-  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL, counts_sha256 TEXT);
+  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL, counts_sha256 TEXT, unit_of_protection TEXT);
 """
 
 
@@ -33,6 +33,7 @@ class Cost:
 
     kind: str
     unit: Unit
+    unit_of_protection: str
     rho: float
     epsilon: float
     delta: float
@@ -50,7 +51,7 @@ class Cost:
 class Balance:
     """The rest of a group of people: epsilon at the ledger's delta."""
 
-    unit: str
+    unit: Unit
     budget: float
     delta: float
     spent: float
@@ -74,8 +75,9 @@ class Ledger:
     --------
     >>> import tempfile
     >>> from shoal_tables.making.promise import rho_of
-    >>> cost = Cost(kind="homes", unit="person", rho=rho_of(6000, 1000), epsilon=0.9, delta=1e-8, sigma=6000,
-    ...             sensitivity=1000, granularity=1000, persons_rho=rho_of(6000, 1000))
+    >>> cost = Cost(kind="homes", unit="person", unit_of_protection="each person", rho=rho_of(6000, 1000),
+    ...             epsilon=0.9, delta=1e-8, sigma=6000, sensitivity=1000, granularity=1000,
+    ...             persons_rho=rho_of(6000, 1000))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(Path(folder) / "ledger.sqlite", "subscribers 2024", 1.0)
     ...     entry = ledger.spend(cost)
@@ -110,9 +112,9 @@ class Ledger:
             self._require_room(connection, cost)
             moment = datetime.now(UTC).isoformat(timespec="seconds")
             connection.execute(
-                "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
                 (entry, moment, cost.kind, cost.unit, self._rho(connection, cost), cost.epsilon, cost.delta,
-                 cost.sigma, cost.sensitivity, cost.granularity),
+                 cost.sigma, cost.sensitivity, cost.granularity, cost.unit_of_protection),
             )  # fmt: skip
             connection.execute("COMMIT")
         return LedgerEntry(people=self.digest, entry=entry)
@@ -199,6 +201,9 @@ class Ledger:
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.split(";")[:-1]:
             connection.execute(statement)
+        columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(tables)")]
+        if "unit_of_protection" not in columns:  # of a ledger from before tables stated it
+            connection.execute("ALTER TABLE tables ADD COLUMN unit_of_protection TEXT")
         if self.budget is not None:
             connection.execute(
                 "INSERT OR IGNORE INTO people VALUES (1, ?, ?, ?, ?)", (self.digest, unit, self.budget, DELTA)
@@ -206,8 +211,8 @@ class Ledger:
         connection.execute("COMMIT")
 
 
-def _people(connection: sqlite3.Connection) -> tuple[str, str, float, float]:
-    row: tuple[str, str, float, float] | None = connection.execute(
+def _people(connection: sqlite3.Connection) -> tuple[str, Unit, float, float]:
+    row: tuple[str, Unit, float, float] | None = connection.execute(
         "SELECT digest, unit, budget, delta FROM people"
     ).fetchone()
     if row is None:
@@ -224,23 +229,26 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
     """Each table in a ledger as a row of the registry of deployments, but for the organization."""
     ledger = Ledger(path, "")
     with ledger._open() as connection:
-        rows = connection.execute(
-            "SELECT entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity FROM "
-            "tables ORDER BY spent_at, entry"
-        ).fetchall()
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute("SELECT * FROM tables ORDER BY spent_at, entry")]
     return [
         {
-            "name": f"table of {kind}, {entry[:8]}",
-            "deployment_date": spent_at[:10],
+            "name": f"table of {row['kind']}, {row['entry'][:8]}",
+            "deployment_date": row["spent_at"][:10],
             "dp_flavor": "zero-concentrated differential privacy",
-            "privacy_loss": {"rho": rho, "epsilon": epsilon, "delta": delta},
-            "privacy_unit": "a person" if unit == "person" else "a person's day",
+            "privacy_loss": {name: row[name] for name in ("rho", "epsilon", "delta")},
+            "privacy_unit": _unit_of(row),
             "model": "central",
-            "mechanism": f"discrete Gaussian, sigma {sigma} for a sensitivity of {sensitivity} "
-            f"(1/{granularity})",
+            "mechanism": f"discrete Gaussian, sigma {row['sigma']} for a sensitivity of {row['sensitivity']} "
+            f"(1/{row['granularity']})",
             "accounting": "sum of rho",
             "implementation": f"shoal {__version__}, OpenDP",
-            "best_guess_of_membership": round(guess_of(epsilon, delta), 4),
+            "best_guess_of_membership": round(guess_of(row["epsilon"], row["delta"]), 4),
         }
-        for entry, spent_at, kind, unit, rho, epsilon, delta, sigma, sensitivity, granularity in rows
+        for row in rows
     ]
+
+
+def _unit_of(row: dict[str, Any]) -> str:
+    unit = row.get("unit_of_protection") or "what the table's manifest says"
+    return f"{period_of(row['unit'])}; one unit is {unit}"

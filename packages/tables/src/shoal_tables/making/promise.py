@@ -5,14 +5,16 @@ From noisy counts to estimates: flows there and back brought together, the total
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from math import sqrt
 from typing import Final
 
 import numpy as np
 from scipy import optimize, special
 
 from shoal.errors import MisuseError
+from shoal.io.columns.owners import UNITS
 from shoal.runtime.arrays import Floats, Integers
-from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, Promise
+from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, Kind, Promise, Unit
 from shoal_tables.making.rules import Rules
 
 MOST_EPSILON: Final = 10.0
@@ -115,13 +117,26 @@ def guess_of(epsilon: float, delta: float) -> float:
     return float((odds + delta) / (1 + odds))
 
 
-def promise_in_words(epsilon: float, delta: float, unit: str) -> str:
-    """The promise as a sentence for readers who do not know epsilon."""
-    who = "a person" if unit == "person" else "one day of a person"
+def promise_in_words(epsilon: float, delta: float, unit: Unit, unit_of_protection: str) -> str:
+    """The promise in sentences for readers who do not know epsilon."""
+    who = "one unit" if unit == "person" else "one local day of one unit"
     return (
-        f"With everything known about everybody else, at most {100 * guess_of(epsilon, delta):.1f} % of "
-        f"guesses whether {who} is in the data are right; by chance 50 % are."
+        f"With everything known about all other units, at most {100 * guess_of(epsilon, delta):.1f} % of "
+        f"guesses whether {who} is in the data are right; by chance 50 % are. "
+        f"{unit_in_words(unit_of_protection)}"
     )
+
+
+def unit_in_words(unit_of_protection: str) -> str:
+    """Who is protected, and who is not where the unit is no id of a person."""
+    sentence = f"One unit is {unit_of_protection}."
+    what = next((what for what, text in UNITS.items() if text == unit_of_protection), None)
+    return sentence if what is None else f"{sentence} A person with several {what}s is not protected as one."
+
+
+def period_of(unit: Unit) -> str:
+    """The part of one unit's data that is protected."""
+    return "one unit over the whole period" if unit == "person" else "one local day of one unit"
 
 
 SIGMAS_OF_A_TOTAL: Final = 10
@@ -194,12 +209,13 @@ def expected_error(promise: Promise) -> ExpectedError:
     )
 
 
-def error_in_words(error: ExpectedError) -> str:
-    """One line on an expected error."""
+def error_in_words(error: ExpectedError, table: Kind) -> str:
+    """One line on an expected error; flows there and back share their noise as far as they are alike."""
     sizes = ", ".join(
         f"of {size} by {100 * share:.2g} %" for size, share in zip(SIZES, error.by_size, strict=True)
     )
+    shared = f", or {error.least_shown / sqrt(2):.3g} where as many return" if table == "flows" else ""
     return (
         f"epsilon {error.epsilon:.3g}: 95 % of cells are off by at most {error.half_width:.3g}; half of "
-        f"the cells {sizes}; shown from {error.least_shown:.3g} on"
+        f"the cells {sizes}; shown from an estimate of {error.least_shown:.3g} on{shared}"
     )

@@ -13,42 +13,50 @@ from shoal.report.figures.maps import density_cells
 from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
 from shoal.units import counted, show_s
-from shoal_tables.definition.manifest import Promise
+from shoal_tables.definition.manifest import Promise, TableManifest, counted_things
 from shoal_tables.making.ledger import Balance
-from shoal_tables.making.promise import SIZES, expected_error, promise_in_words, scale_of
+from shoal_tables.making.promise import (
+    SIZES,
+    expected_error,
+    period_of,
+    promise_in_words,
+    scale_of,
+    unit_in_words,
+)
 from shoal_tables.making.rules import Rules
 
 MOST_LINES: Final = 150
 _COUNTS: Final = {
-    "presence": "People seen in a zone during an hour, once each.",
-    "flows": "Trips from zone to zone that begin in the hours of a cell.",
-    "dwell": "People by the length of their longest visit to a zone on a day, in minutes.",
-    "homes": "People by the zone where they are on most nights.",
+    "presence": "{things} seen in a zone during an hour, once each.",
+    "flows": "{things} from zone to zone that begin in the hours of a cell.",
+    "dwell": "{things} by the length of their longest visit to a zone on a day, in minutes.",
+    "homes": "{things} by the zone where they are on most nights.",
 }
 
 
-def record_page(
-    rules: Rules, promise: Promise, table: pa.Table, balance: Balance | None, *, publishable: bool
-) -> str:
+def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance: Balance | None) -> str:
     """The record as one HTML page that loads nothing."""
+    promise, who = manifest.promise, manifest.unit_of_protection
     error, totals = expected_error(promise), promise.totals
+    things = counted_things(rules.table, who)
     most = promise.sensitivity if totals is None else totals.most
-    drawing = draw_map(rules, promise, table)
+    drawing = draw_map(rules, promise, table, things)
     return page(
         "table.html.j2",
         {} if drawing is None else {"map": drawing},
         public=True,
         package="shoal_tables.making",
         table=rules.table,
-        promise_in_words=promise_in_words(error.epsilon, error.delta, rules.unit),
+        promise_in_words=promise_in_words(error.epsilon, error.delta, rules.unit, who),
         cells=rules.n_cells,
         shown=len(table) - table["shown"].null_count,
         zones=rules.zones.statement.n_zones,
         error=error,
         by_size=list(zip(SIZES, error.by_size, strict=True)),
-        publishable=publishable,
-        meaning=meaning_in_words(rules),
-        who="a person over the whole period" if rules.unit == "person" else "one local day of a person",
+        publishable=manifest.publishable,
+        meaning=meaning_in_words(rules, things),
+        protected=period_of(rules.unit),
+        unit_in_words=unit_in_words(who),
         bound=promise.bound,
         scale=scale_of(promise),
         most=most / promise.granularity,
@@ -59,7 +67,7 @@ def record_page(
     )
 
 
-def meaning_in_words(rules: Rules) -> list[str]:
+def meaning_in_words(rules: Rules, things: str) -> list[str]:
     """The meaning of a table's counts, in sentences."""
     zones = rules.zones.statement
     zones_in_words = {
@@ -71,7 +79,8 @@ def meaning_in_words(rules: Rules) -> list[str]:
     means = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
     which = means.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
     days = f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}."
-    sentences = [_COUNTS[rules.table], zones_in_words[zones.kind], days]
+    counted = _COUNTS[rules.table].format(things=things.capitalize())
+    sentences = [counted, zones_in_words[zones.kind], days]
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
             f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "
@@ -84,7 +93,7 @@ def meaning_in_words(rules: Rules) -> list[str]:
     return sentences
 
 
-def draw_map(rules: Rules, promise: Promise, table: pa.Table) -> Drawing | None:
+def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Drawing | None:
     """The published counts by zone, and the largest flows; None where zones have no extent."""
     west, south, east, north, x, y = _places(rules)
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
@@ -97,10 +106,9 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table) -> Drawing | None:
         shape = (statement.rows or 1, statement.columns or 1)
         sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
         square_km = ((statement.side_m or 1) / 1000) ** 2
-        what = "trips" if rules.table == "flows" else "people"
         noise = expected_error(promise).half_width * np.sqrt(len(count) / statement.n_zones)
         certain = np.where(sums >= 2 * noise, sums, 0)
-        layers.append(density_cells(certain / square_km, (west, east), (south, north), what))
+        layers.append(density_cells(certain / square_km, (west, east), (south, north), things))
     elif statement.kind != "cells":
         layers.append(_outlines(rules))
     if rules.table == "flows":

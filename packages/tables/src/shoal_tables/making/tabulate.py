@@ -70,6 +70,7 @@ class Counts:
 
     counts: Integers
     totals: Integers
+    calibration: Calibration  # for the unit that the reader found
     cut: float  # the share that the bound takes away
     reading: Reading
     notes: tuple[str, ...]
@@ -144,25 +145,25 @@ def tabulate(
     report_partials(output, secret)
     require_apart(output, secret, *([] if ledger is None else [ledger.path]))
     sampler, calibration = sampler_name(rng), Calibration(rules=rules, privacy=privacy)
-    promise, cost = calibration.promise(sampler), calibration.cost()
     if ledger is not None:
         if ledger.path.resolve() == secret.resolve():
             raise MisuseError(f"--ledger and --secret are both {secret}; give each a file")
-        ledger.require(cost)
+        ledger.require(calibration.cost())
     reading = require_reading(reading or Reading(), rules)
-    exact = count(source, rules, calibration.limits, partial_name(secret), reading, run, engine)
-    notes = exact.notes
+    exact = count(source, calibration, partial_name(secret), reading, run, engine)
+    unit_of_protection, notes = exact.calibration.unit_of_protection, exact.notes
+    promise, cost = exact.calibration.promise(sampler), exact.calibration.cost()
     if ledger is not None and privacy.bound is None and exact.cut > _MOST:
         raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
     if exact.counts.max() < promise.least_shown:
         least = promise.least_shown / promise.granularity
-        words = f"no cell has the {least:.3g} from which on it is shown: the table is noise alone"
+        words = f"no cell has the {least:.3g} from which on it is shown by itself: the table is noise alone"
         if ledger is not None:
             raise InputError(
                 f"{words}. Nothing was spent; choose larger zones, fewer --hours or a larger --epsilon"
             )
         notes = (*notes, words)
-    manifest = manifest_of(rules, promise, exact.reading, publishable=rng.publishable)
+    manifest = manifest_of(rules, promise, exact.reading, unit_of_protection, publishable=rng.publishable)
     with (
         staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,  # first to get its name: of two commands, one leaves no secret
@@ -178,7 +179,7 @@ def tabulate(
             ledger.bind(entry, digest)
         table = table_of(rules, noisy, promise)
         balance = None if ledger is None else ledger.balance()
-        page = record_page(rules, promise, table, balance, publishable=rng.publishable)
+        page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance)
         write_parquet(table, folder / Files.TABLE)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")
         write_zones(rules.zones, folder / Files.ZONES)
@@ -191,14 +192,14 @@ def tabulate(
 
 def count(
     source: object,
-    rules: Rules,
-    limits: Limits,
+    calibration: Calibration,
     scratch: Path,
     reading: Reading,
     run: Run,
     engine: Engine | None,
 ) -> Counts:
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
+    rules = calibration.rules
     try:
         people = store_people(source, reading, scratch, run, engine=engine)
         if people.crs != rules.zones.plane:
@@ -210,7 +211,8 @@ def count(
         if people.intake.reading.counts_steps(people.middles[:, 0]):
             raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")
         counts, totals, sums = (np.zeros(size, dtype=np.int64) for size in (rules.n_cells, 2, 2))
-        tally_some = partial(tally_people, scratch, rules, limits)
+        calibration = replace(calibration, unit_of_protection=people.intake.unit_of_protection)
+        tally_some = partial(tally_people, scratch, rules, calibration.limits)
         for part in run_tasks(tally_some, parts_of(people.lengths), engine or run, run, "counting"):
             counts[part.cells] += part.counts
             totals += part.totals
@@ -224,7 +226,14 @@ def count(
         )
     cut = 1 - float(sums[1]) / float(sums[0])
     notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *people.intake.notes)
-    return Counts(counts=counts, totals=totals, cut=cut, reading=people.intake.reading, notes=notes)
+    return Counts(
+        counts=counts,
+        totals=totals,
+        calibration=calibration,
+        cut=cut,
+        reading=people.intake.reading,
+        notes=notes,
+    )
 
 
 def _words_of_cut(cut: float) -> str:
@@ -269,7 +278,9 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise(cuts) if end > first]
 
 
-def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable: bool) -> TableManifest:
+def manifest_of(
+    rules: Rules, promise: Promise, reading: Reading, unit_of_protection: str, *, publishable: bool
+) -> TableManifest:
     """The manifest of a table, except for its draw; MisuseError for values that no manifest can state."""
     try:
         return TableManifest(
@@ -278,6 +289,7 @@ def manifest_of(rules: Rules, promise: Promise, reading: Reading, *, publishable
             shoal_version=__version__,
             table=rules.table,
             unit=rules.unit,
+            unit_of_protection=str(unit_of_protection),
             zones=rules.zones.statement,
             plane=rules.zones.plane,
             reading=asdict(reading),

@@ -20,7 +20,7 @@ from shoal_tables.verification.zones import read_table, read_zones, table_file
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
     "or changed numbers within their noise, a bound or zones chosen after a look at the data, the file that "
-    "zones come from, a person with several ids, another longest gap, radius or least time of stays that "
+    "zones come from, a person who is several units, another longest gap, radius or least time of stays that "
     "counts the same, the words of the record beside its numbers and its promise"
 )
 _SURELY: Final = 3.89  # deviations of a normal number, with one in ten thousand beyond them
@@ -46,6 +46,7 @@ class TableVerification:
             "outcome": self.verdict.word,
             "table": self.manifest.table,
             "unit": self.manifest.unit,
+            "unit_of_protection": self.manifest.unit_of_protection,
             "epsilon": promise.epsilon,
             "delta": promise.delta,
             "guesses_right_at_most": statements.guessing_share(promise.epsilon, promise.delta),
@@ -85,6 +86,9 @@ def verify_table(
             for name in Reading(**manifest.reading).other_settings(intake.reading)
             if name not in reading
         ]
+        if intake.unit_of_protection != manifest.unit_of_protection:
+            words = f"one unit is {intake.unit_of_protection}, but the manifest states another unit"
+            findings.append(Finding("unit-differs", words))
         if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
             verdict = Verdict.of(findings, checked=table.num_rows)
             return TableVerification(verdict, manifest, intake, 0, 0)
@@ -167,7 +171,7 @@ def _noise(
 def _notes(manifest: TableManifest, cells: files.Cells, counted: Recount) -> list[str]:
     share = statements.guessing_share(manifest.promise.epsilon, manifest.promise.delta)
     notes = [
-        f"with everything known about everybody else, at most {share:.1%} of guesses whether somebody is in "
+        f"with everything known about all other units, at most {share:.1%} of guesses whether one unit is in "
         "the data are right; by chance 50 %",
         f"noise in {cells.n:,} cells shows a standard deviation that is wrong by more than about "
         f"{_SURELY / sqrt(2 * cells.n):.1%}",

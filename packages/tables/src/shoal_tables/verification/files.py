@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import unescape
 from math import ceil, prod
 from pathlib import Path
 from typing import Final
@@ -157,8 +158,11 @@ def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> I
     if not is_public(page) or is_active(page):
         yield Finding("record-differs", "report.html is no public page, or it runs or loads something")
     share = guessing_share(promise.epsilon, promise.delta)
-    words = f"at most {100 * share:.1f} % of guesses" in page
-    if not words or ("Not for publication" in page) == manifest.publishable:
+    stated = (f"at most {100 * share:.1f} % of guesses", f"One unit is {manifest.unit_of_protection}.")
+    if (
+        not all(words in unescape(page) for words in stated)
+        or ("Not for publication" in page) == manifest.publishable
+    ):
         yield Finding("record-differs", "report.html promises something else than the manifest")
     expected, facts = _record_numbers(manifest, table), _FACT.findall(page)
     if sorted(name for name, *_ in facts) != sorted(expected):

@@ -20,7 +20,16 @@ from shoal.model.intake import Reading
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats
-from shoal_tables.definition.manifest import CHOSEN, COVERAGE, MEASURED, MOST_DELTA, STAND_IN, TableManifest
+from shoal_tables.definition.manifest import (
+    CHOSEN,
+    COVERAGE,
+    EACH_TRIP,
+    MEASURED,
+    MOST_DELTA,
+    OF_ONE_TRIP,
+    STAND_IN,
+    TableManifest,
+)
 from shoal_tables.verification.contributions import Frame
 
 _NEAR: Final = 1e-3  # far more than a sum over whole numbers and its integral differ by
@@ -166,9 +175,20 @@ def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
     wrong = manifest.publishable != from_opendp or not (manifest.publishable or sampler == STAND_IN)
     yield wrong, "sampler-differs", "a table for publication has noise of OpenDP, and no other one has"
     words = "the bound comes from elsewhere than from the publisher or from shoal"
-    yield manifest.promise.bound_source not in (CHOSEN, MEASURED), "bound-differs", words
+    source = manifest.promise.bound_source
+    yield source not in (CHOSEN, MEASURED, OF_ONE_TRIP), "bound-differs", words
+    words = "the bound is not what one trip adds at most, or a unit is something else than one trip"
+    yield source == OF_ONE_TRIP and not _is_one_trip(manifest), "bound-differs", words
     words = "zones and samples are not both on the earth or both in local meters"
     yield (manifest.plane is None) != (manifest.zones.crs is None), "zones-differ", words
+
+
+def _is_one_trip(manifest: TableManifest) -> bool:
+    """Whether the bound is one trip on the day of fewest dates, of units that are trips."""
+    if manifest.table != "flows" or manifest.unit_of_protection != EACH_TRIP or not manifest.day_of:
+        return False
+    fewest = int(Frame.of(manifest).n_dates.min())
+    return manifest.promise.sensitivity * fewest == manifest.promise.granularity
 
 
 def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:

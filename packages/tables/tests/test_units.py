@@ -1,0 +1,132 @@
+"""Who one unit is: a table of trips that name nobody says so everywhere, and its bound follows from that."""
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import Shoal
+from shoal import Randomness
+from shoal.runtime.files import sha256_of
+from shoal_tables import Ledger, Privacy, days_of
+from shoal_tables.definition.manifest import CHOSEN, EACH_TRIP, MEASURED, OF_ONE_TRIP, Kind
+from shoal_tables.making.ledger import Cost, registry_rows
+from shoal_tables.making.promise import rho_of
+from shoal_tables.making.rules import DaysKind
+from shoal_tables.verification.checking import verify_table
+from table_cases import AREA, FIRST, LAST, make, rules_of
+
+COLUMNS = ("ride_id", "started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng")
+
+
+@pytest.fixture
+def rides(tmp_path: Path) -> Path:
+    """A file of bike-share trips of three days, in the layout that has no column of riders."""
+    rng = np.random.default_rng(4)
+    stations = np.stack([rng.uniform(*AREA[1::2], 9), rng.uniform(*AREA[::2], 9)], axis=1)
+    path = tmp_path / "rides.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for ride in range(900):
+            start = datetime(2024, 1, 1) + timedelta(seconds=int(rng.integers(0, 3 * 86400)))
+            ends = stations[rng.choice(9, 2, replace=False)].ravel().tolist()
+            rows.writerow([f"ride {ride}", start, start + timedelta(minutes=20), *ends])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "days", "chosen", "bound", "source"),
+    [
+        ("flows", "typical", None, 1 / 3, OF_ONE_TRIP),
+        ("flows", "each", None, 1.0, OF_ONE_TRIP),
+        ("flows", "typical", 0.25, 0.25, CHOSEN),
+        ("presence", "typical", None, 1.9, MEASURED),
+    ],
+)
+def test_a_table_of_trips_holds_and_states_its_unit_and_bound(
+    tmp_path: Path,
+    rides: Path,
+    table: Kind,
+    days: DaysKind,
+    chosen: float | None,
+    bound: float,
+    source: str,
+) -> None:
+    privacy = Privacy(epsilon=1.0, bound=chosen, rng=Randomness.for_research(1))
+    rules = rules_of(table, day_of=days_of(days, FIRST, LAST))
+    made = make(tmp_path, rules, source=str(rides), privacy=privacy)
+    stated = made.manifest
+    assert (stated.unit_of_protection, stated.promise.bound_source) == (EACH_TRIP, source)
+    assert stated.promise.bound == pytest.approx(bound, abs=1e-3)
+    found = verify_table(str(rides), made.folder, secret=tmp_path / "counts.parquet")
+    assert found.verdict.holds, found.verdict.findings
+    assert (found.units_over == 0) == (source != CHOSEN)
+
+
+def test_page_and_terminal_name_the_trip_as_the_unit(shoal: Shoal, tmp_path: Path, rides: Path) -> None:
+    area = ",".join(map(str, AREA))
+    words = ("--kind", "homes", "--grid", "20km", f"--area={area}", "--period", "2024-01-01,2024-01-03")
+    targets = ("--output", tmp_path / "t", "--secret", tmp_path / "t.parquet", "--research-seed", "1")
+    made = shoal("tabulate", rides, *words, "--epsilon", "1", *targets)
+    page = (tmp_path / "t" / "report.html").read_text()
+    unit = f"One unit is {EACH_TRIP}. A person with several trips is not protected as one."
+    assert (made.code, unit in made.out, unit in page) == (0, True, True), made.err
+    assert "Trips by the zone where they are on most nights." in page
+    assert "for a person" not in page
+    verified = shoal("verify", rides, tmp_path / "t", "--secret", tmp_path / "t.parquet")
+    assert (verified.code, unit in verified.out) == (0, True), verified.out
+
+
+def test_trips_cannot_be_passed_off_as_people(tmp_path: Path, rides: Path) -> None:
+    folder = make(tmp_path, source=str(rides)).folder
+    report, manifest = folder / "report.html", folder / "manifest.json"
+    people = "each distinct value of column 'rider'"
+    page, stated = report.read_text().replace(EACH_TRIP, people.replace("'", "&#39;")), manifest.read_text()
+    report.write_text(page)
+    entries = json.loads(stated) | {"unit_of_protection": people}
+    entries["promise"]["bound_source"] = MEASURED
+    entries["files"]["report.html"] = sha256_of(report)
+    manifest.write_text(json.dumps(entries))
+    assert verify_table(str(rides), folder).verdict.kinds == {"unit-differs"}
+
+
+def test_a_plan_says_what_the_bound_of_trips_is(shoal: Shoal) -> None:
+    area = ",".join(map(str, AREA))
+    words = ("--kind", "flows", "--grid", "10km", f"--area={area}", "--period", "2024-01-01,2024-01-07")
+    planned = shoal("tabulate", "absent.csv", *words, "--plan").out
+    assert (
+        "where each trip counts as one person, the bound is 0.143 instead, and the errors are 16.8" in planned
+    )
+    chosen = shoal("tabulate", "absent.csv", *words, "--plan", "--bound", "0.142858").out
+    assert "as of 0.143 of a count in one cell" in chosen
+    assert "counts as one person" not in chosen
+
+
+def test_a_ledger_names_the_unit_of_each_table_and_an_older_one_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    cost = Cost(
+        kind="flows",
+        unit="person",
+        unit_of_protection=EACH_TRIP,
+        rho=rho_of(6000, 1000),
+        epsilon=0.9,
+        delta=1e-8,
+        sigma=6000,
+        sensitivity=1000,
+        granularity=1000,
+        persons_rho=rho_of(6000, 1000),
+    )
+    Ledger(path, "trips", 5.0).spend(cost)
+    with closing(sqlite3.connect(path)) as connection:  # as ledgers were before tables stated their unit
+        connection.execute("ALTER TABLE tables DROP COLUMN unit_of_protection")
+    older = [row["privacy_unit"] for row in registry_rows(path)]
+    assert older == ["one unit over the whole period; one unit is what the table's manifest says"]
+    Ledger(path, "trips").spend(cost)
+    units = [row["privacy_unit"] for row in registry_rows(path)]
+    assert sorted(units) == sorted([*older, f"one unit over the whole period; one unit is {EACH_TRIP}"])
