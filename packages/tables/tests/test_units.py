@@ -130,3 +130,15 @@ def test_a_ledger_names_the_unit_of_each_table_and_an_older_one_goes_on(tmp_path
     Ledger(path, "trips").spend(cost)
     units = [row["privacy_unit"] for row in registry_rows(path)]
     assert sorted(units) == sorted([*older, f"one unit over the whole period; one unit is {EACH_TRIP}"])
+
+
+def test_an_area_with_latitude_first_is_told(shoal: Shoal, tmp_path: Path, rides: Path) -> None:
+    west, south, east, north = AREA
+    words = ("--kind", "flows", "--grid", "10km", f"--area={south},{west},{north},{east}")
+    targets = ("--output", tmp_path / "t", "--secret", tmp_path / "t.parquet", "--research-seed", "1")
+    period = ("--period", "2024-01-01,2024-01-03", "--epsilon", "1")
+    refused = shoal("tabulate", rides, *words, *period, *targets)
+    assert (refused.code, "--area is west,south,east,north in degrees" in refused.err) == (2, True), (
+        refused.err
+    )
+    assert "working_crs" not in refused.err

@@ -201,7 +201,7 @@ def count(
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
     rules = calibration.rules
     try:
-        people = store_people(source, reading, scratch, run, engine=engine)
+        people = _store_on_plane(source, reading, scratch, run, engine)
         if people.crs != rules.zones.plane:
             unit = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
@@ -234,6 +234,21 @@ def count(
         reading=people.intake.reading,
         notes=notes,
     )
+
+
+def _store_on_plane(
+    source: object, reading: Reading, scratch: Path, run: Run, engine: Engine | None
+) -> StoredPeople:
+    """The people on disk; InputError in words of a table where the plane of its zones is far from them."""
+    try:
+        return store_people(source, reading, scratch, run, engine=engine)
+    except InputError as error:
+        if "working_crs" not in str(error):
+            raise
+        raise InputError(
+            "the zones lie far from most positions, or distances on their plane are wrong there; --area is "
+            "west,south,east,north in degrees"
+        ) from error
 
 
 def _words_of_cut(cut: float) -> str:
