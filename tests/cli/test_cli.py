@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import pty
 import re
 import signal
 import stat
@@ -414,7 +415,7 @@ def test_a_release_that_fails_its_check_is_not_written(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path: Path) -> None:
     raw = tmp_path / "raw.parquet"
     write_synthetic(raw, 1500, 7, 1)
@@ -441,6 +442,34 @@ def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path
     assert "interrupted; nothing half-written is left" in shown
     assert "Traceback" not in shown
     assert list(output.iterdir()) == []
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_half_written(tmp_path: Path) -> None:
+    raw, output = tmp_path / "raw.parquet", tmp_path / "out"
+    write_synthetic(raw, 1500, 7, 1)
+    output.mkdir()
+    words = (sys.executable, "-m", "shoal", "anonymize", str(raw), "--k", "5", "--output", str(output / "r"))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, words)
+    deadline = time.monotonic() + 60
+    while not list(output.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list(output.iterdir()), "the release folder is prepared under another name first"
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert list(output.iterdir()) == []
+
+
+def test_a_command_that_ignores_hangups_goes_on(tmp_path: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"  # as nohup does
+        "from shoal.cli import main\n"
+        "main.shoal.main = lambda **_: os.kill(os.getpid(), signal.SIGHUP)\n"
+        "main.main([])\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_interrupt_the_moment_the_folder_is_made_leaves_nothing(
@@ -523,9 +552,12 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     told = shoal(*words, "--linkage", tmp_path / "links.parquet").err
     assert f"rm -r {tmp_path}/.links.parquet.partial-0123 '{tmp_path}/my release.parts'" in told
     assert (tmp_path / "my release" / "manifest.json").exists()
+    (tmp_path / ".links.parquet.partial-0123").unlink()
     (tmp_path / ".csv.partial-0123").mkdir()  # and those of a stopped export or conversion
     export = shoal("publish", tmp_path / "my release", "--to", tmp_path / "csv", "--format", "csv")
     assert export.err.count(f"rm -r {tmp_path}/.csv.partial-0123\n") == 1
+    other = shoal("publish", tmp_path / "my release", "--to", tmp_path / "other", "--format", "csv")
+    assert other.err.count(f"rm -r {tmp_path}/.csv.partial-0123\n") == 1  # beside another name, too
     (tmp_path / ".r.partial-0123").mkdir()  # as a kill between the names of linkage and release leaves it
     half = shoal("anonymize", city, "--output", tmp_path / "r", "--linkage", tmp_path / "links.parquet")
     assert (half.code, f"left {tmp_path}/.r.partial-0123, remove both" in half.err) == (2, True)

@@ -7,6 +7,7 @@ checked; 130: interrupted. Results go to standard output, progress and messages 
 import errno
 import os
 import signal
+import stat
 import sys
 import traceback
 from collections.abc import Sequence
@@ -85,6 +86,8 @@ shoal.add_section("Share one track, collect from many", cli_share.share, "collec
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit; every error is one line on standard error."""
     signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGHUP, _hang_up)
     for name, value in _ALLOCATOR.items():  # read when Arrow is loaded, which no command is before this
         os.environ.setdefault(name, value)
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -137,6 +140,14 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
 
 def _stop(_signal: int, _frame: Any) -> None:
     raise KeyboardInterrupt
+
+
+def _hang_up(number: int, frame: Any) -> None:
+    """Stop; messages go nowhere if they went to the terminal, which is closed."""
+    for descriptor in (sys.stdout.fileno(), sys.stderr.fileno()):
+        if stat.S_ISCHR(os.fstat(descriptor).st_mode):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+    _stop(number, frame)
 
 
 def _complain(message: str, code: int, *, as_json: bool) -> int:

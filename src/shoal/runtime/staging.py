@@ -87,16 +87,21 @@ def partial_name(target: Path) -> Path:
 
 
 def find_partials(target: Path) -> list[Path]:
-    """Hidden incomplete outputs, of runs that were killed or still work."""
+    """Hidden incomplete outputs of this name, of runs that were killed or still work."""
+    return _partials_of(glob.escape(target.name), target.parent)
+
+
+def _partials_of(names: str, folder: Path) -> list[Path]:
     try:
-        return sorted(target.parent.glob(f".{glob.escape(target.name)}.partial-*"))
+        return sorted(folder.glob(f".{names}.partial-*"))
     except OSError:
         return []
 
 
 def report_partials(*targets: Path, also: Sequence[Path] = ()) -> None:
-    """Name the incomplete outputs of these targets, and other parts, to all listeners."""
-    if old := [*(path for target in targets for path in find_partials(target)), *also]:
+    """Name the incomplete outputs beside these targets, of any name, and other parts, to all listeners."""
+    folders = dict.fromkeys(target.parent for target in targets)
+    if old := [*(path for folder in folders for path in _partials_of("*", folder)), *also]:
         for listener in LISTENERS:
             listener(old)
 
