@@ -133,7 +133,7 @@ def assert_signed(told: str, folder: Path, desk_city: Path) -> None:
         sha256_of(desk_city),
         sha256_of(folder / "release" / "release.parquet"),
         manifest["release_sha256"],
-        "Strongest attack first",
+        "Strongest attack of any kind",
     )
     assert [text for text in wanted if text not in told] == []
     assert sorted(path.name for path in (folder / "release").iterdir()) == [
