@@ -431,7 +431,12 @@ def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path
         "--linkage",
         str(output / "l.parquet"),
     ]
-    running = subprocess.Popen([sys.executable, "-m", "shoal", *words], stderr=subprocess.PIPE, text=True)
+    code = (
+        "import signal; from shoal.__main__ import main\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # which nohup, around these tests, would change
+        "main()"
+    )
+    running = subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not list(output.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -451,6 +456,7 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(tmp_path: Path) -
     words = (sys.executable, "-m", "shoal", "anonymize", str(raw), "--k", "5", "--output", str(output / "r"))
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup, around these tests, would change
         os.execv(sys.executable, words)
     deadline = time.monotonic() + 60
     while not list(output.iterdir()) and time.monotonic() < deadline:

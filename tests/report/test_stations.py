@@ -114,6 +114,6 @@ def test_hours_of_utc_far_away_are_a_caution(tmp_path: Path, lon: float, zone: s
     rows = [f"p{who},2026-03-0{day}T08:00,37.7,{lon}" for who in range(3) for day in (2, 3)]
     file = tmp_path / "cabs.csv"
     file.write_text("\n".join(["id,time,lat,lon", *rows]))
-    cautions = hour_cautions(shoal.read(file, time_zone=zone))
+    cautions = hour_cautions(shoal.read(file, time_zone=zone).intake.notes)
     assert len(cautions) == told
     assert all("are those of UTC; here it is about UTC-8" in caution for caution in cautions)

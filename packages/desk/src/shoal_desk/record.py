@@ -257,7 +257,7 @@ def record_page(
         verdict=verdict,
         usefulness=usefulness,
         rates=rates,
-        cautions=(*hour_cautions(original), *stations),
+        cautions=(*hour_cautions(original.intake.notes), *stations),
         tries=max((rate["tries"] for rate in rates), default=0),
         raw_rates={
             (rate["name"], rate["asked"]): rate["rate"]

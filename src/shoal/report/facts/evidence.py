@@ -6,7 +6,7 @@ reveals no count of single people. Counts are for the private page.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -22,7 +22,6 @@ from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Boxes
-from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
 from shoal.report.facts.release import ReleaseFacts, release_facts
@@ -39,10 +38,10 @@ READER: Final = "downcoding-place"
 _MOST: Final = 0.05  # that a reader may gain over a blind guess before boxes tell places
 
 
-def hour_cautions(original: Trajectories) -> tuple[str, ...]:
-    """What the reader said if hours of the day are those of UTC, far from where the data is."""
+def hour_cautions(notes: Sequence[str]) -> tuple[str, ...]:
+    """What the reader noted if hours of the day are those of UTC, far from where the data is."""
     hours = ("reading.hours", "reading.hours_naive")
-    return tuple(note for note in original.intake.notes if getattr(note, "identifier", "") in hours)
+    return tuple(note for note in notes if getattr(note, "identifier", "") in hours)
 
 
 def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Message, ...]:

@@ -105,7 +105,7 @@ def page_of_facts(
         "techniques": techniques_of(release),
         "assessment": evidence.assessment,
         "strongest": strongest,
-        "cautions": (*hour_cautions(evidence.facts.original), *evidence.stations),
+        "cautions": (*hour_cautions(evidence.facts.original.intake.notes), *evidence.stations),
         "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None
