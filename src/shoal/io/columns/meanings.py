@@ -326,11 +326,13 @@ def flag_columns(names: Sequence[str]) -> tuple[str, ...]:
 
 def count_refusals(name: str, column: pa.Array) -> int:
     """The rows of such a column that say no; none where all do, or where its values are something else."""
-    values = pc.utf8_lower(plain(column).cast(pa.string()))
+    values = plain(column)
     if _ACCURACY.fullmatch(_compact(name)):
-        no = pc.sum(pc.starts_with(values, "-")).as_py() or 0
+        is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        below = pc.less(values, 0) if is_number else pc.starts_with(values.cast(pa.string()), "-")
+        no = pc.sum(below).as_py() or 0
         return no if no < len(values) else 0
-    counts = pc.value_counts(values)
+    counts = pc.value_counts(pc.utf8_lower(values.cast(pa.string())))
     rows = {str(entry["values"].as_py()): entry["counts"].as_py() for entry in counts}
     no = sum(rows.get(text, 0) for text in (_YES if _UNTRUE.fullmatch(_compact(name)) else _NO))
     known = rows.keys() <= _NO | _YES | {"", "None"}
