@@ -24,7 +24,7 @@ SHOWN = {  # besides what is proposed
     "--k 5",
     "--k 5 --refine",
     "--k 5 --refine --hull grid:500m",
-    "--k 10 --refine --hull grid:500m",
+    "--k 11 --refine --hull grid:500m",
     "--per-day --k 5 --refine --hull grid:500m",
 }
 

@@ -284,6 +284,12 @@ def test_the_record_is_a_command_like_every_other(
     false = [*arguments[:-1], str(tmp_path / "false.html"), "--attacks", str(tmp_path / "lowered.json")]
     replayed = shoal(*false)
     assert (replayed.code, "of 10 victims of this release" in replayed.err) == (2, True), replayed.err
+    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+    found["attacks"] = [one | {"worst": one["rate"]} for one in found["attacks"]]
+    (tmp_path / "averages.json").write_text(json.dumps(found))
+    again = [*arguments[:-1], str(tmp_path / "again.html"), "--attacks", str(tmp_path / "averages.json")]
+    assert shoal(*again).code == 0
+    assert "25 % (maximum)" in (tmp_path / "again.html").read_text()
     inside = shoal(*arguments[:-1], str(Path(work.choices.output) / "record.html"))
     assert inside.code == 2
     assert "outside the release folder" in inside.err

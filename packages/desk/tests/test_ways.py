@@ -91,9 +91,9 @@ def test_a_release_above_the_threshold_of_a_recipient_says_so_wherever_it_may_be
 
 def test_what_a_release_has_already_is_no_way_out() -> None:
     everything = [way.option for way in ways_out(for_use=True, for_risk=True)]
-    made_with = {"k": 10, "hull": "grid:500m", "refine": True, "per_day": False}
+    made_with = {"k": 11, "hull": "grid:500m", "refine": True, "per_day": False}
     left = [way.option for way in ways_out(for_use=True, for_risk=True, made_with=made_with)]
-    assert set(everything) - set(left) == {"--k 10", "--hull grid:500m", "--refine"}
+    assert set(everything) - set(left) == {"--k 11", "--hull grid:500m", "--refine"}
     few_places = [way.option for way in ways_out(for_use=True, for_risk=True, stations=True)]
     assert set(everything) ^ set(few_places) == {"--hull grid:500m", "--places FILE --hull leaves:10"}
     assert everything == [

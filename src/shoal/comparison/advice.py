@@ -32,7 +32,7 @@ from shoal.units import DAY_S, HOUR_S, measured_m, measured_s, show_m
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
-KS: Final = (2, 5, 10)
+KS: Final = (2, 5, 11)  # precedents of public data ask for cells of 11: El Emam 2013, doi:10.1201/b14764
 PURPOSES: Final = tuple(use.name for use in USES)
 TRIES: Final = 200  # victims of each attack
 _LEAST_K: Final = 3
@@ -220,7 +220,7 @@ class Advice:
 def try_releases(people: Trajectories, days: Trajectories | None, run: Run | None = None) -> Trials:
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
-    Each is made by GLOVE with refined crowds of 2, 5 and 10: plain, with a twentieth of the samples left out,
+    Each is made by GLOVE with refined crowds of 2, 5 and 11: plain, with a twentieth of the samples left out,
     and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful. days: the
     same data with each day of a person as its own subject; None = days are not tried.
 

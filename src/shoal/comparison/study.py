@@ -48,13 +48,13 @@ at_most = 0.2
 
 [[runs]]
 method = "glove"
-k = [2, 5, 10]
+k = [2, 5, 11]
 refine = true
 omit-at-most = [0, 0.05]
 
 [[runs]]
 method = "glove"
-k = [2, 5, 10]
+k = [2, 5, 11]
 refine = true
 hull = "grid:500m"
 """

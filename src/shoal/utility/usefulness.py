@@ -176,7 +176,7 @@ class WayOut:
 WAYS_OUT: Final = (
     WayOut(say("way.days", "each day of a person by itself"), "--per-day", for_use=True),
     WayOut(say("way.crowds", "better crowds"), "--refine", for_use=True),
-    WayOut(say("way.larger", "larger crowds"), "--k 10", for_risk=True),
+    WayOut(say("way.larger", "larger crowds"), "--k 11", for_risk=True),
     WayOut(
         say("way.hull", "larger boxes, whose edges give no place away"), "--hull grid:500m", for_risk=True
     ),
@@ -213,7 +213,7 @@ def ways_out(
     no_way = {
         "--per-day": made_with.get("per_day") or in_series,
         "--refine": made_with.get("refine") or in_series,
-        "--k 10": made_with.get("k", 0) >= 10,
+        "--k 11": made_with.get("k", 0) >= 11 or in_series,
         "--hull grid:500m": hull != "tight" or stations,
         "--places FILE --hull leaves:10": hull.startswith("leaves") or not stations,
     }

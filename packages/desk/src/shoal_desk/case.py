@@ -42,7 +42,7 @@ class Choices(BaseModel):
     recipients_words: str = ""
     recipients: dict[str, tuple[str, ...]] = {}
     methods: tuple[str, ...] = ("glove", "static", "kte-hide")
-    ks: tuple[int, ...] = (2, 5, 10)
+    ks: tuple[int, ...] = (2, 5, 11)
     sample: int = 200
     tries: int = 200
     method: str = ""

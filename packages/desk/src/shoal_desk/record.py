@@ -168,7 +168,7 @@ def sign_off(
     original = read_raw_of(raw, folder, run, **overrides)
     release, linkage = read_release(folder), read_linkage(linkage_file)
     verdict = verify_folder(original, folder, linkage, run=run)
-    require_replayed(attacks, original, release, linkage, run)
+    attacks = replayed(attacks, original, release, linkage, run)
     facts = Facts(original, release, linkage, run=run)
     useful = usefulness_of(facts) if verdict.holds else None
     file = Path(raw)
@@ -339,10 +339,14 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
     return {**document, "attacks": rates, "together": joined}
 
 
-def require_replayed(
+def replayed(
     attacks: Mapping[str, Any], original: Trajectories, release: Release, linkage: Linkage, run: Run
-) -> None:
-    """Play each attack on ten victims; raise InputError where its stated rate cannot be true."""
+) -> dict[str, Any]:
+    """The attacks, each played again on ten victims, with the greater of both maxima.
+
+    Raise InputError where a stated rate cannot be true.
+    """
+    greatest = {_key_of(rate): rate["worst"] for rate in attacks["attacks"]}
     asked = {rate["asked"] for rate in attacks["attacks"]}
     for knowledge in sorted(asked - {"series"}):  # needs the earlier release
         rng = Randomness.for_research(attacks["command"]["seed"])
@@ -351,13 +355,16 @@ def require_replayed(
             original, release, linkage, knowledge=[knowledge], rng=rng, tries=_REPLAYED, scope=scope, run=run
         )
         for rate in played.rates:
+            key = (rate.name, rate.asked, rate.target)
             for stated in attacks["attacks"]:
-                if (stated["name"], stated["asked"], stated["target"]) == (
-                    rate.name,
-                    rate.asked,
-                    rate.target,
-                ):
+                if _key_of(stated) == key:
                     _require_possible(stated, rate)
+                    greatest[key] = max(greatest[key], rate.worst or 0.0)
+    return {**attacks, "attacks": [{**rate, "worst": greatest[_key_of(rate)]} for rate in attacks["attacks"]]}
+
+
+def _key_of(rate: Mapping[str, Any]) -> tuple[str, str, str]:
+    return rate["name"], rate["asked"], rate["target"]
 
 
 def _require_possible(stated: Mapping[str, Any], played: Rate) -> None:
