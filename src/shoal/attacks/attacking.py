@@ -150,11 +150,16 @@ class PreparedAttack:
         rates: list[Rate] = []
         notes = list(self.notes)
         for request, on_targets in zip(requests, self.play(requests, forgives=forgives), strict=True):
+            unplayed: dict[str, list[str]] = {}
             for label, outcome in on_targets.items():
                 if isinstance(outcome, MisuseError):
-                    notes.append(f"{request.text} was not played against {label}: {outcome}")
+                    unplayed.setdefault(outcome.cli_message, []).append(label)
                 else:
                     rates += [replace(rate, asked=request.text) for rate in outcome]
+            notes += [
+                f"{request.text} was not played against {', '.join(labels)}: {reason}"
+                for reason, labels in unplayed.items()
+            ]
         return AttackResult(rates=tuple(rates), notes=tuple(notes))
 
     def play(
