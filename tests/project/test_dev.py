@@ -12,9 +12,7 @@ ROOT = Path(__file__).parents[2]
 TO_RUN = (
     ".[excel,fit] packages/collect[server] packages/desk packages/papers packages/tables[noise,zones,omx]"
 )
-TO_TEST = (
-    ".[dev] packages/collect[server,app,login] packages/desk packages/papers packages/tables[noise,zones,omx]"
-)
+TO_TEST = ".[dev] packages/collect[server,app] packages/desk packages/papers packages/tables[noise,zones,omx]"
 INTERPRETER = """#!/bin/sh
 case "$*" in
     "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;

@@ -562,7 +562,6 @@ def test_invitations_and_allowed_accounts_at_the_command_line(
         ((*base, "--collector-key", "xyz"), "64 hexadecimal digits"),
         ((*base, "--invite", 0), "--invite"),
         ((*base, "--invite", 1, "--port", 1), "--port has no effect beside --invite and --allow"),
-        ((*base, "--collector-key", "00" * 32, "--login-ca", listed), "no effect without --login"),
         (
             ("collect", "authority", *base[2:], "--token-days", 2),
             "--token-days has no effect without --admit",

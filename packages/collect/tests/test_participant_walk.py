@@ -17,14 +17,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from browser import Browser, Tab
-from desk_visits import FORM, PORT, call
 from service_town import PLACES, TERMS, identity_of, running, seed
 from shoal.errors import InputError, MisuseError
 from shoal.local_pages.guard import HOST, Keys, Site
 from shoal_collect.app.app import participant_application
 from shoal_collect.app.person import Addresses, Person
 from shoal_collect.device import participation
-from shoal_collect.device.admission import LoginNeededError
 from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import StateFolder
 from shoal_collect.device.profile import profile_of
@@ -247,21 +245,3 @@ def test_a_round_outlives_the_app(town: Town, tmp_path: Path) -> None:
     assert later.running
     later.leave()
     assert (later.waiting(), later.ending is not None) == (False, True)
-
-
-def test_who_has_to_log_in_is_shown_where(
-    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def needs_login(*_: object) -> None:
-        raise LoginNeededError("https://login.example/?a=1&b=<2>", "012345", 0.0)
-
-    person, keys = begun(tmp_path / "state", town), Keys.fresh()
-    app = participant_application(person, keys, Site(cookie="shoal-app"))
-    monkeypatch.setattr(participation, "begin", needs_login)
-    sent = {"Host": f"{HOST}:{PORT}", "Origin": f"http://{HOST}:{PORT}", "Cookie": f"shoal-app={keys.cookie}"}
-    body = f"do=agree&agreed=yes&seen={person.seen()}".encode()
-    page = call(app, "POST", f"/{keys.prefix}/share", {**sent, "Content-Type": FORM}, body)
-    assert (page.status, page.sentence) == (422, "Log in first. Nothing was sent.")
-    assert 'href="https://login.example/?a=1&amp;b=&lt;2&gt;"' in page.html
-    assert "<strong>012345</strong>" in page.html
-    assert not person.running

@@ -16,7 +16,6 @@ from shoal_collect.app.drawing import trip_maps
 from shoal_collect.app.pages import templates
 from shoal_collect.app.person import Person, plain
 from shoal_collect.app.uploads import MOST_BYTES, files_in
-from shoal_collect.device.admission import LoginNeededError
 from shoal_collect.device.own_releases import points_in_words
 from shoal_collect.device.profile import rule_rows
 from shoal_collect.roles.consent import OPEN, SHARED, date_of, describe_promise
@@ -165,8 +164,6 @@ class _Pages:
             raise HTTPException(404)
         try:
             return self._done(request, page, form)
-        except LoginNeededError as needed:
-            return self.show(request, page, "Log in first. Nothing was sent.", login=needed)
         except ShoalError as error:
             return self.show(request, page, plain(error))
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import click
 
@@ -19,12 +19,6 @@ from shoal_collect.cli.listening import (
     secret_of,
     serve_app,
 )
-
-if TYPE_CHECKING:
-    from shoal_collect.server.http_login import LoginDesk
-    from shoal_collect.storage.database import Database
-
-_LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
 
 
 @click.command(
@@ -68,27 +62,6 @@ _LOGIN: Final = ("login_client", "login_address", "login_secret", "login_ca")
     metavar="FILE",
     help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
 )
-@click.option(
-    "--login",
-    "issuer",
-    metavar="ISSUER",
-    help="Also admit who logs in at this institution (OpenID Connect), one account a person.",
-)
-@click.option("--login-client", metavar="ID", help="What the registrar is registered as at the institution.")
-@click.option(
-    "--login-secret",
-    type=PATH,
-    metavar="FILE",
-    help="The secret of that client. [default: the variable SHOAL_LOGIN_SECRET]",
-)
-@click.option(
-    "--login-address",
-    metavar="URL",
-    help="This registrar's own public address; URL/login/return is registered at the institution.",
-)
-@click.option(
-    "--login-ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for the institution."
-)
 @listening(8443)
 def registrar(**options: Any) -> int:
     """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
@@ -102,10 +75,8 @@ def registrar(**options: Any) -> int:
     if options["invite"] is not None and options["allow"] is not None:
         raise click.UsageError("give --invite or --allow, not both at once")
     if options["invite"] is not None or options["allow"] is not None:
-        unused = ("collectors", "token_days", "issuer", *_LOGIN, *SERVING)
+        unused = ("collectors", "token_days", *SERVING)
         refuse_unused("beside --invite and --allow, with which no server runs", *unused)
-    if options["issuer"] is None:
-        refuse_unused("without --login", *_LOGIN)
     accounts = [] if options["allow"] is None else _accounts(options["allow"])
     with Database(options["database"], AUTHORITY) as database:
         book = RegisterBook(database)
@@ -128,37 +99,9 @@ def registrar(**options: Any) -> int:
         require_listening(options)
         seed = secret_of(options["key"])
         signer = Registrar(book, seed, keys, options["token_days"])
-        login = None if options["issuer"] is None else _login(options, seed, database)
-        app = registrar_application(signer, book, quiet=options["quiet"], login=login)
+        app = registrar_application(signer, book, quiet=options["quiet"])
         serve_app(app, options, "registrar", signer.public_key.hex())
     return 0
-
-
-def _login(options: dict[str, Any], seed: bytes, database: "Database") -> "LoginDesk":
-    if options["login_client"] is None or options["login_address"] is None:
-        raise click.UsageError("--login needs --login-client and --login-address")
-    with needs_extra("shoal-collect[login]"):
-        import joserfc  # noqa: F401  (named in the error when it is missing)
-
-    from shoal_collect.server.http_login import RETURN, LoginDesk
-    from shoal_collect.server.login import LoginKeys, Provider, make_fetch, require_private
-    from shoal_collect.storage.logins import Logins
-
-    require_private(options["issuer"], "the address of a login")
-    address = require_private(options["login_address"], "this registrar's public address")
-    secret, fetch = _client_secret(options["login_secret"]), make_fetch(options["login_ca"])
-    provider = Provider(options["issuer"], options["login_client"], secret, f"{address}{RETURN}", fetch)
-    return LoginDesk(provider, LoginKeys(seed), Logins(database))
-
-
-def _client_secret(file: Path | None) -> str:
-    try:
-        text = os.environ.get("SHOAL_LOGIN_SECRET", "") if file is None else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read; give the file with the client's secret") from error
-    if not text.strip():
-        raise InputError("no secret of the client; give --login-secret FILE, or set SHOAL_LOGIN_SECRET")
-    return text.strip()
 
 
 def _accounts(file: Path) -> list[bytes]:

@@ -22,7 +22,7 @@ def begin(
     plan: Plan,
     draw_bytes: Callable[[int], bytes],
     invitation: str | None = None,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
     *,
     patience_s: float = 0.0,
 ) -> None:
@@ -30,10 +30,8 @@ def begin(
 
     ``connection``: the servers, and the device's state. ``plan``: the plan that she consented to.
     ``draw_bytes``: draws the secrets of the round. ``invitation``: the registrar's invitation, the first
-    time. ``tell``: receives the address of a login, which is then waited for, and a message when the
-    registrar is away. ``patience_s``: how long the registrar may be away, in seconds. InputError if the
-    registrar does not answer, or does not admit her. LoginNeededError if she has to log in, and ``tell`` is
-    None.
+    time. ``tell``: receives a message when the registrar is away. ``patience_s``: how long the registrar may
+    be away, in seconds. InputError if the registrar does not answer, or does not admit her.
     """
     registrar = connection.terms.registrar
     credentials: dict[str, Entry] = {}

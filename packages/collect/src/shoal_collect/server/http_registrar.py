@@ -11,7 +11,6 @@ from shoal_collect.faults import PeerError
 from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.requests import body_digest
 from shoal_collect.server.http import Server, add_health, new_application, read_name
-from shoal_collect.server.http_login import LoginDesk, add_logins
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.register import RegisterBook
@@ -23,15 +22,12 @@ def registrar_application(
     *,
     quiet: bool = False,
     clock: Callable[[], float] = time.time,
-    login: LoginDesk | None = None,
 ) -> FastAPI:
-    """Serve the registrar; ``login`` admits people, too."""
+    """Serve the registrar."""
     app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
 
     add_health(app, Pools(), book.database)
     add_registrar(app, registrar, clock)
-    if login is not None:
-        add_logins(app, Server(registrar.signing_seed, clock), login)
     return app
 
 

@@ -3,8 +3,11 @@
 No script, and nothing of members. Its sentences on terms are those of the consent.
 """
 
+import base64
+import hashlib
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +15,6 @@ from fastapi import Response
 
 from shoal_collect.roles.consent import OPEN, SHARED, describe_collector, describe_terms
 from shoal_collect.roles.terms import Terms, read_terms
-from shoal_collect.server.plain_pages import page_response, render
 
 _KEPT_S: Final = 5.0  # a page is drawn at most so often, whoever asks for it
 
@@ -49,7 +51,7 @@ class PeoplePage:
                 self._lock.release()
         if self._drawn is None:
             raise AssertionError("somebody has drawn it")
-        return page_response(self._drawn[2])
+        return Response(self._drawn[2], media_type="text/html", headers=_look()[1])
 
     def _draw(self, now_s: float, terms: Terms) -> str:
         standing: dict[str, Any] | None
@@ -58,16 +60,17 @@ class PeoplePage:
             terms = read_terms(standing["terms"])
         except self._down:
             standing = None
-        return render(
-            "people.html.j2",
-            stated=describe_collector(terms),
-            shared=SHARED,
-            terms=describe_terms(terms),
-            still_open=OPEN,
-            round=None if standing is None else round_in_words(standing, self._round_size, terms.enough),
-            key=self._key.hex(),
-            authority=self._authority,
-            registrar=terms.registrar,
+        return str(
+            _look()[0].render(
+                stated=describe_collector(terms),
+                shared=SHARED,
+                terms=describe_terms(terms),
+                still_open=OPEN,
+                round=None if standing is None else round_in_words(standing, self._round_size, terms.enough),
+                key=self._key.hex(),
+                authority=self._authority,
+                registrar=terms.registrar,
+            )
         )
 
 
@@ -79,3 +82,24 @@ def round_in_words(standing: dict[str, Any], round_size: int, enough: int) -> st
         f"A round is open. It starts when {round_size} people have joined. From {clock} (UTC) on it starts "
         f"with {enough}."
     )
+
+
+@cache
+def _look() -> tuple[Any, dict[str, str]]:
+    """The template with its style, and the headers: no script, nothing loaded, stored or sent."""
+    from jinja2 import Environment, PackageLoader
+
+    files = Environment(
+        loader=PackageLoader("shoal_collect.server"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    style = files.get_template("people.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    headers = {
+        "content-security-policy": f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "cache-control": "no-store",
+    }
+    return files.get_template("people.html.j2", globals={"style": style}), headers

@@ -105,9 +105,9 @@ CREATE INDEX place_record ON place (record);
 """,
 )
 
-# a registrar may run inside the authority. login: those under way; logged_in: the account of each person
+# a registrar may run inside the authority
 _AUTHORITY: Final = Step(
-    schema=22,
+    schema=23,
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE INDEX claim_owner ON claim (owner);
@@ -116,10 +116,6 @@ CREATE TABLE invitation (digest {BYTES} PRIMARY KEY, account {BYTES});
 CREATE TABLE issued (
     purpose {BYTES} NOT NULL, account {BYTES} NOT NULL, digest {BYTES} NOT NULL, over_day {NUMBER} NOT NULL,
     PRIMARY KEY (purpose, account));
-CREATE TABLE login (
-    state {BYTES} PRIMARY KEY, account {BYTES} NOT NULL, until_s DOUBLE PRECISION NOT NULL, person {BYTES},
-    used {NUMBER} NOT NULL, tries {NUMBER} NOT NULL);
-CREATE TABLE logged_in (person {BYTES} PRIMARY KEY, account {BYTES} NOT NULL);
 """
     + _HEARTBEAT,
 )
