@@ -167,7 +167,7 @@ def measure(
                 asked = releases[chance.below(len(releases))]
                 began, began_cpu = time.perf_counter(), time.process_time()
                 counted = store.count(asked.points, thresholds, 1, enough=CAP)
-                people += min(counted.people, CAP)
+                people += min(counted, CAP)
                 wall.append(1000 * (time.perf_counter() - began))
                 cpu.append(1000 * (time.process_time() - began_cpu))
             results[f"theta {theta_m / 1000:g} km {theta_min:g} min"] = {

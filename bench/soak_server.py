@@ -29,15 +29,15 @@ from shoal_collect.crypto.signatures import signature
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.roles.admission import Entry, TokenRequest
-from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.requests import authorization, body_digest
 from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
 from shoal_collect.roles.wire import bundles
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
+from shoal_collect.server.registrar import Registrar
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.register import RegisterBook
+from shoal_collect.storage.schema import AUTHORITY
 
 KEY, POINTS = seed("server"), 4
 Done = tuple[str, int, str]
@@ -119,10 +119,9 @@ class Office:
         request = TokenRequest(seed("device", number), identity_of(KEY), terms.registrar)
         account = identity_of(request.account_seed)
         self._book.allow([account])
-        about = identity_of(KEY), terms.registrar.days, terms.registrar.period
-        said = self._registrar.key_of(*about, time.time())
+        said = self._registrar.key_of(request.purpose, account, time.time())
         blinded = request.ask_for_token(said).body
-        return request.entry(said, self._registrar.sign(account, *about, blinded, time.time()))
+        return request.entry(said, self._registrar.sign(request.purpose, account, blinded, time.time()))
 
 
 class Writer:

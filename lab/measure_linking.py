@@ -122,7 +122,7 @@ def cost(people: Sequence[Trips], scoping: Scoping | None, asked: int, seed: int
         for _ in range(asked):
             chosen = pairs[chance.below(len(pairs))]
             first = chance.below(len(chosen) - 1)
-            phi.append(store.count(chosen[first : first + 2], Thresholds(), 1).people)
+            phi.append(store.count(chosen[first : first + 2], Thresholds(), 1))
     same = sum(math.comb(n, 2) for tags in own for n in Counter(tags).values())
     pairs_of_releases = sum(math.comb(len(tags), 2) for tags in own)
     return Cost(float(np.mean(phi)), 0.0, 0.0, same / max(1, pairs_of_releases)), phi

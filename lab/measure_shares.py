@@ -47,7 +47,8 @@ def main() -> None:
     )
     setting = Setting(
         bootstrap=options.bootstrap,
-        thresholds=Thresholds(theta_m=options.theta_m, theta_min=options.theta_min, literal=options.literal),
+        thresholds=Thresholds(theta_m=options.theta_m, theta_min=options.theta_min),
+        literal=options.literal,
         k=options.k,
         by_people=options.count == "people",
         reading=options.reading,

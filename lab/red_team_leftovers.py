@@ -24,7 +24,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.collector import Answer
+from shoal_collect.roles.answers import Answer
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
@@ -46,7 +46,7 @@ def state() -> dict[str, int]:
     with PhiStore() as store:
         for number in range(STATES):
             store.add(Release(seed(number)[:16], seed("tag", number)[:16], bytes(32), points), DAY)
-        counted = store.count(list(points[:2]), THRESHOLDS, DAY + 1).people
+        counted = store.count(list(points[:2]), THRESHOLDS, DAY + 1)
     for name, elsewhere in (("without", []), ("with", [(points, DAY)] * STATES)):
         member = Participant(
             user="me", signing_seed=seed("sign"), device_key=seed("device"), points=WAY, k=1,

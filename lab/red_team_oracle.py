@@ -27,7 +27,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
 from shoal_collect.matching.records import Query, Release, encode_query
-from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
+from shoal_collect.roles.answers import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import Batch, vouch
 from shoal_collect.roles.wire import DAY_S, questions_digest

@@ -21,14 +21,14 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.grouping import commitment, roster_digest, sign_lot
-from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest
+from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest, purpose_of
 from shoal_collect.roles.lottery import LotteryPart, NoGroup
 from shoal_collect.roles.plan import isolation_probability
-from shoal_collect.roles.registrar import Registrar, code_digest, write_code
 from shoal_collect.roles.terms import RegistrarTerms, Terms
+from shoal_collect.server.registrar import Registrar, code_digest, write_code
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.register import RegisterBook
+from shoal_collect.storage.schema import AUTHORITY
 
 NOW_S = 1_800_000_000.0
 COLLECTOR = bytes(32)
@@ -52,7 +52,8 @@ class Cast:
         registrar = Registrar(book, chance.seed(), frozenset({COLLECTOR}), 1)
         period = int(NOW_S // 86_400)
         self.registrar = RegistrarTerms(url="http://a", key=registrar.public_key.hex(), period=period)
-        said = registrar.key_of(COLLECTOR, 1, period, NOW_S)
+        purpose = purpose_of(COLLECTOR, self.registrar)
+        said = registrar.key_of(purpose, b"", NOW_S)
         self.people: list[Entry] = []
         for _ in range(n):
             request = TokenRequest(chance.seed(), COLLECTOR, self.registrar)
@@ -60,7 +61,7 @@ class Cast:
             book.invite([code_digest(code)])
             registrar.admit(account, code)
             blinded = request.ask_for_token(said).body
-            signed = registrar.sign(account, COLLECTOR, 1, period, blinded, NOW_S)
+            signed = registrar.sign(purpose, account, blinded, NOW_S)
             self.people.append(request.entry(said, signed))
 
     def invented(self, n: int, tokens: Sequence[bytes]) -> list[Entry]:

@@ -20,10 +20,10 @@ from shoal.errors import InputError
 from shoal_collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
-from shoal_collect.device.admission import request_entry
 from shoal_collect.device.connection import _keep_named
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.participation import request_entry
 from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.mix.grouping import commitment, read_lot, sign_lot
@@ -43,15 +43,14 @@ from shoal_collect.roles.consent import describe_membership, describe_roster
 from shoal_collect.roles.contributors import areas_of, purpose_in, tag_of
 from shoal_collect.roles.lottery import LotteryPart
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.registrar import Registrar, code_digest, write_code
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.http_registrar import registrar_application
+from shoal_collect.server.registrar import Registrar, code_digest, registrar_application, write_code
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.register import RegisterBook
+from shoal_collect.storage.schema import AUTHORITY
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 
@@ -82,10 +81,9 @@ class Office:
         account = verify_key(request.account_seed)
         if code:
             self.registrar.admit(account, code)
-        about, area = (COLLECTOR, request.purpose.days, request.purpose.period), request.purpose.area
-        said = self.registrar.key_of(*about, now_s, area, account)
+        said = self.registrar.key_of(request.purpose, account, now_s)
         body = request.ask_for_token(said).body
-        return request.entry(said, self.registrar.sign(account, *about, body, now_s, area))
+        return request.entry(said, self.registrar.sign(request.purpose, account, body, now_s))
 
     def credentials(self, device_key: bytes, terms: Terms, now_s: float = START_S) -> dict[str, Entry]:
         """For all areas of the collection."""
@@ -426,16 +424,22 @@ def test_nobody_but_members_sees_the_keys_of_a_round(office: Office, database: D
 def test_the_registrar_admits_persons_and_not_keys(office: Office) -> None:
     new = Office("strict registrar")
     person, other = (verify_key(seed("account", i)) for i in range(2))
-    about = COLLECTOR, 1, PERIOD
+
+    def key_of(collector: bytes, days: int, period: int) -> bytes:
+        return new.registrar.key_of(Purpose(collector, days, period), b"", START_S)
+
+    def sign(period: int, blinded: bytes) -> bytes:
+        return new.registrar.sign(Purpose(COLLECTOR, 1, period), person, blinded, START_S)
+
     for act, kind in (
-        (lambda: new.registrar.sign(person, *about, bytes(383) + b"\2", START_S), "not-entitled"),
+        (lambda: sign(PERIOD, bytes(383) + b"\2"), "not-entitled"),
         (lambda: new.registrar.admit(person, "1234"), "out-of-range"),
         (lambda: new.registrar.admit(person, "00" * 16), "not-entitled"),
-        (lambda: new.registrar.key_of(seed("unknown"), 1, PERIOD, START_S), "not-entitled"),
-        (lambda: new.registrar.key_of(COLLECTOR, 2, PERIOD // 2, START_S), "not-entitled"),
-        (lambda: new.registrar.key_of(COLLECTOR, 1, PERIOD + 1, START_S), "too-late"),
-        (lambda: new.registrar.key_of(COLLECTOR, 1, PERIOD - 31, START_S), "too-late"),
-        (lambda: new.registrar.sign(person, COLLECTOR, 1, PERIOD - 1, bytes(384), START_S), "too-late"),
+        (lambda: key_of(seed("unknown"), 1, PERIOD), "not-entitled"),
+        (lambda: key_of(COLLECTOR, 2, PERIOD // 2), "not-entitled"),
+        (lambda: key_of(COLLECTOR, 1, PERIOD + 1), "too-late"),
+        (lambda: key_of(COLLECTOR, 1, PERIOD - 31), "too-late"),
+        (lambda: sign(PERIOD - 1, bytes(384)), "too-late"),
     ):
         with pytest.raises(PeerError) as caught:
             act()
@@ -458,11 +462,11 @@ def test_a_person_gets_one_token_in_a_period(office: Office) -> None:
     account = verify_key(request.account_seed)
     another = int.from_bytes(entry.token[PREFIX_BYTES:]).to_bytes(384)
     with pytest.raises(PeerError) as caught:
-        office.registrar.sign(account, COLLECTOR, 1, PERIOD, another, START_S)
+        office.registrar.sign(request.purpose, account, another, START_S)
     assert caught.value.kind == "duplicate"
     with pytest.raises(PeerError, match="bad-length"):
-        office.registrar.sign(account, COLLECTOR, 1, PERIOD, b"\xff" * 384, START_S)
-    said = office.registrar.key_of(COLLECTOR, 1, PERIOD, START_S)
+        office.registrar.sign(request.purpose, account, b"\xff" * 384, START_S)
+    said = office.registrar.key_of(request.purpose, account, START_S)
     for bad in (said[:-1], said[:KEY_STATEMENT_BYTES], flipped(said, 0), flipped(said, len(said) - 1)):
         with pytest.raises(PeerError):
             request.ask_for_token(bad)
@@ -493,7 +497,7 @@ def test_a_device_is_admitted_over_the_network(tmp_path: Path) -> None:
     app = authority_application(book, quiet=True, registrar=office.registrar, clock=lambda: START_S)
     device = Device("u", seed("sign", 0), seed("device", 7), COLLECTOR, bytes(32), bytes(32))
     with running(app) as url, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal_collect.device.admission.time.time", lambda: START_S)
+        patch.setattr("shoal_collect.device.participation.time.time", lambda: START_S)
         server = RemoteServer(url, key=office.registrar.public_key)
         with pytest.raises(InputError, match="this registrar has not admitted the account") as caught:
             request_entry(server, device, office.terms, None)

@@ -14,9 +14,9 @@ from shoal_collect.matching.contributors import Scoping, count_people, scoped_ta
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.collector import Collector
 from shoal_collect.roles.participant import draft_release
 from shoal_collect.roles.participant_round import Device
+from shoal_collect.server.mailbox import Collector
 from shoal_collect.storage.phi import PhiStore
 
 SCOPING = Scoping(20, 365)
@@ -76,7 +76,7 @@ def test_people_are_never_counted_more_than_there_are(trips: list[tuple[int, int
             tag = scoped_tag(scope, key)
             store.add(Release(seed(number)[:16], tag, bytes(32), (begins, *shared)), 1, scope)
         people = {person for person, *_ in trips}
-        counted = store.count(shared, Thresholds(), 2).people
+        counted = store.count(shared, Thresholds(), 2)
         assert counted <= len(people)
         assert bool(counted) == bool(people)
         for person in people:  # whoever asks takes herself off, and is left with others only
@@ -112,7 +112,7 @@ def test_what_a_device_drafts_is_counted_where_it_began() -> None:
             records = [record for one in released for record in encode_release(one, 1, chance)]
             receipts, bad = collector.accept(records, 1)
             assert (len(receipts), bad) == (3, 0)
-        assert [store.count(points, Thresholds(), 2).people for points in (here, away)] == [2, 2]
+        assert [store.count(points, Thresholds(), 2) for points in (here, away)] == [2, 2]
         assert store.database.rows("SELECT COUNT(*) FROM contributor") == [(4,)]
         assert store.database.rows("SELECT COUNT(*) FROM scope") == [(2,)]
 
@@ -130,7 +130,7 @@ def test_without_a_registrar_a_device_that_makes_up_tags_counts_as_several_peopl
         several = [replace(one.release, name=seed(i)[:16], contributor=seed(i)[:16]) for i in range(4)]
         records = [record for release in several for record in encode_release(release, 1, chance)]
         assert len(collector.accept(records, 1)[0]) == 4
-        assert store.count(here, Thresholds(), 2).people == 4
+        assert store.count(here, Thresholds(), 2) == 4
 
 
 def device_for(number: int) -> Device:

@@ -24,8 +24,8 @@ from service_town import (
 from shoal.errors import InputError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.admission import request_credentials
 from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.participation import request_credentials
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder
@@ -42,8 +42,8 @@ from shoal_collect.roles.contributors import (
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import DAY_S
-from shoal_collect.server.http_registrar import registrar_application
 from shoal_collect.server.mailbox import Mailbox, collector_for
+from shoal_collect.server.registrar import registrar_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
@@ -106,7 +106,7 @@ def deliver(store: PhiStore, terms: Terms, session: bytes, *releases: Release, d
 def people(store: PhiStore, terms: Terms, points: tuple[Cylinder, ...] = HERE) -> int:
     """Whom a later question of a round on these terms counts."""
     rules = terms
-    return store.count(points, rules.thresholds, TODAY + 800, proven=terms.registrar is not None).people
+    return store.count(points, rules.thresholds, TODAY + 800, proven=terms.registrar is not None)
 
 
 def invented_tags(office: Office, store: PhiStore) -> None:
@@ -271,14 +271,14 @@ def test_an_account_gets_one_credential_of_an_area_and_period(office: Office) ->
     mine = credential(office)
     assert credential(office) == mine, "a lost reply is asked for again"
     account = verify_key(TokenRequest(seed("device", 0), COLLECTOR, office.terms).account_seed)
-    about = COLLECTOR, 365, TODAY // 365
+    here = Purpose(COLLECTOR, 365, TODAY // 365, SCOPING.area_of(HERE[0]))
     with pytest.raises(PeerError, match="on another device"):
-        office.registrar.sign(account, *about, (5).to_bytes(384), START_S, SCOPING.area_of(HERE[0]))
+        office.registrar.sign(here, account, (5).to_bytes(384), START_S)
     for area, days, period in (("x", 365, TODAY // 365), ("50-1-1", 364, TODAY // 364), ("50-1-1", 365, 1)):
         with pytest.raises(PeerError, match=r"not-entitled|too-late"):
-            office.registrar.sign(account, COLLECTOR, days, period, (5).to_bytes(384), START_S, area)
+            office.registrar.sign(Purpose(COLLECTOR, days, period, area), account, (5).to_bytes(384), START_S)
     with pytest.raises(PeerError, match="not admitted"):
-        office.registrar.key_of(*about, START_S, "50-1-1", seed("stranger"))
+        office.registrar.key_of(replace(here, area="50-1-1"), seed("stranger"), START_S)
 
 
 def test_accomplices_who_break_their_round_off_do_not_ask_again(office: Office) -> None:
@@ -386,7 +386,7 @@ def test_a_device_asks_for_every_area_of_the_collection(office: Office) -> None:
     app = registrar_application(office.registrar, office.book, quiet=True, clock=lambda: START_S)
     device = Device("u", seed("sign", 0), seed("device", 0), COLLECTOR, bytes(32), bytes(32))
     with running(app) as url, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal_collect.device.admission.time.time", lambda: START_S)
+        patch.setattr("shoal_collect.device.participation.time.time", lambda: START_S)
         server = RemoteServer(url, key=office.registrar.public_key)
         assert request_credentials(server, device, terms, areas) == office.credentials(
             seed("device", 0), terms

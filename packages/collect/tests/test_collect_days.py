@@ -20,7 +20,7 @@ from shoal_collect.crypto import merkle
 from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.records import encode_points
-from shoal_collect.roles.collector import read_answer
+from shoal_collect.roles.answers import read_answer
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import OtherCollector

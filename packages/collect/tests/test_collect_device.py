@@ -32,7 +32,7 @@ from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.schema import AUTHORITY
 
 
 def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,13 @@ from pydantic import TypeAdapter
 from command_line import Shoal
 from service_town import PLACES, TERMS, identity_of, running, seed
 from shoal_collect.cli.documents import CollectDoctorDocument
-from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
+from shoal_collect.server.registrar import Registrar
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.register import RegisterBook
+from shoal_collect.storage.schema import AUTHORITY
 
 STATED = dict.fromkeys(("controller", "purpose", "recipients", "retention", "contact"), "said")
 

@@ -11,6 +11,7 @@ import pytest
 
 import shoal
 from command_line import Shoal
+from judge_collection import judge
 from shoal.errors import InputError, OutputError
 from shoal.measures.query import Zones, people_in_zones
 from shoal_collect.collected.folder import export
@@ -70,15 +71,16 @@ def exported(shoal: Shoal, lab: Path, output: Path, *more: str) -> dict[str, obj
 
 def test_an_export_is_inspected_attacked_measured_and_drawn(shoal: Shoal, lab: Path, tmp_path: Path) -> None:
     folder, linkage, raw = tmp_path / "out", tmp_path / "linkage.parquet", str(lab / "raw.parquet")
-    secrets = ("--raw", raw, "--owners", str(lab / "owners.csv"), "--linkage", str(linkage))
-    told = exported(shoal, lab, folder, *secrets)
+    told = exported(shoal, lab, folder)
     assert (told["releases"], told["circles"]) == (N_PEOPLE, 4 * N_PEOPLE)
     assert (told["questions"], told["questions_not_answered"]) == (61, 2)
     assert json.loads((folder / "terms.json").read_text())["questions_not_answered"] == 2
-    assert told["verdict"] == "HOLDS"
+    assert told["verdict"] == "NOT CHECKED"
     seen = shoal("inspect", str(folder / "circles.parquet"), "--time", "t_start", "--json")
     assert (seen.code, json.loads(seen.out)["subjects"]) == (0, N_PEOPLE), seen.err
-    boxes = str(folder / "boxes")
+    url, joined = f"sqlite:///{lab / 'collect.sqlite'}", tmp_path / "joined"
+    assert judge(raw, url, lab / "owners.csv", joined, linkage).word == "HOLDS"
+    boxes = str(joined / "boxes")
     claim = ("--claim", "blurred-at-source:width=1km,duration=30min")
     checked = shoal("verify", raw, boxes, "--linkage", str(linkage), *claim, "--json")
     assert checked.code == 0, checked.out
@@ -140,7 +142,6 @@ def test_an_export_of_a_day_or_of_identifiers(shoal: Shoal, lab: Path, tmp_path:
     [
         (("--database", "sqlite:///nowhere.sqlite"), "does not exist"),
         (("--day", "1999-01-01"), "nothing to export"),
-        (("--raw", "raw.parquet"), "go together"),
         (("--identifiers", "nowhere.txt"), "cannot be read"),
     ],
 )

@@ -8,8 +8,7 @@ import pytest
 from mix_runs import Network, build, seed, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.crypto.shuffle_proof import ShuffleProof
-from shoal_collect.mix.member import AbortedRun, Member
-from shoal_collect.mix.member_states import Event
+from shoal_collect.mix.member import AbortedRun, Event, Member
 from shoal_collect.mix.messages import Hop
 from shoal_collect.mix.session import Kind, Session
 from shoal_collect.mix.transcript import make_hop

@@ -52,7 +52,7 @@ from shoal_collect.server.http_collector import CollectorSettings, collector_app
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.schema import AUTHORITY
 
 KEY = seed("server")
 MEMBER = seed("sign", 0)

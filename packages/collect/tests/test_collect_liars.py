@@ -33,7 +33,7 @@ from shoal_collect.crypto.signatures import require_signature, signature
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import Entry
-from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.answers import ANSWER_BYTES
 from shoal_collect.roles.lottery import LotteryPart
 from shoal_collect.roles.requests import Call, Reply, read_json
 from shoal_collect.roles.terms import PublicPlaces, read_terms

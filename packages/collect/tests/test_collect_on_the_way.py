@@ -31,7 +31,7 @@ from shoal_collect.roles.requests import Call, authorization
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.schema import AUTHORITY
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 

@@ -35,11 +35,11 @@ from shoal_collect.cli.listening import _show_metrics, secret_of
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
+from shoal_collect.server.rounds import Tokens
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.stored import StoredReleases
-from shoal_collect.storage.tokens import Tokens
 
 KEY = seed("server")
 SET = {

@@ -199,6 +199,6 @@ def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(dat
         crowd = PhiStore(database, most_rows=20)
         for person in range(20):
             crowd.add(Release(bytes((99, person)) * 8, bytes((99, person)) * 8, bytes(32), point), TODAY - 2)
-        assert crowd.count(point, terms.thresholds, TODAY, enough=16).people >= 16
+        assert crowd.count(point, terms.thresholds, TODAY, enough=16) >= 16
         with pytest.raises(TooManyRowsError):
             crowd.count(point, terms.thresholds, TODAY, enough=26)

@@ -30,7 +30,7 @@ DAY = int(time.time() // DAY_S)
 
 def count(store: PhiStore, before_day: int) -> int:
     """How many people share the way, before a day."""
-    return store.count(POINTS[:2], Thresholds(), before_day).people
+    return store.count(POINTS[:2], Thresholds(), before_day)
 
 
 def stored(store: PhiStore, day: int) -> str:
@@ -104,7 +104,7 @@ def test_deletion_in_postgresql(postgres_url: str) -> None:
         identifier, held = stored(store, DAY - 3), StoredReleases(store.database)
         held.withdraw(identifier, verify_key(CLAIM), DAY)
         assert (count(store, DAY), count(store, DAY + 1)) == (3, 2)
-        assert store.count(POINTS[:2], Thresholds(), DAY + 1, enough=1).people == 2
+        assert store.count(POINTS[:2], Thresholds(), DAY + 1, enough=1) == 2
         assert held.tidy(DAY + 1 + SETTLES_DAYS, None) == 1
         assert (store.n_records, len(held.all())) == (2, 2)
 

@@ -19,14 +19,14 @@ from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.roles.admission import TokenRequest
 from shoal_collect.roles.contributors import purpose_in, sign_release, tag_of
-from shoal_collect.roles.registrar import Registrar
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_authority import secrets_of
+from shoal_collect.server.registrar import Registrar
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.register import RegisterBook
+from shoal_collect.storage.schema import AUTHORITY
 
 
 def place_of(
@@ -75,10 +75,9 @@ def admitted_volunteers(folder: Path, store: PhiStore, way: list[Point]) -> None
         request = request_of(seed("volunteer", number))
         purpose, account = request.purpose, verify_key(request.account_seed)
         book.allow([account])
-        about = purpose.collector_key, purpose.days, purpose.period
-        said = office.key_of(*about, now_s, AREA, account)
+        said = office.key_of(purpose, account, now_s)
         body = request.ask_for_token(said).body
-        credential = request.entry(said, office.sign(account, *about, body, now_s, AREA))
+        credential = request.entry(said, office.sign(purpose, account, body, now_s))
         proven = sign_release(release, credential, bytes(32))
         store.add(proven, int(now_s // DAY_S) - 2, office.public_key + purpose.text)
 

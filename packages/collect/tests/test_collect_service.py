@@ -33,7 +33,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
-from shoal_collect.roles.collector import ANSWER_BYTES
+from shoal_collect.roles.answers import ANSWER_BYTES
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
 from shoal_collect.storage.database import Database

@@ -22,6 +22,7 @@ from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.simulation.experiment import Setting, _Submissions, simulate
 from shoal_collect.simulation.trips import Trips, points_for, trips_of
 from shoal_collect.storage.phi import PhiStore
+from test_collect_round import naive_count, naive_similar
 
 START = 25_000_000.0
 
@@ -50,28 +51,57 @@ records = st.lists(cylinders, min_size=2, max_size=4).map(sorted)
 
 @pytest.mark.kernels
 @given(st.lists(st.lists(records, max_size=3), max_size=4), records, st.booleans(), st.booleans())
-def test_counts_in_memory_are_those_of_the_database(
+def test_counts_in_memory_are_those_of_brute_force(
     people: list[list[list[Cylinder]]], asked: list[Cylinder], literal: bool, by_people: bool
 ) -> None:
-    setting = Setting(thresholds=Thresholds(theta_m=333.3, theta_min=7, literal=literal), by_people=by_people)
+    thresholds = Thresholds(theta_m=333.3, theta_min=7)
+    setting = Setting(thresholds=thresholds, literal=literal, by_people=by_people)
+    pairs = list(itertools.combinations(range(len(asked)), 2))
+    stored = _Submissions()
+    for person, own in enumerate(people):
+        stored.add(person, own)
+    releases = [
+        Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(record))
+        for person, own in enumerate(people)
+        for n, record in enumerate(own)
+        if not (by_people and person == 0)  # who asks is not among the others
+    ]
+
+    def as_printed(a: Cylinder, b: Cylinder) -> bool:
+        """Def. 2.5(b): the end of one, theta later, lies within the other."""
+        ends = ((a.start_min, b.end_min + 7, a.end_min), (b.start_min, a.end_min + 7, b.end_min))
+        return naive_similar(a, b, thresholds) and any(low <= end <= high for low, end, high in ends)
+
+    counts = [
+        naive_count(releases, [asked[i], asked[j]], thresholds, like=as_printed if literal else None)
+        for i, j in pairs
+    ]
+    assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [
+        [n_people if by_people else occurrences for n_people, occurrences in counts]
+    ]
+
+
+@given(st.lists(st.lists(records, max_size=3), max_size=4), records)
+def test_counts_in_memory_are_those_of_the_database(
+    people: list[list[list[Cylinder]]], asked: list[Cylinder]
+) -> None:
+    setting = Setting(thresholds=Thresholds(theta_m=333.3, theta_min=7), by_people=True)
     pairs = list(itertools.combinations(range(len(asked)), 2))
     stored = _Submissions()
     with PhiStore() as store:
         for person, own in enumerate(people):
             stored.add(person, own)
-            if by_people and person == 0:  # who asks is not among the others
+            if person == 0:  # who asks is not among the others
                 continue
             store.add_all(
                 [
-                    Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(r))
-                    for n, r in enumerate(own)
+                    Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(record))
+                    for n, record in enumerate(own)
                 ],
                 0,
             )
         counts = [store.count([asked[i], asked[j]], setting.thresholds, 1) for i, j in pairs]
-    assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [
-        [one.people if by_people else one.occurrences for one in counts]
-    ]
+    assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [counts]
 
 
 def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:

@@ -17,7 +17,7 @@ from shoal_collect.device.json_state import NotAStateError, decode, encode
 from shoal_collect.device.past import Past
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.collector import Answer
+from shoal_collect.roles.answers import Answer
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.stored_releases import StoredRelease

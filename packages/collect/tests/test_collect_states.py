@@ -19,17 +19,17 @@ from service_town import START_S, TERMS, Town, identity_of, kinds, seed
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.faults import PeerError
-from shoal_collect.mix import member_states
+from shoal_collect.mix import member as mix_member
 from shoal_collect.mix.grouping import commitment, sign_lot
 from shoal_collect.mix.member import Member
 from shoal_collect.mix.session import Kind
-from shoal_collect.roles import group_session_states, lottery, participant_round_states
+from shoal_collect.roles import group_session, lottery, participant_round
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.lottery import LotteryPart, NoGroup
 from shoal_collect.roles.participant_round import ParticipantRound
 from shoal_collect.roles.requests import Call
-from shoal_collect.server import round_states
+from shoal_collect.server import rounds as server_rounds
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database
 from shoal_collect.transitions import IGNORED, Step, Table, TransitionError
@@ -40,11 +40,11 @@ Steps = list[tuple[StrEnum, StrEnum]]
 Log = Mapping[Any, Steps]
 
 TABLES: Final[dict[str, Table[Any, Any]]] = {
-    "round": round_states.TABLE,
+    "round": server_rounds.TABLE,
     "lottery": lottery.TABLE,
-    "participant": participant_round_states.TABLE,
-    "session": group_session_states.TABLE,
-    "member": member_states.TABLE,
+    "participant": participant_round.TABLE,
+    "session": group_session.TABLE,
+    "member": mix_member.TABLE,
 }
 
 
@@ -82,7 +82,7 @@ def test_a_machine_ends_in_its_final_states_and_nowhere_else(name: str) -> None:
     table = TABLES[name]
     assert table.final
     left = {state for state, _ in steps_of(table)}
-    ways_on = {"session": {group_session_states.State.MIXED}}.get(name, set())  # the round goes on from there
+    ways_on = {"session": {group_session.State.MIXED}}.get(name, set())  # the round goes on from there
     assert left == set(states_of(table)) - table.final | (left & ways_on)
 
 
@@ -183,10 +183,10 @@ def test_members_do_what_the_table_says(number: int, cheater: type[Member] | Non
     with recorded((Member, of_member)) as log:
         honest = mix_run(number, cheater)
     own = {id(member): log[id(member)] for member in honest}
-    require_agreement(member_states.TABLE, own)
+    require_agreement(mix_member.TABLE, own)
     for member in honest:
         state, event = log[id(member)][-1]
-        row = steps_of(member_states.TABLE).get((state, event))
+        row = steps_of(mix_member.TABLE).get((state, event))
         assert member._state == (state if row is None else row.state)
 
 
@@ -195,16 +195,16 @@ def test_members_of_real_runs_are_in_every_state() -> None:
     for number, cheater in enumerate((None, *PROVEN, Withhold)):
         with recorded((Member, of_member)) as log:
             honest = mix_run(number, cheater)
-        seen |= require_agreement(member_states.TABLE, {id(one): log[id(one)] for one in honest})
+        seen |= require_agreement(mix_member.TABLE, {id(one): log[id(one)] for one in honest})
     for number, kind in enumerate(Kind):
         with recorded((Member, of_member)) as log:
             honest = mix_run(number, None, crash_before=kind)
-        seen |= require_agreement(member_states.TABLE, {id(one): log[id(one)] for one in honest})
-    steps: dict[Any, Step[Any]] = steps_of(member_states.TABLE)
+        seen |= require_agreement(mix_member.TABLE, {id(one): log[id(one)] for one in honest})
+    steps: dict[Any, Step[Any]] = steps_of(mix_member.TABLE)
     taken = {steps[one].action for one in seen if one in steps}
     assert taken == {row.action for row in steps.values()}
-    assert {state for state, _ in seen} >= set(member_states.State) - member_states.TABLE.final
-    assert {event for _, event in seen} == set(member_states.Event)
+    assert {state for state, _ in seen} >= set(mix_member.State) - mix_member.TABLE.final
+    assert {event for _, event in seen} == set(mix_member.Event)
 
 
 def of_lottery(part: LotteryPart, *_: object) -> tuple[Hashable, StrEnum]:
@@ -251,7 +251,7 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
     require_agreement(lottery.TABLE, log)
 
 
-def of_round(_: Rounds, name: bytes, phase: round_states.Phase, *__: object) -> tuple[Hashable, StrEnum]:
+def of_round(_: Rounds, name: bytes, phase: server_rounds.Phase, *__: object) -> tuple[Hashable, StrEnum]:
     return name, phase
 
 
@@ -295,10 +295,10 @@ def test_rounds_on_the_server_do_what_the_table_says_whatever_they_are_asked(
                     before:
                 ]  # a refused request changes nothing: whoever asks next moves the round on
         ended = rounds.view(name, None, now_s)["phase"]
-    assert ended in set(round_states.Phase)
+    assert ended in set(server_rounds.Phase)
     if log[name]:  # else nothing was due
-        require_agreement(round_states.TABLE, {name: log[name]})
-        assert ended == steps_of(round_states.TABLE)[log[name][-1]].state
+        require_agreement(server_rounds.TABLE, {name: log[name]})
+        assert ended == steps_of(server_rounds.TABLE)[log[name][-1]].state
 
 
 def test_a_round_on_the_server_passes_every_phase() -> None:
@@ -315,8 +315,8 @@ def test_a_round_on_the_server_passes_every_phase() -> None:
             # nothing is forgotten before the clock has gone evenly for a day
             for later_s in (200.0, 400.0, 600.0, *range(40_000, 280_000, 40_000)):
                 rounds.view(names[-1], None, START_S + later_s)
-    seen = require_agreement(round_states.TABLE, {name: log[name] for name in names})
-    assert {state for state, _ in seen} == set(round_states.Phase) - {round_states.Phase.OVER}
+    seen = require_agreement(server_rounds.TABLE, {name: log[name] for name in names})
+    assert {state for state, _ in seen} == set(server_rounds.Phase) - {server_rounds.Phase.OVER}
 
 
 def of_own_round(own_round: ParticipantRound, *_: object) -> tuple[Hashable, StrEnum]:
@@ -372,18 +372,18 @@ def test_participants_and_their_sessions_do_what_the_tables_say_and_are_in_every
             assert kinds(endings) >= expected, endings
             ended |= {town.own_rounds[number]._state for number in endings}
         for name, table in (
-            ("round", participant_round_states.TABLE),
-            ("session", group_session_states.TABLE),
+            ("round", participant_round.TABLE),
+            ("session", group_session.TABLE),
         ):
             own = {key: steps for key, steps in log.items() if isinstance(key, tuple) and key[0] == name}
             if own:
                 seen[name] |= require_agreement(table, own)
-    assert {state for state, _ in seen["round"]} | ended == set(participant_round_states.State)
+    assert {state for state, _ in seen["round"]} | ended == set(participant_round.State)
     assert {state for state, _ in seen["session"]} >= {
-        group_session_states.State.QUESTIONS,
-        group_session_states.State.ASKING,
-        group_session_states.State.CHASING,
-        group_session_states.State.RELEASES,
+        group_session.State.QUESTIONS,
+        group_session.State.ASKING,
+        group_session.State.CHASING,
+        group_session.State.RELEASES,
     }
 
 
@@ -392,10 +392,7 @@ def test_a_round_that_has_ended_takes_slow_replies_and_refuses_what_cannot_come(
         town = Town(database, 3)
         town.run()
         own_round = town.own_rounds[0]
-        assert (
-            participant_round_states.TABLE.rows[own_round._state, participant_round_states.Event.ANSWERS]
-            is IGNORED
-        )
+        assert participant_round.TABLE.rows[own_round._state, participant_round.Event.ANSWERS] is IGNORED
         call = Call("GET", "/v1/letters?after=0", poll=True)
         with pytest.raises(TransitionError, match="no row for the event 'letters'"):
             own_round.replied(call, town.answer(own_round.device.identity, call), town.now_s)

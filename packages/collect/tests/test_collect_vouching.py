@@ -7,8 +7,7 @@ import pytest
 from service_town import Town, identity_of, kinds, seed
 from shoal_collect.crypto.sealing import address
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.group_session import GroupSession
-from shoal_collect.roles.group_session_states import State
+from shoal_collect.roles.group_session import GroupSession, State
 from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.vouching import Batch, enough_vouchers, longest_vouching, read_batch, vouch
 from shoal_collect.roles.wire import questions_digest, unbundle

@@ -30,7 +30,7 @@ from shoal_collect.device.proposal import movement_of, prepare
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.migrations import AUTHORITY
+from shoal_collect.storage.schema import AUTHORITY
 from test_participant import GPX
 
 WIDTHS = (1280, 390)

@@ -40,8 +40,8 @@ from shoal_collect.matching.subtrajectories import Prior
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Kind, open_frame
+from shoal_collect.roles.answers import read_answer
 from shoal_collect.roles.authority import claim, receipt
-from shoal_collect.roles.collector import read_answer
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import bundles, unbundle
@@ -274,7 +274,7 @@ def _judge(
         Cylinder(START - 60, 120, 39_900_000, 116_300_000, 500),
         Cylinder(START, 120, 39_950_000, 116_350_000, 500),
     ]
-    if store.count(way, RULES.thresholds, 99).people > n:
+    if store.count(way, RULES.thresholds, 99) > n:
         return "MORE PEOPLE THAN THERE ARE"
     for one in everybody:
         phi = outcomes[1].shared[one.user].phi.values() if one.user in outcomes[1].shared else ()

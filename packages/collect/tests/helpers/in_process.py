@@ -18,11 +18,11 @@ from shoal_collect.matching.trimming import trim
 from shoal_collect.mix.grouping import Lottery, commitment, divide
 from shoal_collect.mix.member import PHASE_LIMIT_S, AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.session import Session
-from shoal_collect.roles import collector as service
+from shoal_collect.roles.answers import Answer, read_answer
 from shoal_collect.roles.authority import Authority, Receipt, claim
-from shoal_collect.roles.collector import Answer, read_answer
 from shoal_collect.roles.participant import Participant, blur, choose_questions, count_others, draft_release
 from shoal_collect.roles.terms import Terms
+from shoal_collect.server import mailbox as service
 
 SERVER: Final = b"server"
 

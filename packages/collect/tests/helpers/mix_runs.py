@@ -16,8 +16,17 @@ from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, encrypt
 from shoal_collect.crypto.group import Group
-from shoal_collect.mix.member import AbortedRun, Broadcast, IgnoredMessage, Member, OpenedRecords, Output
-from shoal_collect.mix.member_states import TABLE, Event, State
+from shoal_collect.mix.member import (
+    TABLE,
+    AbortedRun,
+    Broadcast,
+    Event,
+    IgnoredMessage,
+    Member,
+    OpenedRecords,
+    Output,
+    State,
+)
 from shoal_collect.mix.messages import Hop, Key, Opening, Vote, encode_list
 from shoal_collect.mix.session import Kind, Session, sign
 from shoal_collect.mix.transcript import commitment, make_hop, make_input

@@ -13,14 +13,13 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query, encode_release
-from shoal_collect.roles.collector import Collector
-from shoal_collect.roles.group_session import GroupSession
-from shoal_collect.roles.group_session_states import State
+from shoal_collect.roles.group_session import GroupSession, State
 from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.requests import Call
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import unbundle
+from shoal_collect.server.mailbox import Collector
 from shoal_collect.storage.phi import PhiStore
 
 TERMS: Final = Terms(n_real=1, n_fake=1, longest=2, n_pieces=1, phase_limit_s=100)

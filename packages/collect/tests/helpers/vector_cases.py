@@ -23,7 +23,7 @@ from shoal_collect.mix.member import IgnoredMessage, Member
 from shoal_collect.mix.messages import Confession, Key, Opening, Vote, decode_list
 from shoal_collect.mix.session import Session, open_frame
 from shoal_collect.mix.transcript import read_hop, read_input, read_key
-from shoal_collect.roles.collector import read_answer
+from shoal_collect.roles.answers import read_answer
 from shoal_collect.roles.requests import body_digest, read_authorization
 
 FOLDER: Final = Path(__file__).parents[1] / "vectors"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -12,8 +13,8 @@ from starlette.exceptions import HTTPException
 from shoal.errors import InputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, absolute_path, form_messages, form_of, redirect
 from shoal.local_pages.guard import Guard, Keys, Site
+from shoal.report.pages.frame import environment
 from shoal_collect.app.drawing import trip_maps
-from shoal_collect.app.pages import templates
 from shoal_collect.app.person import Person, plain
 from shoal_collect.app.uploads import MOST_BYTES, files_in
 from shoal_collect.device.own_releases import points_in_words
@@ -40,6 +41,16 @@ _STATIC: Final = {"desk.css": "text/css", "desk.js": "text/javascript"}
 _KINDS: Final = ("home", "work")
 _RADII: Final = ("100m", "250m", "500m", "1km", "2km")
 _GAPS: Final = ("15min", "30min", "1h", "2h", "6h")
+
+
+@cache
+def templates() -> Any:
+    """Templates, with a filter that passes SVG through."""
+    from markupsafe import Markup
+
+    loaded = environment("shoal_collect.app")
+    loaded.filters["drawing"] = Markup  # SVG of drawing.py, whose texts are escaped there
+    return loaded
 
 
 def participant_application(person: Person, keys: Keys, site: Site) -> Guard:

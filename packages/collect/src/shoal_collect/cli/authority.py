@@ -56,11 +56,11 @@ def authority(**options: Any) -> int:
     It never sees a trajectory.
     """
     with needs_extra("shoal-collect[server]"):
-        from shoal_collect.roles.registrar import Registrar
         from shoal_collect.server.http_authority import ClaimBook, authority_application
+        from shoal_collect.server.registrar import Registrar
         from shoal_collect.storage.database import Database
-        from shoal_collect.storage.migrations import AUTHORITY
         from shoal_collect.storage.register import RegisterBook
+        from shoal_collect.storage.schema import AUTHORITY
 
     try:
         keys = frozenset(bytes.fromhex(key) for key in options["collectors"])

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import (
-    PATH,
-    input_options,
-    needs_extra,
-    output_options,
-    refuse_unused,
-    take_reading,
-)
+from shoal.cli.options import PATH, needs_extra, output_options, refuse_unused
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.errors import InputError
@@ -57,24 +50,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Only the releases whose identifiers stand in FILE, one a line, as the authority prints them.",
 )
-@click.option(
-    "--raw",
-    metavar="INPUT",
-    help="A laboratory's raw data of the participants; then attack, measure and verify can judge the boxes.",
-)
-@click.option(
-    "--owners",
-    type=PATH,
-    metavar="CSV",
-    help="With --raw: columns uid and identifier, who in INPUT owns which release. Secret.",
-)
-@click.option(
-    "--linkage",
-    type=PATH,
-    metavar="FILE",
-    help="With --raw: where to write who became which record. Secret.",
-)
-@input_options
 @output_options
 def export(**options: Any) -> int:
     """Export a collector's releases: circles for maps, boxes for analysts, attacks and metrics."""
@@ -88,12 +63,11 @@ def export(**options: Any) -> int:
     require_there(options["database"], "collector")
     identifiers = None if options["identifiers"] is None else _lines(options["identifiers"])
     day = options["day"] and int(options["day"].replace(tzinfo=UTC).timestamp() // DAY_S)
-    owners = _owners(options)
     with Database(options["database"]) as database:
         stored_releases = StoredReleases(database)
         stored, terms = stored_releases.all(day=day, identifiers=identifiers), stored_releases.terms()
         questions = stored_releases.questions()
-    result = write(stored, terms, questions, options["output"], lambda: secrets.token_hex(8), owners)
+    result = write(stored, terms, questions, options["output"], lambda: secrets.token_hex(8))
     missing = (
         []
         if identifiers is None
@@ -228,38 +202,3 @@ def _lines(file: Path) -> frozenset[str]:
         return frozenset(file.read_text().split())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read; give a text file with one identifier a line") from error
-
-
-def _owners(options: dict[str, Any]) -> Any:
-    names = [name for name in ("raw", "owners", "linkage") if options[name] is not None]
-    if not names:
-        return None
-    if len(names) < 3:
-        raise click.UsageError("--raw, --owners and --linkage go together: they are a laboratory's")
-    import csv
-
-    from shoal.io import read
-    from shoal.model.trajectories import Trajectories
-    from shoal_collect.collected.folder import CELLS, LaboratoryInputs
-
-    try:
-        with options["owners"].open(newline="") as stream:
-            of = {row["identifier"]: row["uid"] for row in csv.DictReader(stream)}
-    except (OSError, KeyError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{options['owners']} does not say who owns what; give a CSV with the columns uid and identifier"
-        ) from error
-    reading = take_reading(dict(options))
-    if any(name in reading for name in ("cell_m", "slot_s", "snap")):
-        raise click.UsageError(
-            "boxes stand on cells of 100 m and slots of 1 min; leave out --cell and --slot"
-        )
-
-    def read_in(plane: str) -> Trajectories:
-        data = read(options["raw"], working_crs=plane, cell_m=CELLS.cell_m, slot_s=CELLS.slot_s, **reading)
-        unknown = len(set(of.values()) - set(map(str, data.ids)))
-        if unknown:
-            raise InputError(f"{unknown} people in {options['owners']} are not in the raw data")
-        return data
-
-    return LaboratoryInputs(of, read_in, options["linkage"])

@@ -32,8 +32,8 @@ def key(role: Any, file: Path) -> int:
     """Print the public key that belongs to a server's key file."""
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
-        from shoal_collect.roles.registrar import signing_seed_of
         from shoal_collect.server.http_authority import secrets_of
+        from shoal_collect.server.registrar import signing_seed_of
 
     seed = secret_of(file)
     if role == "registrar":

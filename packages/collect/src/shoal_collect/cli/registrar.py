@@ -66,11 +66,16 @@ from shoal_collect.cli.listening import (
 def registrar(**options: Any) -> int:
     """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
     with needs_extra("shoal-collect[server]"):
-        from shoal_collect.roles.registrar import CODE_BYTES, Registrar, code_digest, write_code
-        from shoal_collect.server.http_registrar import registrar_application
+        from shoal_collect.server.registrar import (
+            CODE_BYTES,
+            Registrar,
+            code_digest,
+            registrar_application,
+            write_code,
+        )
         from shoal_collect.storage.database import Database
-        from shoal_collect.storage.migrations import AUTHORITY
         from shoal_collect.storage.register import RegisterBook
+        from shoal_collect.storage.schema import AUTHORITY
 
     if options["invite"] is not None and options["allow"] is not None:
         raise click.UsageError("give --invite or --allow, not both at once")

@@ -1,4 +1,4 @@
-"""Similarity, occurrences, and the count that answers a question (Romero-Tris and Megías 2018, Def. 2.5)."""
+"""Similarity, and the count that answers a question (Romero-Tris and Megías 2018, Def. 2.5)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,8 +18,7 @@ _SLACK: Final = 1.01  # a cell's middle is rounded to micro-degrees, and its row
 class Thresholds:
     """The largest distance between similar uncertain points; must be finite and not negative.
 
-    ``theta_m``, ``theta_min``: theta_L in meters and theta_T in minutes. ``literal``: whether to apply
-    condition 2.5(b) as printed, which calls identical intervals different (replication). ``resolution_m``,
+    ``theta_m``, ``theta_min``: theta_L in meters and theta_T in minutes. ``resolution_m``,
     ``resolution_min``: stored points are compared as if their centers lay in the middle of a public grid cell
     of this width, in meters, and their intervals between marks of a clock, in minutes. No number of questions
     reveals more, and none is counted that an exact comparison would not count. 0 compares exactly.
@@ -27,7 +26,6 @@ class Thresholds:
 
     theta_m: float = 1_000.0
     theta_min: float = 60.0
-    literal: bool = False
     resolution_m: float = 0.0
     resolution_min: int = 0
 
@@ -51,17 +49,13 @@ def similarity_test(point: Cylinder, thresholds: Thresholds) -> _Alike:
     """
     start, end, own_radius_m = point.start_min, point.end_min, point.radius_m
     theta_m, theta = thresholds.theta_m, thresholds.theta_min
-    away_m, literal = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO), thresholds.literal
+    away_m = distances_from(point.lat_udeg / MICRO, point.lon_udeg / MICRO)
 
     if thresholds.resolution_m or thresholds.resolution_min:
         return _coarse_test(point, thresholds)
 
     def is_similar(its_start: int, its_gap: int, lat_udeg: int, lon_udeg: int, radius_m: float) -> bool:
-        its_end = its_start + its_gap
-        if literal:
-            times = start <= its_end + theta <= end or its_start <= end + theta <= its_end
-        else:
-            times = start <= its_end + theta and its_start <= end + theta
+        times = start <= its_start + its_gap + theta and its_start <= end + theta
         return times and away_m(lat_udeg / MICRO, lon_udeg / MICRO) <= own_radius_m + radius_m + theta_m
 
     return is_similar
@@ -99,19 +93,11 @@ def similar(a: Cylinder, b: Cylinder, thresholds: Thresholds) -> bool:
     return similarity_test(a, thresholds)(b.start_min, b.gap_min, b.lat_udeg, b.lon_udeg, b.radius_m)
 
 
-def occurrences(query_places: Sequence[Sequence[int]]) -> int:
-    """Ascending choices of one place from each list.
+def occurs(query_places: Sequence[Sequence[int]]) -> bool:
+    """Whether one place of each list can be chosen, ascending; the earliest fitting one is always the best.
 
     ``query_places``: a trajectory's similar points for each point of the query.
     """
-    choices = {-1: 1}
-    for places in query_places:
-        choices = {place: sum(n for earlier, n in choices.items() if earlier < place) for place in places}
-    return sum(choices.values())
-
-
-def occurs(query_places: Sequence[Sequence[int]]) -> bool:
-    """Whether there is a choice; the earliest fitting place is always the best."""
     reached = -1
     for places in query_places:
         later = [place for place in places if place > reached]
@@ -121,23 +107,13 @@ def occurs(query_places: Sequence[Sequence[int]]) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Count:
-    """Who shares a sub-trajectory; ``occurrences``: the paper's phi."""
-
-    people: int
-    occurrences: int
-
-
 Places = dict[tuple[int, int], list[int]]  # (record, contributor) -> positions in the record
 
 
-def combine_places(places_by_point: Sequence[Places]) -> Count:
-    """Count a query from places similar to its points."""
-    people, total = set(), 0
-    for key in set(places_by_point[0]).intersection(*places_by_point[1:]):
-        lists = [sorted(places[key]) for places in places_by_point]
-        if occurs(lists):
-            total += occurrences(lists)
-            people.add(key[1])
-    return Count(count_people(people), total)
+def count_sharing(places_by_point: Sequence[Places]) -> int:
+    """The people who share a query, from places similar to its points."""
+    return count_people(
+        record_and_person[1]
+        for record_and_person in set(places_by_point[0]).intersection(*places_by_point[1:])
+        if occurs([places[record_and_person] for places in places_by_point])
+    )

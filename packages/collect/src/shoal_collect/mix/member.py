@@ -6,8 +6,9 @@ keys and the records open. Otherwise each first erases the inner key and then re
 that a replay finds the culprit. No honest member ever reveals both.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from nacl.bindings import randombytes
@@ -17,12 +18,11 @@ from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import SEED_BYTES, Chance, bound_chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.blame import Findings, audit
-from shoal_collect.mix.member_states import AWAITED, TABLE, Event, State
-from shoal_collect.mix.message_log import MessageLog
-from shoal_collect.mix.messages import Confession, Key, Opening, Vote, encode_list
+from shoal_collect.mix.blame import Findings, audit, read_testimonies
+from shoal_collect.mix.messages import Attestation, Confession, Key, Opening, Vote, encode_list
 from shoal_collect.mix.session import Kind, Session, SignedMessage, open_frame, sign
 from shoal_collect.mix.transcript import (
+    Slots,
     commitment,
     make_hop,
     make_input,
@@ -31,7 +31,93 @@ from shoal_collect.mix.transcript import (
     read_key,
     transcript_hash,
 )
-from shoal_collect.transitions import Table
+from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
+
+
+class State(StrEnum):
+    """The state of a member in the run."""
+
+    NEW = "new"
+    KEY_COMMITS = "key commitments"
+    KEYS = "keys"
+    INPUT_COMMITS = "input commitments"
+    INPUTS = "inputs"
+    HOPS = "hops"
+    VOTES = "votes"
+    OPENINGS = "openings"
+    CONFESSIONS = "confessions"
+    OPENED = "opened"
+    ABORTED = "aborted"
+
+
+class Event(StrEnum):
+    """An event for a member."""
+
+    START = "start"
+    MESSAGE = "message"  # a signed message of this session has come
+    SOUND = "sound"  # all that she waits for is there, and holds
+    LAST = "last hop"  # so is the last mixer's hop
+    FAULTY = "faulty"  # all that she waits for is there, and some of it does not hold
+    DISSENT = "dissent"  # a member confessed instead of opening, or voted on different transcripts
+    CONFLICT = "conflict"  # a member signed two messages for one slot
+    STOPPED = "stopped"  # another member voted NO-GO or confesses
+    LATE = "late"  # the time for this state is over
+
+
+_STOPPABLE: Final = (
+    State.KEY_COMMITS,
+    State.KEYS,
+    State.INPUT_COMMITS,
+    State.INPUTS,
+    State.HOPS,
+    State.VOTES,
+)
+_FINAL: Final = (State.OPENED, State.ABORTED)
+_OVER: Final = Refusal("too-late", "a message for a run that is over")
+
+# the kinds of message of which every member must have sent one
+AWAITED: Final = {
+    State.KEY_COMMITS: (Kind.KEY_COMMIT,),
+    State.KEYS: (Kind.KEY,),
+    State.INPUT_COMMITS: (Kind.INPUT_COMMIT,),
+    State.INPUTS: (Kind.INPUT,),
+    State.VOTES: (Kind.VOTE,),
+    State.OPENINGS: (Kind.OPEN, Kind.BLAME),
+    State.CONFESSIONS: (Kind.OPEN, Kind.BLAME),
+}
+
+_ROWS: dict[tuple[State, Event], Step[State] | Refusal | Ignored] = {
+    (State.NEW, Event.START): Step("_commit_keys", State.KEY_COMMITS),
+    (State.KEY_COMMITS, Event.SOUND): Step("_show_keys", State.KEYS),
+    (State.KEYS, Event.SOUND): Step("_commit_input", State.INPUT_COMMITS),
+    (State.KEYS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.INPUT_COMMITS, Event.SOUND): Step("_show_input", State.INPUTS),
+    (State.INPUTS, Event.SOUND): Step("_mix", State.HOPS),
+    (State.INPUTS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.HOPS, Event.SOUND): Step("_mix", State.HOPS),
+    (State.HOPS, Event.LAST): Step("_vote", State.VOTES),
+    (State.HOPS, Event.FAULTY): Step("_stop", State.CONFESSIONS),
+    (State.VOTES, Event.SOUND): Step("_open", State.OPENINGS),
+    (State.VOTES, Event.FAULTY): Step("_confess", State.CONFESSIONS),
+    (State.OPENINGS, Event.SOUND): Step("_finish", State.OPENED),
+    (State.OPENINGS, Event.FAULTY): Step("_name", State.ABORTED),
+    (State.OPENINGS, Event.DISSENT): Step("_abort_after_audit", State.ABORTED),
+    (State.OPENINGS, Event.LATE): Step("_abort_after_audit", State.ABORTED),
+    (State.CONFESSIONS, Event.SOUND): Step("_abort_after_audit", State.ABORTED),
+    (State.CONFESSIONS, Event.LATE): Step("_abort_after_audit", State.ABORTED),
+    # once the vote is over, the audit judges conflicts and confessions
+    **{(s, e): IGNORED for s in (State.OPENINGS, State.CONFESSIONS) for e in (Event.CONFLICT, Event.STOPPED)},
+    **{(s, Event.CONFLICT): Step("_stop", State.CONFESSIONS) for s in _STOPPABLE},
+    **{(s, Event.STOPPED): Step("_confess", State.CONFESSIONS) for s in _STOPPABLE},
+    **{(s, Event.LATE): Step("_stop", State.CONFESSIONS) for s in _STOPPABLE},
+    # a message alone changes nothing: what it completes or contradicts does
+    **{(s, Event.MESSAGE): IGNORED for s in State if s not in _FINAL},
+    **{(s, Event.MESSAGE): _OVER for s in _FINAL},
+    **{(s, Event.LATE): IGNORED for s in _FINAL},
+}
+
+TABLE: Final = Table("a member of a mix run", State.NEW, _ROWS, frozenset(_FINAL))
+
 
 PHASE_LIMIT_S: Final = 120.0
 
@@ -70,6 +156,79 @@ class IgnoredMessage:
 
 
 Output = Broadcast | OpenedRecords | AbortedRun | IgnoredMessage
+
+
+class MessageLog:
+    """A member's messages: one per slot, with proof against senders of two.
+
+    ``conflicts``: a second signed message per cheating sender.
+    """
+
+    def __init__(self, session: Session, me: int) -> None:
+        self._session, self._me = session, me
+        self.slots: Slots = {}
+        self.conflicts: dict[int, SignedMessage] = {}
+
+    def take(self, signed: SignedMessage) -> None:
+        """Store a message; PeerError for a copy.
+
+        A different second one proves its sender's fault.
+        """
+        slot = (signed.kind, signed.sender)
+        earlier = self.slots.get(slot)
+        if earlier is None:
+            self.slots[slot] = signed
+        elif earlier.digest == signed.digest:
+            raise PeerError("duplicate", "a message that is already there")
+        elif signed.sender != self._me:
+            self.conflicts[signed.sender] = signed
+        if signed.kind is Kind.VOTE and earlier is None:
+            self._take_evidence(signed)
+
+    def _take_evidence(self, signed: SignedMessage) -> None:
+        """A NO-GO may carry it."""
+        try:
+            vote = Vote.decode(signed.body)
+            if vote.evidence:
+                evidence = open_frame(self._session, vote.evidence)
+                if evidence.kind is not Kind.VOTE:
+                    self.take(evidence)
+        except PeerError:
+            return  # the audit judges a vote that cannot be read; evidence that cannot be read is none
+
+    def silent(self, kinds: Collection[Kind]) -> frozenset[int]:
+        """Without a message of these kinds."""
+        members = range(self._session.n)
+        return frozenset(m for m in members if not any((kind, m) in self.slots for kind in kinds))
+
+    def overdue(self) -> frozenset[int]:
+        """Attested but missing here (later ones may overtake them)."""
+        if not any(kind is Kind.BLAME for kind, _ in self.slots):
+            return frozenset()
+        _, testimonies = read_testimonies(self._session, self.slots)
+        return frozenset(
+            slot[1]
+            for testimony in testimonies.values()
+            for slot in testimony.attestation
+            if slot not in self.slots
+        )
+
+    def is_stopped(self) -> bool:
+        """A NO-GO, an unreadable vote, or a confession."""
+        for (kind, _), signed in self.slots.items():
+            if kind is Kind.BLAME:
+                return True
+            if kind is Kind.VOTE:
+                try:
+                    if not Vote.decode(signed.body).go:
+                        return True
+                except PeerError:
+                    return True
+        return False
+
+    def attestation(self) -> Attestation:
+        """Digest and signature of all messages so far."""
+        return {slot: (signed.digest, signed.signature) for slot, signed in self.slots.items()}
 
 
 class Member:

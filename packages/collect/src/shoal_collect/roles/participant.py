@@ -22,7 +22,7 @@ from shoal_collect.matching.subtrajectories import (
     fake_trajectory,
 )
 from shoal_collect.matching.trimming import DEFAULT, Trimming
-from shoal_collect.roles.collector import Answer
+from shoal_collect.roles.answers import Answer
 from shoal_collect.roles.terms import Terms
 
 

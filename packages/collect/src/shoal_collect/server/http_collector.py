@@ -11,8 +11,8 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
+from shoal_collect.roles.answers import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
-from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.requests import body_digest
 from shoal_collect.roles.stored_releases import withdrawal_text
 from shoal_collect.roles.terms import PublicPlaces, Terms

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request, Response
 
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.collector import ANSWER_BYTES, count_withheld
+from shoal_collect.roles.answers import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import questions_digest
 from shoal_collect.server.following import DayFollower

@@ -1,14 +1,19 @@
 """Uploads of a group's members: letters, questions, releases."""
 
 import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shoal_collect.crypto.sealing import address
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import CHANNEL_BYTES, Release, decode_query, decode_releases
-from shoal_collect.roles.collector import Collector
+from shoal_collect.matching.similarity import CAP, Thresholds
+from shoal_collect.roles.answers import sign_answer
+from shoal_collect.roles.authority import Receipt, receipt
 from shoal_collect.roles.contributors import purpose_in, require_contributor
+from shoal_collect.roles.days import NO_STATE
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import (
@@ -26,6 +31,78 @@ from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import MOST_ROWS, AskedQuestions
 
 _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
+
+
+@dataclass
+class Collector:
+    """It counts the people who share a sub-trajectory, and stores releases; it does not learn who asks.
+
+    ``signing_seed``: 32 secret bytes. ``proven``: whether only contributors with a credential count.
+    ``scope_of``: the scope of a release's tag, or PeerError. ``least_count``: smaller counts are answered
+    as 0.
+    """
+
+    store: PhiStore
+    signing_seed: bytes
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    proven: bool = False
+    scope_of: Callable[[Release], bytes] = lambda _: b""
+    least_count: int = 0
+
+    @property
+    def public_key(self) -> bytes:
+        """Checks answers and receipts."""
+        return verify_key(self.signing_seed)
+
+    def people(self, record: bytes, today: int) -> int:
+        """The people to answer: between threshold and cap."""
+        points = decode_query(record).points
+        count = self.store.count(points, self.thresholds, today, enough=CAP, proven=self.proven)
+        return min(count, CAP) if count >= self.least_count else 0
+
+    def sign_answer(self, record: bytes, people: int | None, today: int, state: bytes = NO_STATE) -> bytes:
+        """Sign an answer over the state before a day; None says that there is none."""
+        return sign_answer(self.signing_seed, record, people, today, state)
+
+    def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
+        """Store the releases among these records.
+
+        Returns receipts by name, and the number of other records.
+        """
+        receipts: dict[bytes, Receipt] = {}
+        releases, bad = decode_releases(records)
+        for one in releases:
+            try:
+                identifier = self.store.add(one, today, self.scope_of(one))
+            except PeerError:
+                bad += 1  # out of bounds, unproven, or another one's name: it spoils only its owner's
+            else:
+                receipts[one.name] = receipt(self.signing_seed, identifier, one.claim_key)
+        return receipts, bad
+
+
+def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: bytes) -> Collector:
+    """A collector on a round's terms, for one group."""
+    scoping, collector_key = terms.scoping, verify_key(signing_seed)
+
+    def scope_of(release: Release) -> bytes:
+        terms.require_bounds(release.points)
+        if terms.registrar is None:
+            return scoping.scope_of(release.points[0])
+        if release.proof[:CHANNEL_BYTES] != session:
+            raise PeerError("wrong-session", "a release that was signed for another group, or not at all")
+        purpose = purpose_in(collector_key, terms, terms.registrar, scoping.area_of(release.points[0]))
+        return require_contributor(release, purpose, bytes.fromhex(terms.registrar.key))
+
+    return Collector(
+        store,
+        signing_seed,
+        terms.thresholds,
+        # nobody here has use for a smaller count than k, but accomplices with releases of their own have
+        least_count=max(terms.least_count, terms.least_k),
+        proven=terms.registrar is not None,
+        scope_of=scope_of,
+    )
 
 
 class Mailbox:
@@ -196,27 +273,3 @@ class Mailbox:
     def gauges(self) -> dict[str, float]:
         """Count releases."""
         return {"releases": self._store.n_records}
-
-
-def collector_for(store: PhiStore, signing_seed: bytes, terms: Terms, session: bytes) -> Collector:
-    """A collector on a round's terms, for one group."""
-    scoping, collector_key = terms.scoping, verify_key(signing_seed)
-
-    def scope_of(release: Release) -> bytes:
-        terms.require_bounds(release.points)
-        if terms.registrar is None:
-            return scoping.scope_of(release.points[0])
-        if release.proof[:CHANNEL_BYTES] != session:
-            raise PeerError("wrong-session", "a release that was signed for another group, or not at all")
-        purpose = purpose_in(collector_key, terms, terms.registrar, scoping.area_of(release.points[0]))
-        return require_contributor(release, purpose, bytes.fromhex(terms.registrar.key))
-
-    return Collector(
-        store,
-        signing_seed,
-        terms.thresholds,
-        # nobody here has use for a smaller count than k, but accomplices with releases of their own have
-        least_count=max(terms.least_count, terms.least_k),
-        proven=terms.registrar is not None,
-        scope_of=scope_of,
-    )

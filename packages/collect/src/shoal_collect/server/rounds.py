@@ -6,6 +6,7 @@ in any phase.
 
 import json
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, Final
 
 from shoal_collect.crypto.sealing import mailbox_key
@@ -21,13 +22,127 @@ from shoal_collect.roles.admission import (
 )
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import channel_name
-from shoal_collect.server.round_states import TABLE, Event, Phase
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.groups import stored_terms
-from shoal_collect.storage.tokens import Tokens
+from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
+
+
+class Phase(StrEnum):
+    """Phases of a round, in the order of the protocol."""
+
+    JOINING = "joining"
+    COMMITTING = "committing"
+    REVEALING = "revealing"
+    GROUPED = "grouped"
+    FAILED = "failed"
+    OVER = "over"
+
+
+class Event(StrEnum):
+    """Requests, and conditions that they or the time bring about."""
+
+    JOIN = "join"
+    COMMIT = "commit"
+    REVEAL = "reveal"
+    AGAIN = "the same again"  # a request that was carried out before, repeated after a break
+    FULL = "roster full"
+    ENOUGH = "time over with enough for a group"
+    NEW_TERMS = "new terms"  # the collector's terms have changed, and nobody could join any more
+    ALL_COMMITTED = "all committed"
+    ALL_REVEALED = "all revealed"
+    SILENT = "time over with some silent"
+    TOO_FEW = "time over with too few left"
+    GIVEN_UP = "time over after two restarts"
+    EXPIRED = "kept long enough"
+
+
+_LOTTERY: Final = (Phase.COMMITTING, Phase.REVEALING)
+_FROZEN: Final = Refusal("too-late", "the roster of this round is frozen; join the next one")
+
+
+def _refusals(event: Event, right_phase: Phase) -> dict[tuple[Phase, Event], Step[Phase] | Refusal | Ignored]:
+    order = list(Phase)
+    return {
+        (phase, event): Refusal(
+            "bad-frame" if order.index(phase) < order.index(right_phase) else "too-late",
+            f"the round is {phase}, not {right_phase}",
+        )
+        for phase in Phase
+        if phase is not right_phase
+    }
+
+
+_ROWS: dict[tuple[Phase, Event], Step[Phase] | Refusal | Ignored] = {
+    (Phase.JOINING, Event.JOIN): Step("_add", Phase.JOINING),
+    **{(phase, Event.JOIN): _FROZEN for phase in Phase if phase is not Phase.JOINING},
+    (Phase.JOINING, Event.FULL): Step(None, Phase.COMMITTING),
+    (Phase.JOINING, Event.ENOUGH): Step(None, Phase.COMMITTING),
+    (Phase.JOINING, Event.NEW_TERMS): Step(None, Phase.FAILED),
+    (Phase.COMMITTING, Event.COMMIT): Step("_take_commitment", Phase.COMMITTING),
+    **_refusals(Event.COMMIT, Phase.COMMITTING),
+    (Phase.COMMITTING, Event.ALL_COMMITTED): Step(None, Phase.REVEALING),
+    (Phase.REVEALING, Event.REVEAL): Step("_take_reveal", Phase.REVEALING),
+    **_refusals(Event.REVEAL, Phase.REVEALING),
+    (Phase.REVEALING, Event.ALL_REVEALED): Step("_draw_groups", Phase.GROUPED),
+    **{(phase, Event.SILENT): Step("_restart", Phase.COMMITTING) for phase in _LOTTERY},
+    **{(phase, Event.TOO_FEW): Step("_restart", Phase.FAILED) for phase in _LOTTERY},
+    **{(phase, Event.GIVEN_UP): Step(None, Phase.FAILED) for phase in _LOTTERY},
+    **{(phase, Event.EXPIRED): Step("_forget", Phase.OVER) for phase in (Phase.GROUPED, Phase.FAILED)},
+    **{(phase, Event.AGAIN): IGNORED for phase in Phase},
+}
+
+TABLE: Final = Table("a round on the server", Phase.JOINING, _ROWS, frozenset({Phase.OVER}))
+
 
 MOST_MEMBERS: Final = 10_000
 _ENDED: Final = (Phase.GROUPED, Phase.FAILED)
+
+
+class Tokens:
+    """Spent tokens, a row for each admitted key; most methods belong inside a transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def statement(self, period: int) -> bytes:
+        """The registrar's key as the first token showed it."""
+        row = self._db.row("SELECT statement FROM token_key WHERE period = ?", (period,))
+        return b"" if row is None else bytes(row[0])
+
+    def keep_statement(self, period: int, statement: bytes) -> None:
+        """Record it; PeerError if another was stated before."""
+        self._db.change("INSERT INTO token_key VALUES (?, ?) ON CONFLICT DO NOTHING", (period, statement))
+        if self.statement(period) != statement:
+            raise PeerError(
+                "bad-signature",
+                "a token under a second key of the registrar for one period; tell both operators",
+            )
+
+    def spend(self, identity: bytes, number: int, period: int) -> None:
+        """Spend a token for a round; PeerError if it was spent for another."""
+        row = (identity, number, period)
+        self._db.change("INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+        if self._db.rows("SELECT round FROM spent WHERE identity = ?", (identity,))[0][0] != number:
+            raise PeerError(
+                "duplicate", "a token that was spent for another round; there is a new one in the next period"
+            )
+
+    def give_back(self, number: int) -> None:
+        """Free the tokens of members without a group, and of a failed round."""
+        self._db.change(
+            "DELETE FROM spent WHERE round = ? AND identity NOT IN "
+            "(SELECT identity FROM ticket WHERE round = ? AND session IS NOT NULL)",
+            (number, number),
+        )
+
+    def give_back_one(self, number: int, identity: bytes) -> None:
+        """Free the token of a member whom a restart left out."""
+        self._db.change("DELETE FROM spent WHERE round = ? AND identity = ?", (number, identity))
+
+    def forget(self, before_period: int) -> None:
+        """Delete periods that are over."""
+        self._db.change("DELETE FROM spent WHERE period < ?", (before_period,))
+        self._db.change("DELETE FROM token_key WHERE period < ?", (before_period,))
 
 
 class Rounds:

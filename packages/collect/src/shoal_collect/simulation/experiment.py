@@ -27,7 +27,8 @@ class Setting:
 
     ``bootstrap``: people who share all trips first. ``k``: the smallest crowd. ``by_people``: whether phi
     counts others; else sub-trajectories, as in the paper. ``reading``: whether k counts only others, or
-    also the asker (phi >= 1 for k = 2). ``subtrajectories``: questions per trip.
+    also the asker (phi >= 1 for k = 2). ``literal``: whether to apply condition 2.5(b) as printed, which
+    calls identical intervals different. ``subtrajectories``: questions per trip.
     """
 
     bootstrap: int = 80
@@ -35,6 +36,7 @@ class Setting:
     k: int = 2
     by_people: bool = False
     reading: Reading = "self-included"
+    literal: bool = False
     subtrajectories: int = 50
 
 
@@ -131,15 +133,13 @@ class _Submissions:
         setting: Setting,
         run: Run,
     ) -> list[list[int]]:
-        thresholds, without = setting.thresholds, person if setting.by_people else -1
-
         def count(trip: tuple[Sequence[Cylinder], Sequence[Places]]) -> list[int]:
             points, pairs = trip
             people, occurrences = np.empty((2, len(pairs)), dtype=np.int64)
             chosen = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            limits = kernel.Thresholds(
-                float(thresholds.theta_m), float(thresholds.theta_min), thresholds.literal, EARTH_M
-            )
+            theta_m, theta_min = setting.thresholds.theta_m, setting.thresholds.theta_min
+            without = person if setting.by_people else -1
+            limits = kernel.Thresholds(float(theta_m), float(theta_min), setting.literal, EARTH_M)
             stored = kernel.StoredTrajectories(self._points, self._offsets, self._owners)
             kernel.count_pairs(_cylinders(points), chosen, stored, limits, without, people, occurrences)
             counts: list[int] = (people if setting.by_people else occurrences).tolist()

@@ -81,7 +81,8 @@ def _simulate(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: i
     people = _people(world)
     setting = Setting(
         bootstrap=round(bootstrap * len(people) / PARTICIPANTS),
-        thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min, literal=True),
+        thresholds=Thresholds(theta_m=theta_m, theta_min=theta_min),
+        literal=True,
         k=k,
         by_people=False,
         reading="others",

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 from shoal_collect.faults import UnavailableError
-from shoal_collect.storage.migrations import MIGRATIONS, Step
+from shoal_collect.storage.schema import COLLECTOR, Schema
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
@@ -43,14 +43,13 @@ class _Connection(Protocol):
 
 
 class Database:
-    """An open database; an older schema is migrated.
+    """An open database; a new one gets its tables.
 
     ``url``: ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. InputError for a
     database of another program or of another version of shoal.
     """
 
-    def __init__(self, url: str | Path | None = None, steps: Sequence[Step] = MIGRATIONS) -> None:
-        self._steps = steps
+    def __init__(self, url: str | Path | None = None, schema: Schema = COLLECTOR) -> None:
         text = None if url is None else str(url)
         self.postgres = text is not None and text.startswith(("postgresql://", "postgres://"))
         is_address = text is None or self.postgres or text.startswith("sqlite:///") or "://" not in text
@@ -67,7 +66,7 @@ class Database:
         self._memory: _Connection | None = None
         self._damage, self._look_again_s = "ok", -math.inf
         try:
-            self._migrate()
+            self._prepare(schema)
             self._is_open = True
         except BaseException as error:
             self.close()
@@ -225,34 +224,29 @@ class Database:
             raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
         return connection
 
-    def _migrate(self) -> None:
+    def _prepare(self, schema: Schema) -> None:
         with self.transaction():
-            version, newest = self._version(), self._steps[-1].schema
-            if version not in (0, *(step.schema for step in self._steps)):
+            found = self._schema_number()
+            if found not in (0, schema.number):
                 raise InputError(
-                    f"the database holds something else (schema {version}), or is of another version of "
+                    f"the database holds something else (schema {found}), or is of another version of "
                     "shoal; name another, or use that version"
                 )
-            for step in self._steps:
-                if step.schema > version:
-                    for statement in step.statements(postgres=self.postgres):
-                        self._run(statement, ())
-            if version < newest:
-                self._set_version(newest)
+            if found == 0:
+                for statement in schema.statements(postgres=self.postgres):
+                    self._run(statement, ())
+                if self.postgres:
+                    self._run("INSERT INTO schema_version VALUES (?)", (schema.number,))
+                else:
+                    self._run(f"PRAGMA user_version = {schema.number}", ())
 
-    def _version(self) -> int:
+    def _schema_number(self) -> int:
+        """0 for a new database."""
         if not self.postgres:
             return int(self._run("PRAGMA user_version", ()).fetchone()[0])
         self._run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ())
         version_row = self.row("SELECT version FROM schema_version")
         return 0 if version_row is None else int(version_row[0])
-
-    def _set_version(self, version: int) -> None:
-        if not self.postgres:
-            self._run(f"PRAGMA user_version = {version}", ())
-        else:
-            self._run("DELETE FROM schema_version", ())
-            self._run("INSERT INTO schema_version VALUES (?)", (version,))
 
 
 def _open_postgres(url: str) -> _Connection:

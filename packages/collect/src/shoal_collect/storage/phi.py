@@ -16,13 +16,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.contributors import PROVEN, SCOPE_SHIFT
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import Release, encode_points
-from shoal_collect.matching.similarity import (
-    Count,
-    Places,
-    Thresholds,
-    combine_places,
-    similarity_test,
-)
+from shoal_collect.matching.similarity import Places, Thresholds, count_sharing, similarity_test
 from shoal_collect.storage.database import Database
 
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
@@ -116,17 +110,7 @@ class PhiStore:
         )
         record = None if added is None else added[0]
         for position, point in enumerate(release.points):
-            aux = (
-                record,
-                position,
-                who,
-                day,
-                point.start_min,
-                point.gap_min,
-                point.lat_udeg,
-                point.lon_udeg,
-                point.radius_m,
-            )
+            aux = (record, position, who, day, *point.row)
             box = _box(point, float(point.radius_m), 0.0)
             if db.postgres:
                 db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
@@ -151,7 +135,7 @@ class PhiStore:
         *,
         enough: int | None = None,
         proven: bool = False,
-    ) -> Count:
+    ) -> int:
         """Count the people who share a query, from records stored before ``before_day`` (days since 1970).
 
         ``enough``: a count of at least this many people need not be complete. ``proven``: whether to count
@@ -163,13 +147,13 @@ class PhiStore:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 limit = f"LIMIT {4 * enough}"
                 some, _ = self._similar_to_all(points, thresholds, before_day, gone, least, limit)
-                if (count := combine_places(some)).people >= enough:
+                if (count := count_sharing(some)) >= enough:
                     return count
             matches, complete = self._similar_to_all(points, thresholds, before_day, gone, least)
         else:
             matches, complete = self._similar_in_turn(points, thresholds, before_day, gone, least)
-        count = combine_places(matches)
-        if not complete and (enough is None or count.people < enough):
+        count = count_sharing(matches)
+        if not complete and (enough is None or count < enough):
             raise TooManyRowsError(f"more than {self._most_rows} rows")
         return count
 

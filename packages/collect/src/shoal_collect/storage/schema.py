@@ -1,20 +1,20 @@
-"""The databases of collector (or witness) and authority; a published step never changes."""
+"""The tables of collector (or witness) and authority."""
 
 from dataclasses import dataclass
 from typing import Final
 
 
 @dataclass(frozen=True)
-class Step:
-    """Statements in ``both`` differ only in the names of types. ``schema``: the number of the result."""
+class Schema:
+    """Tables; ``both``: differ only in the names of types. A database of another ``number`` is refused."""
 
-    schema: int
+    number: int
     both: str
     sqlite: str = ""
     postgres: str = ""
 
     def statements(self, *, postgres: bool) -> list[str]:
-        """The statements in order."""
+        """Of new tables, in order."""
         types = {
             "ID": "INTEGER PRIMARY KEY",
             "NEVER_AGAIN": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -39,8 +39,9 @@ INSERT INTO heartbeat VALUES (0);
 # taken back or outlived, and from which day on they no longer count; record: while it is stored. clock: when
 # it was last read, and since when it has gone evenly. leaf: what is under the roots of closed days (0:
 # releases, 1: identifiers that were taken back)
-_COLLECTOR: Final = Step(
-    schema=42,
+# collectors count from 42 and authorities from 21, so that neither opens the database of the other
+COLLECTOR: Final = Schema(
+    number=42,
     both="""
 CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);
 CREATE TABLE contributor (who {ID}, tag {BYTES} NOT NULL UNIQUE);
@@ -106,8 +107,8 @@ CREATE INDEX place_record ON place (record);
 )
 
 # a registrar may run inside the authority
-_AUTHORITY: Final = Step(
-    schema=23,
+AUTHORITY: Final = Schema(
+    number=23,
     both="""
 CREATE TABLE claim (identifier TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE INDEX claim_owner ON claim (owner);
@@ -119,7 +120,3 @@ CREATE TABLE issued (
 """
     + _HEARTBEAT,
 )
-
-# collectors count from 42 and authorities from 21, so that neither opens the database of the other
-AUTHORITY: Final = (_AUTHORITY,)
-MIGRATIONS: Final = (_COLLECTOR,)

@@ -6,9 +6,14 @@ the collector.
 
 import hashlib
 import re
-from typing import Final, Protocol
+import time
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from fastapi import Depends, FastAPI, Request, Response
 
 from shoal_collect.crypto.blind_signatures import (
+    MODULUS_BYTES,
     SignKey,
     blind_sign,
     draw_key,
@@ -18,7 +23,11 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import TOKEN_KEY, Purpose, period_at
-from shoal_collect.roles.requests import SKEW_S
+from shoal_collect.roles.requests import SKEW_S, body_digest
+from shoal_collect.server.http import Server, add_health, new_application, read_name
+from shoal_collect.server.pools import Pools
+from shoal_collect.server.watch import Watch
+from shoal_collect.storage.register import RegisterBook
 
 CODE_BYTES: Final = 16
 _KEPT_KEYS: Final = 256
@@ -31,19 +40,6 @@ _SECOND_KEY: Final = (
 )
 
 
-class Register(Protocol):
-    """Admitted persons and issued tokens."""
-
-    def admit(self, code: bytes, person: bytes) -> bool:
-        """Use an invitation; whether this person used it, now or before."""
-
-    def knows(self, person: bytes) -> bool:
-        """Whether a person is admitted."""
-
-    def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
-        """Record a request for a person's one key of a purpose; whether no other was recorded."""
-
-
 class Registrar:
     """Admits persons and issues tokens.
 
@@ -53,7 +49,7 @@ class Registrar:
 
     def __init__(
         self,
-        register: Register,
+        register: RegisterBook,
         seed: bytes,
         collector_keys: frozenset[bytes],
         days: int,
@@ -73,44 +69,27 @@ class Registrar:
         if not self._register.admit(code_digest(code), person):
             raise PeerError("not-entitled", "an invitation that does not exist, or that has been used")
 
-    def key_of(
-        self,
-        collector_key: bytes,
-        days: int,
-        period: int,
-        now_s: float,
-        area: str = "",
-        person: bytes = b"",
-    ) -> bytes:
-        """The signed key of a period, with the proof that blinding hides the message.
+    def key_of(self, purpose: Purpose, person: bytes, now_s: float) -> bytes:
+        """The signed key of a purpose, with the proof that blinding hides the message.
 
         PeerError for a period without tokens; an area's key is for admitted persons alone.
         """
-        purpose = self._purpose(collector_key, days, period, now_s, area)
-        if area:
+        self._require_open(purpose, now_s)
+        if purpose.area:
             self._require_admitted(person)
         return self._key(purpose)[1]
 
-    def sign(
-        self,
-        person: bytes,
-        collector_key: bytes,
-        days: int,
-        period: int,
-        blinded: bytes,
-        now_s: float,
-        area: str = "",
-    ) -> bytes:
-        """Sign a blinded key, once for each account, period and area; a repetition gets the same answer.
+    def sign(self, purpose: Purpose, person: bytes, blinded: bytes, now_s: float) -> bytes:
+        """Sign a blinded key, once for each account and purpose; a repetition gets the same answer.
 
         ``person``: the account's key. PeerError without admission, for a second key, and where ``key_of``
         refuses.
         """
-        purpose = self._purpose(collector_key, days, period, now_s, area)
+        self._require_open(purpose, now_s)
         self._require_admitted(person)
         signed = blind_sign(self._key(purpose)[0], blinded)  # a request that cannot be signed leaves no row
         if not self._register.issue(purpose, person, hashlib.blake2b(blinded, digest_size=32).digest()):
-            raise PeerError("duplicate", _SECOND_KEY if area else _SECOND_ROUND)
+            raise PeerError("duplicate", _SECOND_KEY if purpose.area else _SECOND_ROUND)
         return signed
 
     def _require_admitted(self, person: bytes) -> None:
@@ -121,21 +100,19 @@ class Registrar:
                 "registrar to allow it",
             )
 
-    def _open(self, now_s: float) -> set[int]:
-        return {period_at(now_s - SKEW_S, self.days), period_at(now_s + SKEW_S, self.days)}
-
-    def _purpose(self, collector_key: bytes, days: int, period: int, now_s: float, area: str) -> Purpose:
+    def _require_open(self, purpose: Purpose, now_s: float) -> None:
         length_fits = (
-            _LEAST_DAYS <= days <= _MOST_DAYS and _AREA.fullmatch(area) if area else days == self.days
+            _LEAST_DAYS <= purpose.days <= _MOST_DAYS and _AREA.fullmatch(purpose.area)
+            if purpose.area
+            else purpose.days == self.days
         )
-        if collector_key not in self.collector_keys or not length_fits:
+        if purpose.collector_key not in self.collector_keys or not length_fits:
             raise PeerError(
                 "not-entitled", "a collector, a length of periods, or an area without tokens here"
             )
-        now = self._open(now_s)
-        if period not in ({token * self.days // days for token in now} if area else now):
+        now = {period_at(now_s - SKEW_S, self.days), period_at(now_s + SKEW_S, self.days)}
+        if purpose.period not in {token * self.days // purpose.days for token in now}:
             raise PeerError("too-late", "a period that is over, or that has not begun")
-        return Purpose(collector_key, days, period, area)
 
     def _key(self, purpose: Purpose) -> tuple[SignKey, bytes]:
         """They follow from the registrar's seed."""
@@ -172,3 +149,58 @@ def write_code(secret: bytes) -> str:
     """An invitation in groups of four digits."""
     text = secret.hex()
     return "-".join(text[at : at + 4] for at in range(0, len(text), 4))
+
+
+def registrar_application(
+    registrar: Registrar,
+    book: RegisterBook,
+    *,
+    quiet: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> FastAPI:
+    """Serve the registrar."""
+    app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
+
+    add_health(app, Pools(), book.database)
+    add_registrar(app, registrar, clock)
+    return app
+
+
+def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]) -> None:
+    """Add a registrar to its application, or the authority's."""
+    server = Server(registrar.signing_seed, clock)
+    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
+
+    @app.get("/v1/registrar")
+    def about(request: Request) -> Response:
+        facts = {"registrar_key": server.key.hex(), "time_s": clock(), "token_days": registrar.days}
+        return server.reply(request, facts)
+
+    async def purpose_asked(
+        request: Request, collector: str, days: int, period: int, area: str = ""
+    ) -> tuple[Request, Purpose]:
+        return request, Purpose(read_name(collector), days, period, area)
+
+    Asked = Annotated[tuple[Request, Purpose], Depends(purpose_asked)]  # noqa: N806  (a type)
+
+    @app.get("/v1/keys/{collector}/{days}/{period}")
+    def key_of(asked: Asked) -> Response:
+        request, purpose = asked
+        person = server.sender_of(request, body_digest(b"")) if purpose.area else b""
+        return server.reply(request, registrar.key_of(purpose, person, clock()))
+
+    @app.post("/v1/persons")
+    def admit(request: Request, sent: Small) -> Response:
+        try:
+            code = sent[1].decode("ascii")
+        except UnicodeDecodeError as error:
+            raise PeerError("out-of-range", "an invitation that is not text") from error
+        registrar.admit(sent[0], code)
+        return server.reply(request, {"admitted": True})
+
+    @app.post("/v1/tokens/{collector}/{days}/{period}")
+    async def sign(asked: Asked) -> Response:
+        request, purpose = asked
+        async with server.read_large(request, lambda _: MODULUS_BYTES) as (sender, body):
+            signed = await server.pools.quick(registrar.sign, purpose, sender, body, clock())
+        return server.reply(request, signed)
