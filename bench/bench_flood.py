@@ -36,8 +36,8 @@ from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, encode_query
-from shoal_collect.roles.requests import authorization
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import authorization
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
@@ -186,7 +186,7 @@ class Flood:
             target = f"/v1/groups/{seed('session', session).hex()}/questions"
             signed = authorization(who, identity_of(who), identity_of(KEY), "POST", target, body, time.time())
             try:
-                from shoal_collect.roles.requests import body_digest
+                from shoal_collect.roles.wire import body_digest
 
                 headers = {"Authorization": signed, "Shoal-Digest": body_digest(body).hex()}
             except ImportError:  # a version before bodies had digests, for the figures before

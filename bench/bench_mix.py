@@ -17,7 +17,7 @@ from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.matching.records import RECORD_BYTES
 from shoal_collect.mix.member import Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.session import Session
+from shoal_collect.mix.messages import Session
 
 
 def run(n: int, n_records: int, *, proven: bool) -> dict[str, object]:

@@ -29,8 +29,8 @@ from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.matching.records import Query, encode_query
-from shoal_collect.roles.requests import answer_digest, authorization, body_digest
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import answer_digest, authorization, body_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database

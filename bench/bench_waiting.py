@@ -26,8 +26,7 @@ from bench_service import cpu_of
 from service_town import PLACES, TERMS, identity_of, seed
 from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.sealing import Correspondence
-from shoal_collect.roles.requests import answer_digest, authorization, body_digest
-from shoal_collect.roles.wire import bundles, unpack
+from shoal_collect.roles.wire import answer_digest, authorization, body_digest, bundles, unpack
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 

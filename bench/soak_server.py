@@ -29,14 +29,12 @@ from shoal_collect.crypto.signatures import signature
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release, encode_release
 from shoal_collect.roles.admission import Entry, TokenRequest
-from shoal_collect.roles.requests import authorization, body_digest
 from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
-from shoal_collect.roles.wire import bundles
+from shoal_collect.roles.wire import authorization, body_digest, bundles
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.server.registrar import Registrar
+from shoal_collect.server.registrar import RegisterBook, Registrar
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 KEY, POINTS = seed("server"), 4

@@ -26,11 +26,10 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.folder import check_linkage_path, staged_linkage
 from shoal.runtime.staging import staged_folder
 from shoal.verification import verify
-from shoal_collect.collected.folder import CELLS, boxes_of, plane_of, write_boxes
-from shoal_collect.collected.tables import Records
+from shoal_collect.collected.folder import CELLS, Records, boxes_of, plane_of, write_boxes
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.stored import ReleaseRow, StoredReleases
+from shoal_collect.storage.days import ReleaseRow, StoredReleases
 
 
 def by_owner(

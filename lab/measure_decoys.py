@@ -28,17 +28,16 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, distance_m
 from shoal_collect.matching.records import Query, decode_query, encode_query
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.subtrajectories import Prior, draw_subtrajectories, fake_trajectory
+from shoal_collect.matching.subtrajectories import PublicPlaces, draw_subtrajectories, fake_trajectory
 from shoal_collect.roles.participant import Participant, blur, choose_questions
 from shoal_collect.roles.terms import Terms
-from shoal_collect.simulation.experiment import Setting, _Submissions
-from shoal_collect.simulation.trips import trips_of
+from shoal_collect.simulation.experiment import Setting, _Submissions, trips_of
 
 Question = tuple[tuple[Cylinder, ...], bool]  # its circles, and whether it is real
 BEFORE = Terms(n_real=40, n_fake=10)
 
 
-def town(people: int, source: str | None, seed: int) -> tuple[list[list[Point]], Prior]:
+def town(people: int, source: str | None, seed: int) -> tuple[list[list[Point]], PublicPlaces]:
     """A trip of 3 to 6 points of each person, and the places that all other trips visit."""
     data = shoal.read(source or shoal.synthesize(n_subjects=people, days=4, seed=seed), snap=False)
     n = min(people, data.n_subjects)
@@ -54,7 +53,7 @@ def town(people: int, source: str | None, seed: int) -> tuple[list[list[Point]],
     return trips, places_of(others)
 
 
-def places_of(trips: Sequence[Sequence[Point]]) -> Prior:
+def places_of(trips: Sequence[Sequence[Point]]) -> PublicPlaces:
     """The cells of about a kilometer that people visit, with how often."""
     cells: dict[tuple[float, float], int] = {}
     for point in (point for trip in trips for point in trip):
@@ -62,17 +61,23 @@ def places_of(trips: Sequence[Sequence[Point]]) -> Prior:
         cells[cell] = cells.get(cell, 0) + 1
     times = [int(point.t_min) for trip in trips for point in trip]
     lat, lon = zip(*cells, strict=True)
-    return Prior(lat, lon, list(cells.values()), min(times) - 365 * 1440, max(times) + 1)
+    return PublicPlaces(
+        lat_deg=tuple(lat),
+        lon_deg=tuple(lon),
+        weights=tuple(cells.values()),
+        first_min=min(times) - 365 * 1440,
+        last_min=max(times) + 1,
+    )
 
 
-def asked_now(member: Participant, prior: Prior, rules: Terms, chance: Chance) -> list[Question]:
+def asked_now(member: Participant, prior: PublicPlaces, rules: Terms, chance: Chance) -> list[Question]:
     """As a device asks."""
     asked = choose_questions(member, blur(member, 0), prior, rules, chance)
     questions = [decode_query(record) for record in asked.records]
     return [(one.points, one.name in asked.places) for one in questions if one.name not in asked.canaries]
 
 
-def asked_before(member: Participant, prior: Prior, rules: Terms, chance: Chance) -> list[Question]:
+def asked_before(member: Participant, prior: PublicPlaces, rules: Terms, chance: Chance) -> list[Question]:
     """As a device asked until now."""
     points = blur(member, 0)
     records = [
@@ -112,7 +117,7 @@ def linked(questions: Sequence[Question]) -> list[list[int]]:
     return list(sets.values())
 
 
-def seen_in(points: Sequence[Cylinder], n_questions: int, prior: Prior) -> list[float]:
+def seen_in(points: Sequence[Cylinder], n_questions: int, prior: PublicPlaces) -> list[float]:
     """What an adversary sees of one linked set."""
     places = [(one.lat_udeg / MICRO, one.lon_udeg / MICRO) for one in points]
     gaps = [later.start_min - one.start_min for one, later in pairwise(points)] or [0]
@@ -141,7 +146,7 @@ def ranks(columns: np.ndarray) -> np.ndarray:
     return np.asarray(below + (columns[None] == columns[:, None]).mean(axis=1) / 2 - 0.5)
 
 
-def features_of(questions: Sequence[Question], prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+def features_of(questions: Sequence[Question], prior: PublicPlaces) -> tuple[np.ndarray, np.ndarray]:
     """For each linked set: what is seen, in ranks and distances from the middle; the share of real ones."""
     sets = linked(questions)
     seen = np.array(

@@ -28,12 +28,11 @@ import numpy as np
 from shoal.io import read
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.matching.contributors import TAG_BYTES, Scoping, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal_collect.matching.records import Release
-from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.mix.grouping import divide
-from shoal_collect.simulation.trips import Trips, trips_of
+from shoal_collect.matching.similarity import TAG_BYTES, Scoping, Thresholds, scoped_tag
+from shoal_collect.roles.lottery import divide
+from shoal_collect.simulation.experiment import Trips, trips_of
 from shoal_collect.storage.phi import PhiStore
 
 GROUP_SIZES = (4, 8, 15)

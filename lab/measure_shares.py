@@ -14,8 +14,7 @@ import json
 from shoal.io import read
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.simulation.experiment import Setting, simulate
-from shoal_collect.simulation.trips import trips_of
+from shoal_collect.simulation.experiment import Setting, simulate, trips_of
 
 
 def main() -> None:
@@ -49,9 +48,8 @@ def main() -> None:
         bootstrap=options.bootstrap,
         thresholds=Thresholds(theta_m=options.theta_m, theta_min=options.theta_min),
         literal=options.literal,
-        k=options.k,
+        k=options.k - (options.reading == "self-included"),
         by_people=options.count == "people",
-        reading=options.reading,
     )
     print(json.dumps(simulate(people, setting, Chance(options.seed.to_bytes(32))).to_json(), indent=2))
 

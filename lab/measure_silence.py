@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpe
 
 from mix_runs import ROOMY
 from session_groups import MIX, SENT, SessionGroup
-from shoal_collect.mix.session import least_left
+from shoal_collect.mix.messages import least_left
 from shoal_collect.roles import group_session
 
 AFTER = ("storing", "claiming")

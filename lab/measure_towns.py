@@ -21,7 +21,7 @@ from red_team_oracle import TODAY, Strangers, moved
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Point
 from shoal_collect.matching.records import Release
-from shoal_collect.matching.subtrajectories import Prior
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.participant import Participant, blur, choose_questions
 from shoal_collect.roles.terms import Terms
 from shoal_collect.storage.database import Database
@@ -31,15 +31,21 @@ CENTER, TOWN_M, N_PLACES, N_POINTS = (39.9, 116.3), 10_000, 100, 6
 MORNING_MIN = (TODAY - 1) * 1440 + 360
 
 
-def town(chance: Chance) -> Prior:
+def town(chance: Chance) -> PublicPlaces:
     """Public places, some of them much busier than others."""
     places = [moved(*CENTER, *(TOWN_M * (chance.unit() - 0.5) for _ in range(2))) for _ in range(N_PLACES)]
     weights = [1 + 1000 // (place + 1) for place in range(N_PLACES)]
     lat_deg, lon_deg = ([one[axis] / MICRO for one in places] for axis in range(2))
-    return Prior(lat_deg, lon_deg, weights, MORNING_MIN - 365 * 1440, MORNING_MIN + 1440)
+    return PublicPlaces(
+        lat_deg=tuple(lat_deg),
+        lon_deg=tuple(lon_deg),
+        weights=tuple(weights),
+        first_min=MORNING_MIN - 365 * 1440,
+        last_min=MORNING_MIN + 1440,
+    )
 
 
-def trip(prior: Prior, chance: Chance) -> list[Point]:
+def trip(prior: PublicPlaces, chance: Chance) -> list[Point]:
     """From place to place, half an hour to two hours each."""
     minute, points = MORNING_MIN + 480.0 * chance.unit(), list[Point]()
     for _ in range(N_POINTS):

@@ -24,15 +24,14 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.answers import Answer
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S, LETTERS, bundles
+from shoal_collect.roles.wire import DAY_S, LETTERS, Answer, bundles
 from shoal_collect.server.http_collector import DailyCleanup
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import StoredReleases
 
 DAY = 20_000
 THRESHOLDS = Thresholds()
@@ -53,7 +52,7 @@ def state() -> dict[str, int]:
             blur=Blur(radius_m=500, gap_min=30), elsewhere=elsewhere,
         )  # fmt: skip
         rules = Terms(n_real=3, n_fake=1, longest=2)
-        asked = choose_questions(member, points, PLACES.prior, rules, Chance(bytes(32)))
+        asked = choose_questions(member, points, PLACES, rules, Chance(bytes(32)))
         answers = {
             record: Answer(0 if record[4:20] in asked.canaries else counted, DAY + 1)
             for record in asked.records

@@ -27,10 +27,8 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, MICRO, Cylinder, distance_m
 from shoal_collect.matching.records import Query, Release, encode_query
-from shoal_collect.roles.answers import ANSWER_BYTES, count_withheld
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.vouching import Batch, vouch
-from shoal_collect.roles.wire import DAY_S, questions_digest
+from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, Batch, body_digest, count_withheld, vouch
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
@@ -200,7 +198,7 @@ def minority(chance: Chance) -> dict[str, float]:
         session, (own, *_) = strangers.group()
         records = [encode_query(Query(chance.take(16), points)) for _ in range(NO_LIMITS.n_questions)]
         slices = (b"".join(records), b"1", b"2")
-        digests = tuple(map(questions_digest, slices))
+        digests = tuple(map(body_digest, slices))
         alone = vouch(own, session, digests)
         tries = {
             "nobody vouches": {},

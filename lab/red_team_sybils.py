@@ -20,14 +20,12 @@ from typing import NamedTuple
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.grouping import commitment, roster_digest, sign_lot
 from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest, purpose_of
-from shoal_collect.roles.lottery import LotteryPart, NoGroup
+from shoal_collect.roles.lottery import LotteryPart, NoGroup, commitment, roster_digest, sign_lot
 from shoal_collect.roles.plan import isolation_probability
 from shoal_collect.roles.terms import RegistrarTerms, Terms
-from shoal_collect.server.registrar import Registrar, code_digest, write_code
+from shoal_collect.server.registrar import RegisterBook, Registrar, code_digest, write_code
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 NOW_S = 1_800_000_000.0

@@ -25,31 +25,37 @@ from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.participation import request_entry
 from shoal_collect.faults import PeerError, UnavailableError
-from shoal_collect.matching.contributors import Scoping
-from shoal_collect.mix.grouping import commitment, read_lot, sign_lot
+from shoal_collect.matching.similarity import Scoping
 from shoal_collect.roles.admission import (
     KEY_STATEMENT_BYTES,
     TOKEN_BYTES,
     Entry,
     Purpose,
     TokenRequest,
+    areas_of,
     period_at,
+    purpose_in,
     read_stated_key,
     require_token,
     split_entry,
     split_roster,
+    tag_of,
 )
 from shoal_collect.roles.consent import describe_membership, describe_roster
-from shoal_collect.roles.contributors import areas_of, purpose_in, tag_of
-from shoal_collect.roles.lottery import LotteryPart
+from shoal_collect.roles.lottery import LotteryPart, commitment, read_lot, sign_lot
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import RegistrarTerms, Terms
+from shoal_collect.roles.wire import Call, Reply
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.server.registrar import Registrar, code_digest, registrar_application, write_code
+from shoal_collect.server.registrar import (
+    RegisterBook,
+    Registrar,
+    code_digest,
+    registrar_application,
+    write_code,
+)
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
@@ -163,7 +169,7 @@ def everything_in(database: Database) -> set[Any]:
 def join(town: Town, round_name: bytes, entry: Entry, **changes: bytes) -> dict[str, Any]:
     """Bring an entry to a round of a town, perhaps changed."""
     parts = {"token": entry.token, "statement": entry.statement, **changes}
-    text = town.rounds._terms_of_round(round_name).join_text(round_name)
+    text = town.rounds._load(round_name).terms.join_text(round_name)
     signed = signature(entry.signing_seed, b"join", text)
     identity = verify_key(entry.signing_seed)
     return town.rounds.join(round_name, identity, signed + parts["token"] + parts["statement"], town.now_s)

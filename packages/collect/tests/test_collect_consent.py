@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from readability import reading_age, syllables
 from shoal.cli.documents import documents
 from shoal_collect.cli.join import _say_declined
-from shoal_collect.matching.trimming import Trimming
+from shoal_collect.matching.subtrajectories import Trimming
 from shoal_collect.roles.consent import (
     OPEN,
     SHARED,

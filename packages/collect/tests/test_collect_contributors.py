@@ -10,10 +10,9 @@ from pydantic import ValidationError
 import measure_linking
 from service_town import TERMS, own_round_for, seed
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.matching.contributors import Scoping, count_people, scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
-from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.matching.similarity import Scoping, Thresholds, count_people, scoped_tag
 from shoal_collect.roles.participant import draft_release
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.server.mailbox import Collector

@@ -11,8 +11,7 @@ from shoal_collect.crypto import elgamal, envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.mix.member import Member
-from shoal_collect.mix.messages import Hop, Key, decode_list
-from shoal_collect.mix.session import Session
+from shoal_collect.mix.messages import Hop, Key, Session, decode_list
 
 Entropy = Callable[[int], bytes] | None
 KINDS = pytest.mark.parametrize("entropy", [None, bytes], ids=["fresh", "without entropy"])

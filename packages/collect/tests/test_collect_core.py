@@ -18,8 +18,8 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import (
     Cylinder,
 )
-from shoal_collect.mix.grouping import Lottery, commitment, divide
 from shoal_collect.roles.authority import claim, receipt
+from shoal_collect.roles.lottery import Lottery, commitment, divide
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
 cylinders = st.builds(

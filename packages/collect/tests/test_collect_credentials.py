@@ -27,11 +27,13 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.device.participation import request_credentials
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, Release, encode_query, encode_release
-from shoal_collect.roles.admission import Entry, Purpose, TokenRequest
-from shoal_collect.roles.contributors import (
+from shoal_collect.matching.similarity import Scoping
+from shoal_collect.roles.admission import (
+    Entry,
+    Purpose,
+    TokenRequest,
     areas_of,
     purpose_in,
     require_one_key,
@@ -45,9 +47,8 @@ from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.mailbox import Mailbox, collector_for
 from shoal_collect.server.registrar import registrar_application
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.days import ClosedDays
+from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import StoredReleases
 from test_collect_admission import (
     CODES,
     COLLECTOR,

@@ -20,18 +20,15 @@ from shoal_collect.crypto import merkle
 from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.records import encode_points
-from shoal_collect.roles.answers import read_answer
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
-from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import OtherCollector
-from shoal_collect.server.following import DayFollower
+from shoal_collect.roles.wire import Call, Reply, read_answer
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.server.http_witness import Witness
+from shoal_collect.server.http_witness import DayFollower, Witness
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.days import ClosedDays
+from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import batches_asked
-from shoal_collect.storage.stored import StoredReleases
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 
@@ -317,7 +314,7 @@ def test_what_passes_at_the_collector_passes_at_its_witness() -> None:
 
             with pytest.MonkeyPatch.context() as gone:
                 gone.setattr("shoal_collect.server.http_collector.batches_asked", away)
-                gone.setattr("shoal_collect.storage.groups.Groups.terms_of", away)
+                gone.setattr("shoal_collect.storage.questions.Groups.terms_of", away)
                 with pytest.raises(UnavailableError, match="try again"):
                     ask(target)
             with pytest.raises(PeerError, match="not-entitled"):
@@ -385,7 +382,7 @@ def test_a_witness_says_when_it_cannot_hear_its_collector(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be started first, but who started it should know that it answers nothing."""
-    monkeypatch.setattr("shoal_collect.cli.witness.serve_app", lambda *_: None)
+    monkeypatch.setattr("shoal_collect.cli.collector.serve_app", lambda *_: None)
     words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
     ended = Shoal(capsys)("collect", "witness", *words, "--follow", "http://127.0.0.1:1", "ab" * 32)
     assert ended.code == 0
@@ -401,7 +398,7 @@ def test_a_witness_says_what_its_collector_would_refuse_it_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clock that is hours off, or a collector that was not told of it: rounds would end by it."""
-    monkeypatch.setattr("shoal_collect.cli.witness.serve_app", lambda *_: None)
+    monkeypatch.setattr("shoal_collect.cli.collector.serve_app", lambda *_: None)
     (tmp_path / "witness.key").write_text(seed("witness", 0).hex())
     words = ("--database", f"sqlite:///{tmp_path / 'own.sqlite'}", "--key", str(tmp_path / "witness.key"))
     for terms, ahead_s, lacks in (

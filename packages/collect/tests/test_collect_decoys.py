@@ -17,13 +17,18 @@ from shoal_collect.matching.cylinders import (
     destination,
     distance_m,
 )
-from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, decode_query
-from shoal_collect.matching.subtrajectories import NOBODY_SOUTH_OF_UDEG, Prior
+from shoal_collect.matching.subtrajectories import NOBODY_SOUTH_OF_UDEG, PublicPlaces, draw_decoys
 from shoal_collect.roles.participant import Participant, Questions, blur, choose_questions
 from shoal_collect.roles.terms import Terms
 
-PLACES = Prior([45.70, 45.75, 45.80], [4.80, 4.85, 4.90], [1, 5, 2], 20_000_000, 20_500_000)
+PLACES = PublicPlaces(
+    lat_deg=(45.70, 45.75, 45.80),
+    lon_deg=(4.80, 4.85, 4.90),
+    weights=(1, 5, 2),
+    first_min=20_000_000,
+    last_min=20_500_000,
+)
 TRIP = [Point(45.74 + 0.01 * i, 4.83 + 0.02 * (i % 3), 20_400_000.0 + 47 * i) for i in range(6)]
 SHARP = Blur(radius_m=72, gap_min=6)  # so that circles are almost where they should be
 

@@ -28,8 +28,7 @@ from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.device.profile import Profile, apply
 from shoal_collect.device.proposal import Plan
 from shoal_collect.faults import UnavailableError
-from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.wire import DAY_S
+from shoal_collect.roles.wire import DAY_S, Call, Reply
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.schema import AUTHORITY

@@ -13,9 +13,8 @@ from shoal_collect.cli.documents import CollectDoctorDocument
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.server.registrar import Registrar
+from shoal_collect.server.registrar import RegisterBook, Registrar
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 STATED = dict.fromkeys(("controller", "purpose", "recipients", "retention", "contact"), "said")

@@ -14,13 +14,12 @@ from command_line import Shoal
 from judge_collection import judge
 from shoal.errors import InputError, OutputError
 from shoal.measures.query import Zones, people_in_zones
-from shoal_collect.collected.folder import export
-from shoal_collect.collected.tables import outlines
+from shoal_collect.collected.folder import export, outlines
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import MICRO, Blur, Cylinder, Point, cylinder_for, distance_m
 from shoal_collect.matching.records import Release
+from shoal_collect.storage.days import ReleaseRow, StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import ReleaseRow, StoredReleases
 
 DAY = 18_000
 START_MIN = (DAY - 1) * 1440

@@ -9,9 +9,7 @@ from mix_runs import Network, build, seed, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.crypto.shuffle_proof import ShuffleProof
 from shoal_collect.mix.member import AbortedRun, Event, Member
-from shoal_collect.mix.messages import Hop
-from shoal_collect.mix.session import Kind, Session
-from shoal_collect.mix.transcript import make_hop
+from shoal_collect.mix.messages import Hop, Kind, Session, make_hop
 
 
 class FalseHop(Member):

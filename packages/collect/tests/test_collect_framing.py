@@ -8,8 +8,7 @@ from gmpy2 import mpz
 from mix_runs import Network, _Mixer, build, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.mix.member import AbortedRun, Member
-from shoal_collect.mix.messages import Vote, decode_list, encode_list
-from shoal_collect.mix.session import Kind, Session
+from shoal_collect.mix.messages import Kind, Session, Vote, decode_list, encode_list
 
 
 class _OneForSomebody(Member):

@@ -34,19 +34,19 @@ from shoal_collect.faults import Kind as FaultKind
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.requests import (
+from shoal_collect.roles.terms import read_terms
+from shoal_collect.roles.wire import (
+    BODY_BYTES,
     Call,
     answer_digest,
     authorization,
     body_digest,
     head_digest,
+    longest_vouching,
     require_reply_signature,
+    unpack,
 )
-from shoal_collect.roles.terms import read_terms
-from shoal_collect.roles.vouching import longest_vouching
-from shoal_collect.roles.wire import BODY_BYTES, unpack
-from shoal_collect.server.bodies import BodyBudget
-from shoal_collect.server.http import new_application
+from shoal_collect.server.http import BodyBudget, new_application
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.pools import Pools

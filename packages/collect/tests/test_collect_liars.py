@@ -32,12 +32,11 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import require_signature, signature
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.admission import Entry
-from shoal_collect.roles.answers import ANSWER_BYTES
 from shoal_collect.roles.lottery import LotteryPart
-from shoal_collect.roles.requests import Call, Reply, read_json
-from shoal_collect.roles.terms import PublicPlaces, read_terms
-from shoal_collect.roles.wire import DAY_S, bundles, unbundle
+from shoal_collect.roles.terms import read_terms
+from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, Call, Reply, bundles, read_json, unbundle
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore

@@ -33,14 +33,15 @@ from shoal_collect.matching.records import (
 )
 from shoal_collect.matching.similarity import Thresholds, occurs, similar
 from shoal_collect.matching.subtrajectories import (
-    Prior,
+    PublicPlaces,
+    Trimming,
     choose_subtrajectories,
     count,
     draw_subtrajectories,
     fake_trajectory,
     most_points_in_pairs,
+    trim,
 )
-from shoal_collect.matching.trimming import Trimming, required_phi, trim
 
 seeds = st.integers(0, 10**6).map(lambda number: seed("test", number))
 cylinders = st.builds(
@@ -70,16 +71,16 @@ def test_a_cylinder_holds_its_point_anywhere_on_earth(
 ) -> None:
     point = Point(lat, lon, t)
     try:
-        drawn = cylinder_for(point, Blur(radius_m=radius, gap_min=gap, cell_m=100), key, period)
+        drawn = cylinder_for(point, Blur(radius_m=radius, gap_min=gap), key, period)
     except MisuseError:
         assert abs(lat) > 89.9  # only cells around a pole are less compact than squares
         return
     assert contains(drawn, point)
-    assert drawn == cylinder_for(point, Blur(radius_m=radius, gap_min=gap, cell_m=100), key, period)
+    assert drawn == cylinder_for(point, Blur(radius_m=radius, gap_min=gap), key, period)
 
 
 def test_visits_to_one_cell_always_show_the_same_circle() -> None:
-    blurring = Blur(radius_m=1000, gap_min=60, cell_m=100)
+    blurring = Blur(radius_m=1000, gap_min=60)
     near = [Point(39.9000 + step * 1e-6, 116.4, 1000.0 + step) for step in range(40)]
     circles = Counter(
         (one.lat_udeg, one.lon_udeg)
@@ -103,7 +104,7 @@ def test_distances_to_the_center_are_uniform_over_the_disc() -> None:
 
 def test_a_circle_smaller_than_its_cell_is_refused() -> None:
     with pytest.raises(MisuseError, match="cannot hide a cell"):
-        cylinder_for(Point(0, 0, 0), Blur(radius_m=60, gap_min=60, cell_m=100), bytes(32), 0)
+        cylinder_for(Point(0, 0, 0), Blur(radius_m=60, gap_min=60), bytes(32), 0)
     for bad in (math.nan, 91.0):
         with pytest.raises(MisuseError):
             Point(bad, 0, 0)
@@ -219,7 +220,6 @@ def test_the_examples_of_trimming() -> None:
     assert trim(3, phi, 3, "strict") == ()  # A1 alone holds nothing that was checked
     assert trim(3, phi, 3) == trim(3, phi, 3, "verified-pairs") == (0, 1)
     assert trim(3, phi, 0) == (0, 1, 2)
-    assert (required_phi(2), required_phi(2, "self-included")) == (2, 1)
 
 
 @given(
@@ -273,7 +273,13 @@ def test_all_pairs_are_asked_once_where_they_fit() -> None:
 
 
 def test_fakes_pass_for_real_and_canaries_are_where_nobody_is() -> None:
-    prior = Prior([39.9, 39.95, 40.0], [116.3, 116.4, 116.5], [5, 3, 1], 1_000_000, 1_100_000)
+    prior = PublicPlaces(
+        lat_deg=(39.9, 39.95, 40.0),
+        lon_deg=(116.3, 116.4, 116.5),
+        weights=(5, 3, 1),
+        first_min=1_000_000,
+        last_min=1_100_000,
+    )
     blurring = Blur(radius_m=500, gap_min=30)
     fake = fake_trajectory(prior, 5, [blurring], Chance(bytes(32)))
     assert len(fake) == 5

@@ -21,9 +21,7 @@ from shoal_collect.crypto.elgamal import combined_key
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.messages import Vote, encode_list
-from shoal_collect.mix.session import Kind, Session, open_frame, sign
-from shoal_collect.mix.transcript import make_input
+from shoal_collect.mix.messages import Kind, Session, Vote, encode_list, make_input, open_frame, sign
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])

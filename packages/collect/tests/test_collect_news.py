@@ -12,7 +12,7 @@ import pytest
 from service_town import START_S, TERMS, seed
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.requests import answer_digest
+from shoal_collect.roles.wire import answer_digest
 from shoal_collect.server.news import News
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.rounds import Rounds

@@ -27,7 +27,7 @@ from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import StateFolder
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.roles.authority import Receipt, claim, receipt
-from shoal_collect.roles.requests import Call, authorization
+from shoal_collect.roles.wire import Call, authorization
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import Database

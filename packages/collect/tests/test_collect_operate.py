@@ -38,8 +38,8 @@ from shoal_collect.server.http_collector import CollectorSettings, collector_app
 from shoal_collect.server.rounds import Tokens
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import StoredReleases
 
 KEY = seed("server")
 SET = {

@@ -15,12 +15,12 @@ from shoal_collect.matching.cylinders import MICRO, Cylinder, distance_m
 from shoal_collect.matching.records import Query, Release, encode_query
 from shoal_collect.matching.similarity import Thresholds, _middle_of_cell, similar
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import questions_digest
+from shoal_collect.roles.wire import body_digest
 from shoal_collect.server.mailbox import collector_for
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import StoredReleases
 from shoal_collect.storage.phi import PhiStore, TooManyRowsError
 from shoal_collect.storage.questions import AskedQuestions
-from shoal_collect.storage.stored import StoredReleases
 
 EXACT = Thresholds(theta_m=1000, theta_min=60)
 COARSE = Thresholds(theta_m=1000, theta_min=60, resolution_m=250, resolution_min=15)
@@ -102,7 +102,7 @@ def test_a_town_shares_a_day_and_every_question_is_answered() -> None:
         Terms(),
         [encode_query(Query(bytes((n,)) * 16, question(39.9, 116.3, 0, 0))) for n in range(61)],
     )
-    slices = [questions_digest(b"".join(records))]
+    slices = [body_digest(b"".join(records))]
     with Database() as database:
         asked = AskedQuestions(database)
         for group in range(50):
@@ -117,7 +117,7 @@ def test_of_two_who_bring_a_batch_at_once_both_hear_what_was_noted_first(paces_s
     """Else a collector would contradict its witness, which repeats that."""
     points = question(39.9, 116.3, 0, 0)
     records = [encode_query(Query(bytes((n,)) * 16, points)) for n in range(61)]
-    about = (bytes(32), bytes(32), records, Terms(), [questions_digest(b"".join(records))], TODAY * 86_400.0)
+    about = (bytes(32), bytes(32), records, Terms(), [body_digest(b"".join(records))], TODAY * 86_400.0)
     heard: list[list[int | None]] = []
     with Database() as database:
         first, second = (AskedQuestions(database, count(0.0, pace_s).__next__) for pace_s in paces_s)
@@ -184,7 +184,7 @@ def test_a_batch_has_a_budget_of_rows_and_time_and_keeps_to_what_it_answered(dat
 
         def ask(session: bytes) -> list[int | None]:
             now_s = TODAY * 86_400 + 1000.0
-            slices = [questions_digest(b"".join(records))]
+            slices = [body_digest(b"".join(records))]
             return asked.answer(bytes(32), session, records, terms, slices, now_s, collector.people)[1]
 
         assert ask(b"slow".ljust(32)) == [6, 6, None], "the third came after ten seconds"

@@ -15,13 +15,13 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
+from shoal_collect.roles.days import StoredRelease, read_withdrawal
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.stored_releases import StoredRelease, read_withdrawal
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_collector import CollectorSettings, DailyCleanup, collector_application
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import SETTLES_DAYS, StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import SETTLES_DAYS, StoredReleases
 
 CLAIM = seed("claim")
 POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))

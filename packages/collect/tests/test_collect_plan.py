@@ -15,8 +15,8 @@ from service_town import seed
 from shoal.errors import MisuseError
 from shoal_collect.cli.documents import CollectPlanDocument
 from shoal_collect.cli.plan import _lines
-from shoal_collect.mix.grouping import divide
-from shoal_collect.mix.session import LARGEST, least_left
+from shoal_collect.mix.messages import LARGEST, least_left
+from shoal_collect.roles.lottery import divide
 from shoal_collect.roles.plan import (
     any_isolation_bound,
     cost_of,

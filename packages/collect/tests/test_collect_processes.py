@@ -14,18 +14,15 @@ from shoal.errors import InputError
 from shoal_collect.cli.collector import _public_places
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.disk import StateFolder
-from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
-from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.admission import TokenRequest
-from shoal_collect.roles.contributors import purpose_in, sign_release, tag_of
+from shoal_collect.matching.similarity import Thresholds, scoped_tag
+from shoal_collect.roles.admission import TokenRequest, purpose_in, sign_release, tag_of
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_authority import secrets_of
-from shoal_collect.server.registrar import Registrar
+from shoal_collect.server.registrar import RegisterBook, Registrar
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 

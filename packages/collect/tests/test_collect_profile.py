@@ -13,7 +13,7 @@ from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.profile import Profile, apply, likeliest_place, read_profile, rule_rows
 from shoal_collect.matching.cylinders import Blur, Point, cylinder_for, distance_m
-from shoal_collect.matching.subtrajectories import Prior, fake_trajectory
+from shoal_collect.matching.subtrajectories import PublicPlaces, fake_trajectory
 from shoal_collect.roles.consent import days_and_hours, describe_collector, describe_promise
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
@@ -234,7 +234,9 @@ def test_a_participant_blurs_each_point_by_its_own_rule_and_fakes_look_alike(tmp
         k=3,
     )
     assert {one.radius_m for one in blur(her, 0)} == {2000, 3000}
-    prior = Prior([48.85, 48.9], [2.3, 2.4], [1, 1], 25_000_000, 25_010_000)
+    prior = PublicPlaces(
+        lat_deg=(48.85, 48.9), lon_deg=(2.3, 2.4), weights=(1, 1), first_min=25_000_000, last_min=25_010_000
+    )
     fakes = [point for i in range(20) for point in fake_trajectory(prior, 6, applied.blurs, Chance(seed(i)))]
     share = sum(point.radius_m == 3000 for point in fakes) / len(fakes)
     assert abs(share - 6 / 30) < 0.12  # 120 draws, over 3 standard deviations

@@ -11,11 +11,10 @@ from command_line import Shoal
 from mix_runs import Tag
 from service_town import TERMS, Town, identity_of, own_round_for, seed
 from shoal_collect.mix.member import Member
-from shoal_collect.mix.messages import Hop
-from shoal_collect.mix.session import Session
+from shoal_collect.mix.messages import Hop, Session
 from shoal_collect.roles import group_session as mixing
-from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import Call, Reply
 from shoal_collect.storage.database import Database
 
 PROVEN = TERMS.model_copy(update={"n_real": 1, "proven_shuffle": True})

@@ -26,14 +26,20 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point
 from shoal_collect.matching.records import Query, Release, encode_query
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.matching.subtrajectories import Prior
-from shoal_collect.roles.answers import read_answer
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import read_answer
 from shoal_collect.storage.phi import PhiStore
 
 START = 25_000_000
-PRIOR = Prior([39.9, 39.92, 39.95], [116.3, 116.35, 116.4], [3, 2, 1], START, START + 1440)
+PRIOR = PublicPlaces(
+    lat_deg=(39.9, 39.92, 39.95),
+    lon_deg=(116.3, 116.35, 116.4),
+    weights=(3, 2, 1),
+    first_min=START,
+    last_min=START + 1440,
+)
 
 
 def release(number: int, who: int, points: Sequence[Cylinder]) -> Release:

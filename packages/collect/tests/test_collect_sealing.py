@@ -16,7 +16,7 @@ from nacl.signing import SigningKey
 from mix_runs import seed
 from shoal.errors import MisuseError
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES, Correspondence, Letter, mailbox_key
-from shoal_collect.device.json_state import decode, encode
+from shoal_collect.device.disk import decode, encode
 from shoal_collect.faults import PeerError
 
 N = 3

@@ -30,15 +30,13 @@ from shoal_collect.crypto.sealing import address
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.device.disk import DeviceState, StateFolder, state_text
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import scoped_tag
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release, encode_release
-from shoal_collect.roles.answers import ANSWER_BYTES
-from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.wire import BODY_BYTES, DAY_S, bundles, unbundle
+from shoal_collect.matching.similarity import scoped_tag
+from shoal_collect.roles.wire import ANSWER_BYTES, BODY_BYTES, DAY_S, Call, Reply, bundles, unbundle
 from shoal_collect.storage.database import Database
+from shoal_collect.storage.days import StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.stored import StoredReleases
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 

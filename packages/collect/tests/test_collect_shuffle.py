@@ -26,8 +26,7 @@ from shoal_collect.crypto.shuffle_proof import (
 )
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
-from shoal_collect.mix.messages import Reader
-from shoal_collect.mix.session import Kind, Session
+from shoal_collect.mix.messages import Kind, Reader, Session
 
 SECRET = mpz(123_456_789)
 Y = SMALL.power(SMALL.g, SECRET)

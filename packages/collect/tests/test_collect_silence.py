@@ -9,11 +9,10 @@ import pytest
 from service_town import Town, through_disk
 from session_groups import MIX, SENT, TERMS, SessionGroup
 from shoal_collect.crypto import envelope
-from shoal_collect.device.json_state import decode, encode
+from shoal_collect.device.disk import decode, encode
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import IgnoredMessage, Member
-from shoal_collect.mix.messages import Confession, Opening
-from shoal_collect.mix.session import Kind
+from shoal_collect.mix.messages import Confession, Kind, Opening
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.storage.database import Database

@@ -19,8 +19,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.simulation.experiment import Setting, _Submissions, simulate
-from shoal_collect.simulation.trips import Trips, points_for, trips_of
+from shoal_collect.simulation.experiment import Setting, Trips, _Submissions, points_for, simulate, trips_of
 from shoal_collect.storage.phi import PhiStore
 from test_collect_round import naive_count, naive_similar
 
@@ -109,7 +108,7 @@ def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
     for number in range(12):
         result = simulate(
             towns(9, 3),
-            Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=1, reading="others"),
+            Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=1),
             Chance(seed(number)),
         )
         assert (result.people, result.subtrajectories_asked) == (7, 21)
@@ -122,7 +121,7 @@ def test_whoever_is_alone_submits_nothing_and_twins_everything() -> None:
         assert result.phi_share_of_zeros == 1 - 3 * twins_left / 21
     nobody = simulate(
         towns(9, 3),
-        Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=3, reading="others"),
+        Setting(bootstrap=2, thresholds=thresholds, by_people=True, k=3),
         Chance(bytes(32)),
     )
     assert nobody.subtrajectories_submitted == 0
@@ -199,7 +198,7 @@ def test_who_has_nobody_beside_her_cannot_be_simulated() -> None:
 def test_the_simulation_runs_on_the_real_data(shared_data: Path) -> None:
     data = read(shared_data / "geolife_5min.parquet", snap=False)
     people = trips_of(data, 20, max_gap_s=1800, n_points=6, fold_dates=False)
-    row = simulate(people, Setting(bootstrap=8, by_people=True, reading="others"), Chance(seed(1))).to_json()
+    row = simulate(people, Setting(bootstrap=8, by_people=True), Chance(seed(1))).to_json()
     assert row["people"] == 12
     assert 0 <= row["share_submitted"] <= 1 - row["phi_share_of_zeros"]
 

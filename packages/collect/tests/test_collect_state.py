@@ -12,16 +12,22 @@ import pytest
 from service_town import PLACES, TERMS, WAY, Town, own_round_for, seed, through_disk
 from shoal.errors import InputError, OutputError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.disk import DeviceState, StateFolder, state_text
-from shoal_collect.device.json_state import NotAStateError, decode, encode
-from shoal_collect.device.past import Past
+from shoal_collect.device.disk import (
+    DeviceState,
+    NotAStateError,
+    Past,
+    StateFolder,
+    decode,
+    encode,
+    state_text,
+)
 from shoal_collect.matching.cylinders import Blur, cylinder_for
 from shoal_collect.matching.similarity import Thresholds
-from shoal_collect.roles.answers import Answer
+from shoal_collect.roles.days import StoredRelease
 from shoal_collect.roles.participant import Participant, choose_questions, count_others
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import Answer
 from shoal_collect.storage.database import Database
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
@@ -151,9 +157,7 @@ def test_what_she_released_from_another_state_is_no_crowd_of_hers() -> None:
         blur=Blur(radius_m=500, gap_min=30), sent=[(POINTS, 5)],
         elsewhere=[(POINTS, 5), (POINTS[:2], 6), (POINTS, 9)],
     )  # fmt: skip
-    asked = choose_questions(
-        member, POINTS, PLACES.prior, Terms(n_real=3, n_fake=1, longest=2), Chance(bytes(32))
-    )
+    asked = choose_questions(member, POINTS, PLACES, Terms(n_real=3, n_fake=1, longest=2), Chance(bytes(32)))
     answers = {record: Answer(0 if record[4:20] in asked.canaries else 4, 9) for record in asked.records}
     # of 4 she is one, and under other keys another, and one more for the first two points; not yet on day 9
     assert count_others(member, asked, answers, Thresholds(theta_m=0, theta_min=0)) == {

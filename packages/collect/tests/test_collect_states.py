@@ -20,15 +20,14 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.faults import PeerError
 from shoal_collect.mix import member as mix_member
-from shoal_collect.mix.grouping import commitment, sign_lot
 from shoal_collect.mix.member import Member
-from shoal_collect.mix.session import Kind
+from shoal_collect.mix.messages import Kind
 from shoal_collect.roles import group_session, lottery, participant_round
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.group_session import GroupSession
-from shoal_collect.roles.lottery import LotteryPart, NoGroup
+from shoal_collect.roles.lottery import LotteryPart, NoGroup, commitment, sign_lot
 from shoal_collect.roles.participant_round import ParticipantRound
-from shoal_collect.roles.requests import Call
+from shoal_collect.roles.wire import Call
 from shoal_collect.server import rounds as server_rounds
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database
@@ -251,8 +250,8 @@ def test_a_member_in_the_lottery_does_what_the_table_says_whatever_she_is_shown(
     require_agreement(lottery.TABLE, log)
 
 
-def of_round(_: Rounds, name: bytes, phase: server_rounds.Phase, *__: object) -> tuple[Hashable, StrEnum]:
-    return name, phase
+def of_round(_: Rounds, one: Any, *__: object) -> tuple[Hashable, StrEnum]:
+    return one.name, one.phase
 
 
 REQUESTS = ("join", "commit", "reveal", "wrong reveal", "look", "wait", "wait a day", "new terms")
@@ -262,9 +261,9 @@ WAITS_S = {"wait": 200.0, "wait a day": 90_000.0}
 def ask(rounds: Rounds, name: bytes, request: str, number: int, now_s: float) -> None:
     """One request of one member; raises PeerError when the server refuses it."""
     member, secret = seed("sign", number), seed("secret", number)
-    who, lottery = identity_of(member), rounds._lottery(name)
+    who, lottery = identity_of(member), rounds._lottery(rounds._load(name))
     if request == "join":
-        text = rounds._terms_of_round(name).join_text(name)
+        text = rounds._load(name).terms.join_text(name)
         rounds.join(name, who, signature(member, b"join", text), now_s)
     elif request == "commit":
         lot = commitment(lottery.roster, who, secret)

@@ -8,16 +8,24 @@ from service_town import Town, identity_of, kinds, seed
 from shoal_collect.crypto.sealing import address
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.group_session import GroupSession, State
-from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.vouching import Batch, enough_vouchers, longest_vouching, read_batch, vouch
-from shoal_collect.roles.wire import questions_digest, unbundle
+from shoal_collect.roles.wire import (
+    Batch,
+    Call,
+    Reply,
+    body_digest,
+    enough_vouchers,
+    longest_vouching,
+    read_batch,
+    unbundle,
+    vouch,
+)
 from shoal_collect.storage.database import Database
 
 SESSION = seed("session")
 SEEDS = [seed("sign", i) for i in range(4)]
 MEMBERS = list(map(identity_of, SEEDS))
 SLICES = [bytes((at,)) * 148 for at in range(4)]
-DIGESTS = tuple(map(questions_digest, SLICES))
+DIGESTS = tuple(map(body_digest, SLICES))
 
 
 def of(*places: int, session: bytes = SESSION) -> dict[int, bytes]:
@@ -51,7 +59,7 @@ REFUSED: Mapping[str, tuple[bytes, str]] = {
     "of nobody": (rows([*of(0, 1).items(), (4, of(3)[3])]), "unknown-member"),
     "of another session": (rows([*of(0, 1).items(), *of(2, session=seed("x")).items()]), "bad-signature"),
     "over other questions": (
-        Batch(SLICES[0], (*DIGESTS[:3], questions_digest(b"x")), of(0, 1, 2)).encode(),
+        Batch(SLICES[0], (*DIGESTS[:3], body_digest(b"x")), of(0, 1, 2)).encode(),
         "bad-signature",
     ),
     "slices in another order": (

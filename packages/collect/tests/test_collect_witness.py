@@ -16,11 +16,9 @@ from shoal_collect.device.http_client import RemoteServer
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Query, encode_query
-from shoal_collect.roles.answers import ANSWER_BYTES
 from shoal_collect.roles.group_session import GroupSession
-from shoal_collect.roles.requests import Call, Reply
 from shoal_collect.roles.terms import OtherCollector, Terms
-from shoal_collect.roles.wire import DAY_S, SETTLE_S, snapshot_day
+from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, SETTLE_S, Call, Reply, snapshot_day
 from shoal_collect.server.http_witness import Witness, witness_application
 from shoal_collect.server.mailbox import Collector
 from shoal_collect.storage.database import Database

@@ -17,10 +17,8 @@ from desk_visits import FORM, PORT, Page, call
 from shoal.errors import InputError, MisuseError
 from shoal.local_pages.guard import Keys, Site
 from shoal_collect.app import app as pages
-from shoal_collect.app.app import ENDINGS, participant_application
-from shoal_collect.app.person import Addresses, Person, plain
-from shoal_collect.app.serving import serve_participant
-from shoal_collect.app.uploads import files_in, on_disk
+from shoal_collect.app.app import ENDINGS, participant_application, serve_participant
+from shoal_collect.app.person import Addresses, Person, files_in, on_disk, plain
 from shoal_collect.device.disk import StateFolder
 
 NOWHERE = Addresses("http://127.0.0.1:1", "http://127.0.0.1:1")
@@ -326,7 +324,7 @@ def test_the_command_says_where_it_is_and_leaves_no_secret(
     def bind(app: Any, host: str, port: int) -> Any:
         return Stopped(), nullcontext(), f"http://{host}:{port}"
 
-    monkeypatch.setattr("shoal_collect.app.serving.open_server", bind)
+    monkeypatch.setattr("shoal_collect.app.app.open_server", bind)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     urls = ("--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")

@@ -36,15 +36,13 @@ from shoal_collect.matching.records import (
     encode_query,
     encode_release,
 )
-from shoal_collect.matching.subtrajectories import Prior
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
-from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, decode_list
-from shoal_collect.mix.session import Kind, open_frame
-from shoal_collect.roles.answers import read_answer
+from shoal_collect.mix.messages import Confession, Hop, Key, Kind, Opening, Vote, decode_list, open_frame
 from shoal_collect.roles.authority import claim, receipt
 from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import bundles, unbundle
+from shoal_collect.roles.wire import bundles, read_answer, unbundle
 from shoal_collect.storage.phi import PhiStore
 
 
@@ -198,7 +196,9 @@ START: Final = 25_000_000
 RULES: Final = Terms(
     group_size=3, n_real=1, n_fake=1, longest=2, n_pieces=1, resolution_m=0, resolution_min=0
 )
-PLACES: Final = Prior([39.9, 39.95], [116.3, 116.4], [2, 1], START, START + 1440)
+PLACES: Final = PublicPlaces(
+    lat_deg=(39.9, 39.95), lon_deg=(116.3, 116.4), weights=(2, 1), first_min=START, last_min=START + 1440
+)
 
 
 def people(n: int) -> list[Participant]:

@@ -13,15 +13,14 @@ from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, encode_release
-from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import trim
-from shoal_collect.mix.grouping import Lottery, commitment, divide
+from shoal_collect.matching.subtrajectories import Places, PublicPlaces, trim
 from shoal_collect.mix.member import PHASE_LIMIT_S, AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.session import Session
-from shoal_collect.roles.answers import Answer, read_answer
+from shoal_collect.mix.messages import Session
 from shoal_collect.roles.authority import Authority, Receipt, claim
+from shoal_collect.roles.lottery import Lottery, commitment, divide
 from shoal_collect.roles.participant import Participant, blur, choose_questions, count_others, draft_release
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import Answer, read_answer
 from shoal_collect.server import mailbox as service
 
 SERVER: Final = b"server"
@@ -181,7 +180,7 @@ def run_collection(
     participants: Sequence[Participant],
     collectors: Sequence[Collector],
     authority: ClaimsInMemory,
-    prior: Prior,
+    prior: PublicPlaces,
     chance: Chance,
     *,
     day: int,

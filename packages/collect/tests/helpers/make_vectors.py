@@ -20,13 +20,12 @@ from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query
-from shoal_collect.mix.grouping import Lottery, commitment
 from shoal_collect.mix.member import Broadcast, OpenedRecords
-from shoal_collect.mix.messages import Hop, Key, Opening, Vote, decode_list
-from shoal_collect.mix.session import Kind, Session, sign
-from shoal_collect.mix.transcript import commitment as shown_commitment
+from shoal_collect.mix.messages import Hop, Key, Kind, Opening, Session, Vote, decode_list, sign
+from shoal_collect.mix.messages import commitment as shown_commitment
 from shoal_collect.roles.authority import claim, receipt
-from shoal_collect.roles.requests import authorization
+from shoal_collect.roles.lottery import Lottery, commitment
+from shoal_collect.roles.wire import authorization
 from shoal_collect.storage.phi import PhiStore
 from vector_cases import FOLDER
 

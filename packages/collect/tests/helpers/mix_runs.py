@@ -27,9 +27,19 @@ from shoal_collect.mix.member import (
     Output,
     State,
 )
-from shoal_collect.mix.messages import Hop, Key, Opening, Vote, encode_list
-from shoal_collect.mix.session import Kind, Session, sign
-from shoal_collect.mix.transcript import commitment, make_hop, make_input
+from shoal_collect.mix.messages import (
+    Hop,
+    Key,
+    Kind,
+    Opening,
+    Session,
+    Vote,
+    commitment,
+    encode_list,
+    make_hop,
+    make_input,
+    sign,
+)
 from shoal_collect.transitions import Step
 
 # a safe prime of 576 bits: quick, and far too small for anything but tests

@@ -16,9 +16,8 @@ from deployed import NGINX, command_of, proxy, write_certificate
 from ports import free_port
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.server.http_authority import ClaimBook
-from shoal_collect.server.registrar import code_digest, write_code
+from shoal_collect.server.registrar import RegisterBook, code_digest, write_code
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.register import RegisterBook
 from shoal_collect.storage.schema import AUTHORITY
 
 PROFILE = """k = {k}

@@ -17,16 +17,15 @@ from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.disk import DeviceState, read_state, state_text
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point
 from shoal_collect.matching.records import Release
+from shoal_collect.matching.similarity import Scoping
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
-from shoal_collect.roles.requests import Call, Reply
-from shoal_collect.roles.terms import PublicPlaces, Terms
-from shoal_collect.roles.vouching import Batch, vouch
-from shoal_collect.roles.wire import DAY_S, questions_digest
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import DAY_S, Batch, Call, Reply, body_digest, vouch
 from shoal_collect.server.http_authority import ClaimBook
 from shoal_collect.server.http_witness import Witness
 from shoal_collect.server.mailbox import Mailbox
@@ -85,7 +84,7 @@ def own_round_for(
         member,
         blur(member, 0),
         terms,
-        PLACES.prior,
+        PLACES,
         Chance(seed("journey", device.user, name)),
         entry,
         credentials,
@@ -246,7 +245,7 @@ def kinds(endings: dict[int, Ending]) -> set[str]:
 
 def vouched(session: bytes, seeds: Mapping[int, bytes], slices: Sequence[bytes], at: int = 0) -> bytes:
     """One batch of a set for which these members vouch: everybody's questions, and whose they are."""
-    digests = tuple(map(questions_digest, slices))
+    digests = tuple(map(body_digest, slices))
     signed = {place: vouch(one, session, digests) for place, one in seeds.items()}
     return Batch(slices[at], digests, signed).encode()
 

@@ -15,10 +15,8 @@ from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query, encode_release
 from shoal_collect.roles.group_session import GroupSession, State
 from shoal_collect.roles.lottery import MemberGroup
-from shoal_collect.roles.requests import Call
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.vouching import read_batch
-from shoal_collect.roles.wire import unbundle
+from shoal_collect.roles.wire import Call, read_batch, unbundle
 from shoal_collect.server.mailbox import Collector
 from shoal_collect.storage.phi import PhiStore
 

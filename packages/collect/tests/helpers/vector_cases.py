@@ -18,13 +18,21 @@ from shoal_collect.crypto.elgamal import Ciphertext
 from shoal_collect.crypto.group import Group
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.matching.records import decode_query
-from shoal_collect.mix.grouping import Lottery
 from shoal_collect.mix.member import IgnoredMessage, Member
-from shoal_collect.mix.messages import Confession, Key, Opening, Vote, decode_list
-from shoal_collect.mix.session import Session, open_frame
-from shoal_collect.mix.transcript import read_hop, read_input, read_key
-from shoal_collect.roles.answers import read_answer
-from shoal_collect.roles.requests import body_digest, read_authorization
+from shoal_collect.mix.messages import (
+    Confession,
+    Key,
+    Opening,
+    Session,
+    Vote,
+    decode_list,
+    open_frame,
+    read_hop,
+    read_input,
+    read_key,
+)
+from shoal_collect.roles.lottery import Lottery
+from shoal_collect.roles.wire import body_digest, read_answer, read_authorization
 
 FOLDER: Final = Path(__file__).parents[1] / "vectors"
 Vector = Mapping[str, Any]

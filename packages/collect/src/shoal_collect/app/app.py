@@ -1,9 +1,11 @@
-"""The pages of the app."""
+"""The pages of the app, on a socket of this machine."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
@@ -12,12 +14,13 @@ from starlette.exceptions import HTTPException
 
 from shoal.errors import InputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, absolute_path, form_messages, form_of, redirect
-from shoal.local_pages.guard import Guard, Keys, Site
+from shoal.local_pages.guard import HOST, Guard, Keys, Site
+from shoal.local_pages.serving import open_page, open_server
 from shoal.report.pages.frame import environment
 from shoal_collect.app.drawing import trip_maps
-from shoal_collect.app.person import Person, plain
-from shoal_collect.app.uploads import MOST_BYTES, files_in
-from shoal_collect.device.own_releases import points_in_words
+from shoal_collect.app.person import MOST_BYTES, Addresses, Person, clear_away, files_in, plain
+from shoal_collect.device.disk import Past, StateFolder, folder_of_account
+from shoal_collect.device.participation import points_in_words
 from shoal_collect.device.profile import rule_rows
 from shoal_collect.roles.consent import OPEN, SHARED, date_of, describe_promise
 
@@ -289,3 +292,38 @@ def _entries(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
             kinds[kind] = rule
     blur = {"radius": form.one("radius"), "gap": form.one("gap")}
     return {**before, "k": form.number("k", 0, 15), "blur": blur, "kinds": kinds}
+
+
+NAME: Final = "shoal collect app"
+COOKIE: Final = "shoal-app"
+OPEN_FILE: Final = "open.html"
+
+
+def serve_participant(
+    state: Path,
+    at: Addresses,
+    ready: Callable[[str], None],
+    port: int,
+    *,
+    open_browser: bool,
+    user: str,
+    profile_file: Path | None,
+) -> None:
+    """Run until interrupted; ``ready`` receives the address. ``port``: 0 takes a free one."""
+    folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()
+    with folder.lock(), ExitStack() as stack:
+        clear_away(folder.folder)
+        person = Person(folder, at, user, profile_file)
+        folder.load()  # a state that cannot be used is refused before anything listens
+        app: Any = participant_application(person, keys, Site(name=NAME, cookie=COOKIE))
+        try:
+            server, listening, address = open_server(app, HOST, port)
+        except InputError as error:
+            raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
+        with listening:
+            entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
+            ready(entry)
+            if open_browser:
+                stack.callback((folder.folder / OPEN_FILE).unlink, missing_ok=True)
+                open_page(folder.folder / OPEN_FILE, entry, NAME)
+            server.run(sockets=[listening])

@@ -58,7 +58,7 @@ def export(**options: Any) -> int:
         from shoal_collect.collected.folder import export as write
         from shoal_collect.roles.wire import DAY_S
         from shoal_collect.storage.database import Database
-        from shoal_collect.storage.stored import StoredReleases
+        from shoal_collect.storage.days import StoredReleases
 
     require_there(options["database"], "collector")
     identifiers = None if options["identifiers"] is None else _lines(options["identifiers"])
@@ -151,7 +151,7 @@ def _list_releases(device: "Device") -> tuple[dict[str, Any], list[str]]:
 def _fetch_release(
     server: "RemoteServer", _folder: "StateFolder", device_state: "DeviceState", identifier: str
 ) -> tuple[dict[str, Any], list[str]]:
-    from shoal_collect.device import own_releases
+    from shoal_collect.device import participation as own_releases
     from shoal_collect.matching.cylinders import COLUMNS
     from shoal_collect.roles.consent import date_of
 
@@ -173,7 +173,7 @@ def _fetch_release(
 def _withdraw_release(
     server: "RemoteServer", folder: "StateFolder", device_state: "DeviceState", identifier: str
 ) -> tuple[dict[str, Any], list[str]]:
-    from shoal_collect.device import own_releases
+    from shoal_collect.device import participation as own_releases
     from shoal_collect.roles.consent import date_of
 
     back = own_releases.take_back(server, device_state.device, identifier)

@@ -1,14 +1,24 @@
-"""The command that takes part in a round."""
+"""The commands that take part in a round: in words, and on pages in a browser."""
 
 import json
 import os
+import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.options import DURATION, PATH, input_options, needs_extra, output_options, take_reading
-from shoal.cli.sections import Command
+from shoal.cli.options import (
+    DURATION,
+    PATH,
+    input_options,
+    needs_extra,
+    output_options,
+    page_in_a_browser,
+    take_reading,
+)
+from shoal.cli.sections import Command, ExampleCommand
 from shoal.units import show_s
 from shoal_collect.cli.collect import leave_no_core, require_points_as_given, servers_of_a_round
 
@@ -75,8 +85,7 @@ def join(**options: Any) -> int:
     with needs_extra("shoal-collect"):
         from shoal_collect.device import participation
         from shoal_collect.device.connection import connect
-        from shoal_collect.device.disk import StateFolder
-        from shoal_collect.device.past import Past, folder_of_account
+        from shoal_collect.device.disk import Past, StateFolder, folder_of_account
         from shoal_collect.device.profile import read_profile
         from shoal_collect.device.proposal import movement_of, prepare
 
@@ -162,3 +171,53 @@ def _say_declined(*, as_json: bool) -> None:
 
     message = "nothing was sent"
     click.echo(json.dumps(document_of(Ending("declined", message))) if as_json else message)
+
+
+@click.command(
+    name="app",
+    cls=ExampleCommand,
+    examples=(("shoal collect app --server URL --authority URL", "in your browser, on this machine"),),
+    epilog="Nothing is sent before you agree on the page. End the app with Ctrl-C; started again, it goes on "
+    "with a round that is not over.",
+)
+@servers_of_a_round
+@click.option(
+    "--state",
+    type=PATH,
+    default=Path("my-state"),
+    show_default=True,
+    metavar="DIR",
+    help="Your keys and the round under way; keep this folder secret and complete.",
+)
+@click.option(
+    "--profile", "profile_file", type=PATH, metavar="FILE.toml", help="Settings to begin with, as for join."
+)
+@page_in_a_browser(8451)
+def participant_app(**options: Any) -> int:
+    """Take part on pages in a browser: pick a trip, see it blurred, agree, and follow the round."""
+    leave_no_core()
+    with needs_extra("shoal-collect[app]"):
+        from shoal_collect.app.app import serve_participant
+        from shoal_collect.app.person import Addresses
+
+    def ready(address: str) -> None:
+        click.echo(f"app at {address}")
+        sys.stdout.flush()  # whoever starts the app from a program waits for this line
+
+    addresses = Addresses(
+        options["server_url"],
+        options["authority_url"],
+        options["ca"],
+        options["poll_s"],
+        options["patience_s"],
+    )
+    serve_participant(
+        options["state"],
+        addresses,
+        ready,
+        options["port"],
+        open_browser=not options["no_browser"],
+        user=options["user"],
+        profile_file=options["profile_file"],
+    )
+    return 0

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 # the parameters that ``listening`` adds, but --quiet
 SERVING: Final = ("host", "port", "tls_cert", "tls_key", "of_an_address", "at_once", "metrics")
+TOKEN_DAYS: Final = click.option(
+    "--token-days",
+    type=click.IntRange(1, 366),
+    default=1,
+    help="A person gets one token, for one round, in so many days; the same at registrar and collector.",
+)
 _SAFE_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 

@@ -127,8 +127,7 @@ def _yields(options: dict[str, Any]) -> dict[str, Any]:
     from shoal.runtime.run import Run
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.matching.similarity import Thresholds
-    from shoal_collect.simulation.experiment import Setting, simulate
-    from shoal_collect.simulation.trips import people_of, trips_of
+    from shoal_collect.simulation.experiment import Setting, people_of, simulate, trips_of
 
     with Bars(quiet=options["as_json"]) as bars:
         run = Run(progress=bars)
@@ -140,9 +139,7 @@ def _yields(options: dict[str, Any]) -> dict[str, Any]:
         for theta_m, theta_min in _THETAS:
             for k in _KS:
                 thresholds = Thresholds(theta_m=theta_m, theta_min=theta_min)
-                setting = Setting(
-                    bootstrap=first, thresholds=thresholds, k=k, by_people=True, reading="others"
-                )
+                setting = Setting(bootstrap=first, thresholds=thresholds, k=k, by_people=True)
                 result = simulate(people, setting, Chance(bytes(32)), run).to_json()
                 yields.append({"theta_m": theta_m, "theta_min": theta_min, "k": k, "first": first, **result})
     worth = [row for row in yields if row["share_submitted"] >= _ENOUGH]

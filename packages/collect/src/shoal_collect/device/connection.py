@@ -8,16 +8,15 @@ from typing import Any
 
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto.envelope import require_point
-from shoal_collect.device.disk import DeviceState, StateFolder
+from shoal_collect.device.disk import DeviceState, Sent, StateFolder
 from shoal_collect.device.http_client import RemoteServer
-from shoal_collect.device.past import Sent
 from shoal_collect.faults import PeerError
+from shoal_collect.matching.subtrajectories import PublicPlaces
+from shoal_collect.roles.admission import areas_of
 from shoal_collect.roles.authority import MAX_USER_BYTES
-from shoal_collect.roles.contributors import areas_of
 from shoal_collect.roles.participant_round import Device
-from shoal_collect.roles.requests import SKEW_S
-from shoal_collect.roles.terms import PublicPlaces, Terms, read_terms
-from shoal_collect.roles.wire import DAY_S
+from shoal_collect.roles.terms import Terms, read_terms
+from shoal_collect.roles.wire import DAY_S, SKEW_S
 
 
 @dataclass

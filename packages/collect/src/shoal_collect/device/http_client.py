@@ -18,7 +18,8 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError, UnavailableError, UntrustedError
 from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
-from shoal_collect.roles.requests import (
+from shoal_collect.roles.wire import (
+    BATCH_BYTES,
     Call,
     Reply,
     answer_digest,
@@ -28,7 +29,6 @@ from shoal_collect.roles.requests import (
     read_json,
     require_reply_signature,
 )
-from shoal_collect.roles.wire import BATCH_BYTES
 
 _Answer = TypeVar("_Answer")
 _TIMEOUT_S: Final = 60.0

@@ -21,7 +21,7 @@ from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m, show_m, show_s
 from shoal_collect.matching.cylinders import EARTH_M, MAX_GAP_MIN, MAX_RADIUS_M, Blur, Point, distance_m
 from shoal_collect.matching.similarity import CAP
-from shoal_collect.matching.trimming import DEFAULT, Trimming
+from shoal_collect.matching.subtrajectories import DEFAULT, Trimming
 
 SMALLEST_RADIUS_M: Final = 75  # a circle must hold a public cell of 100 m, with 71 m to its corners
 SMALLEST_GAP_MIN: Final = 6  # and an interval a public slot of 5 min

@@ -16,7 +16,8 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import PREAMBLE_SLOTS, SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
-from shoal_collect.mix.session import least_left
+from shoal_collect.mix.messages import least_left
+from shoal_collect.roles.admission import MOST_AREAS
 from shoal_collect.roles.consent import (
     OPEN,
     SHARED,
@@ -25,7 +26,6 @@ from shoal_collect.roles.consent import (
     describe_promise,
     describe_terms,
 )
-from shoal_collect.roles.contributors import MOST_AREAS
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 

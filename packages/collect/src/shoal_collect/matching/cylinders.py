@@ -19,6 +19,7 @@ MICRO: Final = 1_000_000
 MAX_RADIUS_M: Final = 65_535
 MAX_GAP_MIN: Final = 65_535
 MAX_MINUTE: Final = 2**32 - 1
+_CELL_M, _SLOT_MIN = 100, 5  # the public cell and slot inside a circle and interval
 _ROUNDING_M: Final = 0.2  # a center is rounded to micro-degrees: at most 0.08 m away
 
 
@@ -82,14 +83,11 @@ class Point:
 class Blur:
     """How much a point is blurred.
 
-    ``radius_m``, ``gap_min``: circle and interval. ``cell_m``, ``slot_min``: the public cell and slot
-    inside; an interval that hides nothing of its slot is refused.
+    ``radius_m``, ``gap_min``: circle and interval; one that hides nothing of its slot is refused.
     """
 
     radius_m: int
     gap_min: int
-    cell_m: int = 100
-    slot_min: int = 5
 
     def __post_init__(self) -> None:
         if not 0 < self.radius_m <= MAX_RADIUS_M or not 0 < self.gap_min <= MAX_GAP_MIN:
@@ -97,10 +95,9 @@ class Blur:
                 f"radius {self.radius_m} m, gap {self.gap_min} min: choose radii and gaps of 1 to "
                 f"{MAX_RADIUS_M}"
             )
-        if self.cell_m < 1 or self.slot_min < 1 or self.gap_min <= self.slot_min:
+        if self.gap_min <= _SLOT_MIN:
             raise MisuseError(
-                f"a gap of {self.gap_min} min hides nothing of a slot of {self.slot_min} min; choose a "
-                "longer gap"
+                f"a gap of {self.gap_min} min hides nothing of a slot of {_SLOT_MIN} min; choose a longer gap"
             )
 
 
@@ -127,20 +124,20 @@ def cylinder_for(point: Point, blur: Blur, device_key: bytes, period: int) -> Cy
 
     Drawn from ``device_key`` (32 secret bytes) and ``period``.
     """
-    lat, lon, half_diagonal_m = _cell(point, blur.cell_m)
+    lat, lon, half_diagonal_m = _cell(point)
     room_m = blur.radius_m - half_diagonal_m - _ROUNDING_M
     if room_m <= 0:
         raise MisuseError(
             f"a radius of {blur.radius_m} m cannot hide a cell with {half_diagonal_m:.0f} m to its corners; "
             "choose a larger one"
         )
-    slot = math.floor(point.t_min / blur.slot_min)
-    place = Chance(_key(device_key, "place", period, blur.cell_m, blur.radius_m, *_udeg(lat, lon)))
-    moment = Chance(_key(device_key, "time", period, blur.slot_min, blur.gap_min, slot))
+    slot = math.floor(point.t_min / _SLOT_MIN)
+    place = Chance(_key(device_key, "place", period, _CELL_M, blur.radius_m, *_udeg(lat, lon)))
+    moment = Chance(_key(device_key, "time", period, _SLOT_MIN, blur.gap_min, slot))
     away_m, bearing = room_m * math.sqrt(place.unit()), 2 * math.pi * place.unit()
-    before_min = moment.below(blur.gap_min - blur.slot_min + 1)
+    before_min = moment.below(blur.gap_min - _SLOT_MIN + 1)
     lat_udeg, lon_udeg = _udeg(*destination(lat, lon, away_m, bearing))
-    start_min = max(0, slot * blur.slot_min - before_min)
+    start_min = max(0, slot * _SLOT_MIN - before_min)
     return Cylinder(start_min, blur.gap_min, lat_udeg, lon_udeg, blur.radius_m)
 
 
@@ -152,13 +149,13 @@ def cylinder_as_printed(point: Point, radius_m: int, gap_min: int, chance: Chanc
     return Cylinder(start_min, gap_min + 1, lat_udeg, lon_udeg, radius_m)
 
 
-def _cell(point: Point, cell_m: int) -> tuple[float, float, float]:
+def _cell(point: Point) -> tuple[float, float, float]:
     """Its center, and the largest distance within it."""
-    height = math.degrees(cell_m / EARTH_M)
+    height = math.degrees(_CELL_M / EARTH_M)
     band = min(math.floor((point.lat_deg + 90) / height), math.ceil(180 / height) - 1)
     low, high = -90 + band * height, min(90.0, -90 + (band + 1) * height)
     middle = (low + high) / 2
-    columns = max(1, math.floor(2 * math.pi * EARTH_M * math.cos(math.radians(middle)) / cell_m))
+    columns = max(1, math.floor(2 * math.pi * EARTH_M * math.cos(math.radians(middle)) / _CELL_M))
     width = 360 / columns
     column = min(math.floor((point.lon_deg + 180) / width), columns - 1)
     lon = -180 + (column + 0.5) * width

@@ -1,14 +1,32 @@
-"""The sub-trajectories to check, and fakes (Romero-Tris and Megías 2018, Sec. 3.3.3)."""
+"""The sub-trajectories to check, fakes and decoys, and the points that a person keeps.
+
+Romero-Tris and Megías 2018, Sec. 3.3.3 and 3.3.6. A decoy is the real trajectory turned, mirrored and moved
+to public places. Among many such motions one is chosen whose places are about as public as the real ones,
+which share the noise of that choice; otherwise the real one would be the most, least or median public.
+"""
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shoal.errors import MisuseError
+from shoal.runtime.arrays import Floats
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.matching.cylinders import MAX_MINUTE, Blur, Cylinder, Point, cylinder_for, distance_m
+from shoal_collect.matching.cylinders import (
+    EARTH_M,
+    MAX_MINUTE,
+    Blur,
+    Cylinder,
+    Point,
+    bearing_between,
+    cylinder_for,
+    destination,
+    distance_m,
+)
 
 Places = tuple[int, ...]  # ascending positions in a trajectory
 
@@ -75,38 +93,47 @@ def _subset(n: int, size: int, chance: Chance) -> Places:
     return tuple(sorted(chosen))
 
 
-@dataclass(frozen=True)
-class Prior:
-    """Public knowledge about movement.
+_Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
+_Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
+_Weight = Annotated[int, Field(ge=0, le=10**12)]
+
+
+class PublicPlaces(BaseModel):
+    """Public knowledge about movement, from which fakes are drawn.
 
     ``lat_deg``, ``lon_deg``: homes, stations. ``weights``: relative frequency. ``first_min``, ``last_min``:
-    since 1970.
+    the span of fakes, since 1970.
     """
 
-    lat_deg: Sequence[float]
-    lon_deg: Sequence[float]
-    weights: Sequence[int]
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    lat_deg: tuple[_Latitude, ...] = Field(min_length=1, max_length=10_000)
+    lon_deg: tuple[_Longitude, ...] = Field(max_length=10_000)
+    weights: tuple[_Weight, ...] = Field(max_length=10_000)
     first_min: int
     last_min: int
 
-    def __post_init__(self) -> None:
-        if (
-            not len(self.lat_deg) == len(self.lon_deg) == len(self.weights)
-            or sum(self.weights) < 1
-            or min(self.weights) < 0
-        ):
-            raise MisuseError(
-                "a prior needs places with as many weights, none negative and at least one above 0"
-            )
+    @model_validator(mode="after")
+    def _require_consistent(self) -> "PublicPlaces":
+        if not len(self.lat_deg) == len(self.lon_deg) == len(self.weights) or sum(self.weights) < 1:
+            raise ValueError("places need as many weights, at least one of them above 0")
         if not 0 <= self.first_min < self.last_min <= MAX_MINUTE:
-            raise MisuseError(
-                f"a prior from minute {self.first_min} to {self.last_min}; the first must lie before the "
+            raise ValueError(
+                f"places from minute {self.first_min} to {self.last_min}; the first must lie before the "
                 "last, and after 1970"
             )
+        return self
+
+    def until(self, now_s: float) -> "PublicPlaces":
+        """Move the span to end now: fakes would soon be older than all real trips."""
+        last_min = max(int(now_s // 60), self.last_min - self.first_min)
+        return self.model_copy(
+            update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
+        )
 
 
 def fake_trajectory(
-    prior: Prior, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
+    prior: PublicPlaces, n_points: int, blurs: Sequence[Blur], chance: Chance, *, canary: bool = False
 ) -> tuple[Cylinder, ...]:
     """A fake trajectory: places by weight and nearness.
 
@@ -133,3 +160,126 @@ def fake_trajectory(
         points[-1] = Point(-80.0 - 5 * chance.unit(), 360 * chance.unit() - 180, points[-1].t_min)
     points.sort(key=lambda point: point.t_min)
     return tuple(sorted(cylinder_for(point, blurs[chance.below(len(blurs))], key, 0) for point in points))
+
+
+Trimming = Literal["verified-pairs", "strict"]
+DEFAULT: Final[Trimming] = "verified-pairs"
+_STEPS: Final = 20_000  # of a search, which then takes the best that it found
+
+
+def trim(n_points: int, phi: Mapping[Places, int], least: int, how: Trimming = DEFAULT) -> Places:
+    """The points to keep, ascending; a remainder without a checked sub-trajectory is dropped.
+
+    ``phi``: by places; below ``least`` is rare. ``how``: "verified-pairs": the most points such that each
+    pair is in a common checked sub-trajectory and no rare one stays whole; so ``least`` others hold for each
+    pair, not for the whole. "strict": all points of each rare one go (Algorithm 2); nothing is promised about
+    unchecked sub-trajectories.
+    """
+    if least == 0:
+        return tuple(range(n_points))
+    rare = [frozenset(places) for places, count in phi.items() if count < least]
+    if how == "verified-pairs":
+        return _largest_verified(phi, least, rare)
+    gone = frozenset[int]().union(*rare)
+    rest = tuple(place for place in range(n_points) if place not in gone)
+    return rest if any(set(places) <= set(rest) for places in phi) else ()
+
+
+def _largest_verified(phi: Mapping[Places, int], least: int, rare: Collection[frozenset[int]]) -> Places:
+    """After ``_STEPS`` steps, the best so far: verified, perhaps not the largest."""
+    near: dict[int, set[int]] = {}
+    for places, count in phi.items():
+        # a rare part of a common one would be a contradiction; then neither is trusted
+        if count >= least and not any(rare_set <= set(places) for rare_set in rare):
+            for place in places:
+                near.setdefault(place, set()).update(set(places) - {place})
+    best: Places = ()
+    waiting: list[tuple[Places, list[int]]] = [((), sorted(near))]
+    for _ in range(_STEPS):
+        if not waiting:
+            break
+        chosen, free = waiting.pop()
+        if len(chosen) > len(best):
+            best = chosen
+        if len(chosen) + len(free) <= len(best):
+            continue
+        first, later = free[0], free[1:]
+        waiting.append((chosen, later))
+        further = (*chosen, first)
+        if not any(rare_set <= set(further) for rare_set in rare):
+            waiting.append((further, [place for place in later if place in near[first]]))
+    return best if len(best) > 1 else ()
+
+
+_MOTIONS: Final = 400  # looked at for each trajectory
+_NOISE: Final = 0.3  # how far, in deviations among them, a decoy may be more or less public than the real one
+_AROUND_M: Final = 1_000.0  # how far a public place makes its surroundings public
+_JITTER_M: Final = 700.0  # a decoy's anchor lies so far from a public place at most
+
+
+def draw_decoys(
+    real: Sequence[Point], blurs: Sequence[Blur], prior: PublicPlaces, how_many: int, chance: Chance
+) -> list[tuple[Cylinder, ...]]:
+    """Decoys of a trajectory, sorted, with a cylinder per point unless two coincide in every motion."""
+    public = _Publicity(prior)
+    motions = [_move(real, prior, chance) for _ in range(max(_MOTIONS, how_many))]
+    scores = np.array([public.look(points) for points in motions])
+    width = np.std(scores, axis=0) * _NOISE + 1e-9
+    middle = public.look(real) - width * _normals(chance)
+    chosen: list[tuple[Cylinder, ...]] = []
+    for _ in range(how_many):
+        off = np.abs((scores - middle - width * _normals(chance)) / width).sum(axis=1)
+        order = np.argsort(off, kind="stable").tolist()
+        drawn: dict[int, tuple[Cylinder, ...]] = {}
+        for place in order:
+            key, points = chance.seed(), zip(motions[place], blurs, strict=True)
+            drawn[place] = tuple(sorted({cylinder_for(point, blur, key, 0) for point, blur in points}))
+            if len(drawn[place]) == len(real):
+                break
+        best = max(drawn, key=lambda place: len(drawn[place]))
+        chosen.append(drawn[best])
+        scores[best] = np.inf  # none twice
+    return chosen
+
+
+def _move(real: Sequence[Point], prior: PublicPlaces, chance: Chance) -> list[Point]:
+    """Turned, perhaps mirrored around a point, near a public place."""
+    anchor, place = real[chance.below(len(real))], chance.weighted(prior.weights)
+    turn, mirror = 2 * math.pi * chance.unit(), chance.below(2)
+    away_m, toward = _JITTER_M * math.sqrt(chance.unit()), 2 * math.pi * chance.unit()
+    lat, lon = destination(prior.lat_deg[place], prior.lon_deg[place], away_m, toward)
+    points = []
+    for point in real:
+        far_m = distance_m(anchor.lat_deg, anchor.lon_deg, point.lat_deg, point.lon_deg)
+        bearing = bearing_between(anchor.lat_deg, anchor.lon_deg, point.lat_deg, point.lon_deg)
+        lat_lon = destination(lat, lon, far_m, turn + (-bearing if mirror else bearing))
+        points.append(Point(lat_lon[0], (lat_lon[1] + 180) % 360 - 180, point.t_min))
+    return points
+
+
+class _Publicity:
+    """The weights of public places around a trajectory."""
+
+    def __init__(self, prior: PublicPlaces) -> None:
+        self._lat, self._lon = np.radians(prior.lat_deg), np.radians(prior.lon_deg)
+        self._weights = np.array(prior.weights, dtype=np.float64)
+        self._floor = float(self._weights.mean()) / 1000
+
+    def look(self, points: Sequence[Point]) -> Floats:
+        """Average publicity, least, and nearness of public places, as logarithms [3]."""
+        lat, lon = np.radians([(point.lat_deg, point.lon_deg) for point in points]).T[:, :, None]
+        east = (lon - self._lon + np.pi) % (2 * np.pi) - np.pi
+        squared_m = ((lat - self._lat) ** 2 + (east * np.cos(lat)) ** 2) * EARTH_M**2
+        publicity = np.log(self._floor + np.exp(-squared_m / (2 * _AROUND_M**2)) @ self._weights)
+        near_m = np.sqrt(squared_m.min(axis=1))
+        return np.array([publicity.mean(), publicity.min(), math.log(50 + near_m.mean())])
+
+
+def _normals(chance: Chance) -> Floats:
+    """Box and Muller, [3]."""
+    return np.array(
+        [
+            math.sqrt(-2 * math.log(1 - chance.unit())) * math.cos(2 * math.pi * chance.unit())
+            for _ in range(3)
+        ]
+    )

@@ -9,14 +9,23 @@ from dataclasses import dataclass
 
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.messages import Confession, Hop, Key, Opening, Vote, encode_list
-from shoal_collect.mix.session import Kind, Session, SignedMessage, is_attested, open_frame
-from shoal_collect.mix.transcript import (
+from shoal_collect.mix.messages import (
     BEFORE_VOTE,
+    Confession,
+    Hop,
+    Key,
+    Kind,
+    Opening,
+    Session,
+    SignedMessage,
     Slots,
+    Vote,
     all_slots,
+    encode_list,
+    is_attested,
     make_input,
     mix_list,
+    open_frame,
     read_hop,
     read_input,
     read_key,

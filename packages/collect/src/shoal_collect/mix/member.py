@@ -19,16 +19,25 @@ from shoal_collect.crypto.chance import SEED_BYTES, Chance, bound_chance
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key, prove_key
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.blame import Findings, audit, read_testimonies
-from shoal_collect.mix.messages import Attestation, Confession, Key, Opening, Vote, encode_list
-from shoal_collect.mix.session import Kind, Session, SignedMessage, open_frame, sign
-from shoal_collect.mix.transcript import (
+from shoal_collect.mix.messages import (
+    Attestation,
+    Confession,
+    Key,
+    Kind,
+    Opening,
+    Session,
+    SignedMessage,
     Slots,
+    Vote,
     commitment,
+    encode_list,
     make_hop,
     make_input,
+    open_frame,
     read_hop,
     read_input,
     read_key,
+    sign,
     transcript_hash,
 )
 from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table

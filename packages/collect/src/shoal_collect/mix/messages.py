@@ -1,18 +1,176 @@
-"""The messages of a mix run: a type and a strict encoding each."""
+"""A mix run, and its messages as signed frames: a type and a strict encoding each, and what they mean.
 
-from collections.abc import Sequence
+A signature covers the digest of all bytes before it, so a digest with its signature proves a sent message.
+Members compare these to detect different messages to different people.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
 
 from gmpy2 import mpz
+from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.exceptions import BadSignatureError
 
+from shoal.errors import MisuseError
 from shoal_collect.crypto import envelope
-from shoal_collect.crypto.chance import SEED_BYTES
-from shoal_collect.crypto.elgamal import Ciphertext, KeyProof, StripProof
+from shoal_collect.crypto.chance import SEED_BYTES, bound_chance
+from shoal_collect.crypto.elgamal import (
+    Ciphertext,
+    KeyProof,
+    StripProof,
+    combined_key,
+    encrypt,
+    prove_strip,
+    remask_with,
+    require_key_proof,
+    require_strip_proof,
+    strip,
+)
 from shoal_collect.crypto.group import Group
-from shoal_collect.crypto.shuffle_proof import ShuffleProof, read_shuffle_proof
+from shoal_collect.crypto.shuffle_proof import (
+    ShuffleProof,
+    proof_bytes,
+    prove_shuffle,
+    read_shuffle_proof,
+    require_shuffle_proof,
+)
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.session import DIGEST_BYTES, KINDS, Kind, Session
+
+MAX_RECORDS: Final = 1024
+SMALLEST, LARGEST = 3, 25  # groups of 3 to 24, or one more when the number of people does not divide
+DIGEST_BYTES: Final = 32
+MOST_RESTARTS: Final = 3  # of a mix that silent members stopped
+_MAGIC: Final = b"shoal1"
+_HEAD_BYTES: Final = len(_MAGIC) + 1 + 32 + 1
+_ATTESTATION_BYTES: Final = 65_536  # room for what testimonies attest
+
+
+class Kind(IntEnum):
+    """The kinds of messages in the order of the protocol."""
+
+    KEY_COMMIT = 1
+    KEY = 2
+    INPUT_COMMIT = 3
+    INPUT = 4
+    HOP = 5
+    VOTE = 6
+    OPEN = 7
+    BLAME = 8
+
+
+KINDS: Final = frozenset(map(int, Kind))
+
+
+@dataclass(frozen=True)
+class Session:
+    """One mix run.
+
+    ``name``: 32 unique bytes. ``identities``: public keys in order; SMALLEST to LARGEST. ``n_records``: at
+    most MAX_RECORDS. ``proven``: each mixer proves the shuffle: a fault is detected at once, at many times
+    the cost.
+    """
+
+    name: bytes
+    identities: tuple[bytes, ...]
+    n_records: int
+    record_bytes: int
+    group: Group
+    proven: bool = False
+
+    def __post_init__(self) -> None:
+        distinct = len(set(self.identities)) == len(self.identities)
+        if len(self.name) != 32 or not distinct or not SMALLEST <= self.n <= LARGEST:
+            raise MisuseError(
+                f"a session needs a name of 32 bytes and {SMALLEST} to {LARGEST} different members"
+            )
+        if not 1 <= self.n_records <= MAX_RECORDS or self.sealed_bytes > self.group.text_bytes:
+            raise MisuseError(
+                f"{self.n_records} records of {self.record_bytes} bytes; give 1 to {MAX_RECORDS}, each small "
+                "enough for one group element"
+            )
+
+    @property
+    def n(self) -> int:
+        """Number of members."""
+        return len(self.identities)
+
+    @property
+    def sealed_bytes(self) -> int:
+        """Of a record in its envelope."""
+        return self.record_bytes + envelope.OVERHEAD_BYTES
+
+    def context(self, member: int) -> bytes:
+        """Binds a proof to this session and one member."""
+        return self.name + bytes((member,))
+
+    def frame_limit(self) -> int:
+        """Longer messages can be refused unread."""
+        size = self.n * self.n_records
+        proofs = proof_bytes(self.group, size) if self.proven else 0
+        return (
+            _HEAD_BYTES + SIGNATURE_BYTES + 6 * size * self.group.element_bytes + proofs + _ATTESTATION_BYTES
+        )
+
+
+@dataclass(frozen=True)
+class SignedMessage:
+    """A message with a valid signature."""
+
+    kind: Kind
+    sender: int
+    body: bytes
+    digest: bytes
+    signature: bytes
+    frame: bytes
+
+
+def least_left(n: int) -> int:
+    """The fewest of n members who may mix without the others: more than half."""
+    return max(SMALLEST, n // 2 + 1)
+
+
+def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> SignedMessage:
+    """Sign a message with the sender's identity key."""
+    head = _MAGIC + bytes((kind,)) + session.name + bytes((sender,))
+    digest = hashlib.blake2b(head + body, digest_size=DIGEST_BYTES).digest()
+    _, secret = crypto_sign_seed_keypair(signing_seed)
+    signature = bytes(crypto_sign(_attested(session, kind, sender, digest), secret)[:SIGNATURE_BYTES])
+    return SignedMessage(kind, sender, body, digest, signature, head + body + signature)
+
+
+def open_frame(session: Session, frame: bytes) -> SignedMessage:
+    """PeerError for anything that is no signed message of this session."""
+    if not _HEAD_BYTES + SIGNATURE_BYTES <= len(frame) <= session.frame_limit():
+        raise PeerError("bad-length", f"a message of {len(frame)} bytes")
+    if frame[: len(_MAGIC)] != _MAGIC or frame[len(_MAGIC)] not in KINDS:
+        raise PeerError("bad-frame", "bytes that are not a message of a mix run")
+    if frame[len(_MAGIC) + 1 : _HEAD_BYTES - 1] != session.name:
+        raise PeerError("wrong-session", "a message of another session")
+    kind, sender = Kind(frame[len(_MAGIC)]), frame[_HEAD_BYTES - 1]
+    if sender >= session.n:
+        raise PeerError("unknown-member", "a message from outside this group")
+    digest = hashlib.blake2b(frame[:-SIGNATURE_BYTES], digest_size=DIGEST_BYTES).digest()
+    signature = frame[-SIGNATURE_BYTES:]
+    if not is_attested(session, kind, sender, digest, signature):
+        raise PeerError("bad-signature", "a message that its sender did not sign")
+    return SignedMessage(kind, sender, frame[_HEAD_BYTES:-SIGNATURE_BYTES], digest, signature, frame)
+
+
+def is_attested(session: Session, kind: Kind, sender: int, digest: bytes, signature: bytes) -> bool:
+    """Check that the sender signed a message with this digest."""
+    try:
+        crypto_sign_open(signature + _attested(session, kind, sender, digest), session.identities[sender])
+    except BadSignatureError:
+        return False
+    return True
+
+
+def _attested(session: Session, kind: Kind, sender: int, digest: bytes) -> bytes:
+    return b"shoal message" + session.name + bytes((kind, sender)) + digest
 
 
 class Reader:
@@ -222,3 +380,144 @@ def _take_attestation(reader: Reader, session: Session) -> Attestation:
             raise PeerError("bad-record", "an attestation of a message that cannot be")
         attestation[Kind(kind), sender] = (reader.take(DIGEST_BYTES), reader.take(SIGNATURE_BYTES))
     return attestation
+
+
+Slots = dict[tuple[Kind, int], SignedMessage]
+BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HOP)
+
+
+def commitment(session: Session, sender: int, body: bytes) -> bytes:
+    """Commit to a body before showing it."""
+    return hashlib.blake2b(session.context(sender) + body, digest_size=32, person=b"shoal commit").digest()
+
+
+def read_key(session: Session, commit: SignedMessage, opened: SignedMessage) -> Key:
+    """A member's keys; PeerError unless committed to and proven."""
+    _require_commitment(session, commit, opened)
+    key = Key.decode(session, opened.body)
+    require_key_proof(session.group, key.share, key.proof, session.context(opened.sender))
+    envelope.require_proof(key.inner, key.inner_proof, session.context(opened.sender))
+    return key
+
+
+def read_input(session: Session, commit: SignedMessage, opened: SignedMessage) -> tuple[Ciphertext, ...]:
+    """A member's ciphertexts; PeerError unless committed to."""
+    _require_commitment(session, commit, opened)
+    return decode_list(session, opened.body)
+
+
+def read_hop(
+    session: Session, shares: Sequence[mpz], before: Sequence[Ciphertext], signed: SignedMessage
+) -> Hop:
+    """A mixer's step; PeerError unless stripping (and, if required, shuffling) is proven."""
+    hop = Hop.decode(session, signed.body, last=signed.sender == session.n - 1)
+    group, context = session.group, session.context(signed.sender)
+    require_strip_proof(group, shares[signed.sender], before, hop.stripped, hop.proof, context)
+    if hop.shuffle is not None:
+        stripped = [
+            Ciphertext(ciphertext.c1, c2) for ciphertext, c2 in zip(before, hop.stripped, strict=True)
+        ]
+        require_shuffle_proof(
+            group,
+            combined_key(group, shares[signed.sender + 1 :]),
+            stripped,
+            hop.shuffled,
+            hop.shuffle,
+            context,
+        )
+    return hop
+
+
+@dataclass(frozen=True)
+class MixedList:
+    """A list stripped, re-masked and permuted; the last mixer shuffles nothing.
+
+    ``shuffled[i]`` was at ``order[i]``.
+    """
+
+    stripped: tuple[Ciphertext, ...]
+    shuffled: tuple[Ciphertext, ...]
+    order: tuple[int, ...]
+    masks: tuple[mpz, ...]
+
+
+def mix_list(
+    session: Session, me: int, secret: mpz, keys: tuple[mpz, mpz], before: Sequence[Ciphertext], seed: bytes
+) -> MixedList:
+    """Strip, re-mask for later members, and permute (Sec. 3.3.5, step 3).
+
+    ``keys``: own share, and the combined key of later ones. Seed and list decide everything: a replay is
+    possible, and another list gets other masks and another order.
+    """
+    group = session.group
+    stripped = tuple(strip(group, secret, ciphertext) for ciphertext in before)
+    if me == session.n - 1:
+        return MixedList(stripped, (), (), ())
+    chance = bound_chance(seed, encode_list(group, before), *map(group.to_bytes, keys))
+    masks = tuple(group.draw_secret(chance) for _ in stripped)
+    remasked = [
+        remask_with(group, keys[1], ciphertext, mask)
+        for ciphertext, mask in zip(stripped, masks, strict=True)
+    ]
+    order = tuple(chance.permutation(len(remasked)))
+    return MixedList(stripped, tuple(remasked[place] for place in order), order, masks)
+
+
+def make_hop(
+    session: Session,
+    me: int,
+    secret: mpz,
+    keys: tuple[mpz, mpz],
+    before: Sequence[Ciphertext],
+    seed: bytes,
+    fresh: bytes,
+) -> Hop:
+    """Mix a list, and prove it; ``fresh``: entropy of this moment for the proofs, which no replay needs.
+
+    With a repeated nonce, proofs about two lists would give away the secret.
+    """
+    group, mixed = session.group, mix_list(session, me, secret, keys, before, seed)
+    second, context = tuple(ciphertext.c2 for ciphertext in mixed.stripped), session.context(me)
+    chance = bound_chance(seed, fresh, encode_list(group, before), *map(group.to_bytes, keys), context)
+    proof = prove_strip(group, secret, keys[0], before, second, context, chance)
+    if not session.proven or not mixed.shuffled:
+        return Hop(second, proof, mixed.shuffled)
+    shuffle_proof = prove_shuffle(
+        group,
+        keys[1],
+        mixed.stripped,
+        mixed.shuffled,
+        mixed.order,
+        list(map(int, mixed.masks)),
+        context,
+        chance,
+    )
+    return Hop(second, proof, mixed.shuffled, shuffle_proof)
+
+
+def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -> tuple[Ciphertext, ...]:
+    """Encrypt the envelopes (step 1), from a seed; other envelopes or another key get other masks."""
+    chance = bound_chance(seed, session.group.to_bytes(y), *sealed)
+    return tuple(
+        encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
+        for envelope_bytes in sealed
+    )
+
+
+def transcript_hash(slots: Mapping[tuple[Kind, int], SignedMessage]) -> bytes:
+    """Hash all messages before the vote."""
+    state = hashlib.blake2b(digest_size=32, person=b"shoal transcript")
+    for slot in sorted(slots):
+        if slot[0] in BEFORE_VOTE:
+            state.update(bytes(slot) + slots[slot].digest)
+    return state.digest()
+
+
+def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tuple[Kind, int]]:
+    """Of a complete transcript."""
+    return {(kind, member) for kind in kinds for member in range(session.n)}
+
+
+def _require_commitment(session: Session, commit: SignedMessage, opened: SignedMessage) -> None:
+    if commit.body != commitment(session, opened.sender, opened.body):
+        raise PeerError("bad-commitment", "a body that differs from the commitment to it")

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from shoal.units import counted
-from shoal_collect.matching.trimming import Trimming
-from shoal_collect.mix.session import least_left
+from shoal_collect.matching.subtrajectories import Trimming
+from shoal_collect.mix.messages import least_left
 from shoal_collect.roles.lottery import MemberGroup
 from shoal_collect.roles.terms import OtherCollector, RegistrarTerms, Terms
 

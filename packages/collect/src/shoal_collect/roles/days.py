@@ -1,7 +1,8 @@
-"""Closed days: the releases of each under one root, and the chain that an answer names.
+"""Stored releases, closed days, and the chain that an answer names.
 
-A closed day no longer changes. The state before a day is a digest over all closed days before it, so a
-signed answer fixes the data behind the count. Releases are hidden by their names, 16 random bytes each.
+A closed day no longer changes; its releases are under one root. The state before a day is a digest over all
+closed days before it, so a signed answer fixes the data behind the count. Releases are hidden by their names,
+16 random bytes each.
 """
 
 import hashlib
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal_collect.crypto import merkle
+from shoal_collect.crypto.signatures import require_signature
 from shoal_collect.faults import refusing
+from shoal_collect.matching.cylinders import Cylinder
 
 NO_STATE: Final = bytes(merkle.DIGEST_BYTES)  # before the first release
 
@@ -74,3 +77,38 @@ def require_stored_release(answer: Mapping[str, Any], claim_key: bytes, points: 
         at, path = int(answer["at"]), [bytes.fromhex(digest) for digest in answer["path"]]
     merkle.require_path(day.added, day.n, at, release_leaf(name, tag, claim_key, points), path)
     return day
+
+
+@dataclass(frozen=True)
+class StoredRelease:
+    """A stored release, by the collector's identifier and day (since 1970).
+
+    ``claim_seed``: 32 secret bytes to fetch and withdraw it. ``withdrawn``: the signed receipt, or None.
+    """
+
+    identifier: str
+    claim_seed: bytes
+    day: int
+    withdrawn: bytes | None = None
+
+
+def withdrawal_text(identifier: str, day: int, due: int) -> bytes:
+    """What a collector signs: withdrawn on this day, in no count or export from ``due`` on."""
+    return f"{identifier} {day} {due}".encode()
+
+
+def read_withdrawal(collector_key: bytes, identifier: str, document: Any) -> tuple[int, int, bytes]:
+    """A receipt: the day of withdrawal, the first day without it in counts, and the proof.
+
+    PeerError unless the collector signed it.
+    """
+    with refusing("bad-answer", "the collector gives no receipt for a deletion"):
+        day, due, proof = int(document["day"]), int(document["due"]), bytes.fromhex(document["proof"])
+    require_signature(collector_key, b"withdrawn", withdrawal_text(identifier, day, due), proof)
+    return day, due, proof
+
+
+def read_release(document: Mapping[str, Any]) -> tuple[int, tuple[Cylinder, ...]]:
+    """Day and cylinders of a release from the collector."""
+    with refusing("bad-answer", "the collector does not hand out a release"):
+        return int(document["day"]), tuple(Cylinder(*map(int, row)) for row in document["points"])

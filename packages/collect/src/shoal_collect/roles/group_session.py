@@ -24,12 +24,21 @@ from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.session import MOST_RESTARTS, Session, least_left
-from shoal_collect.roles.answers import ANSWER_BYTES, Answer, read_answer
+from shoal_collect.mix.messages import MOST_RESTARTS, Session, least_left
 from shoal_collect.roles.lottery import MemberGroup
-from shoal_collect.roles.requests import Call
-from shoal_collect.roles.vouching import Batch, enough_vouchers, require_voucher, vouch
-from shoal_collect.roles.wire import bundles, questions_digest, unpack
+from shoal_collect.roles.wire import (
+    ANSWER_BYTES,
+    Answer,
+    Batch,
+    Call,
+    body_digest,
+    bundles,
+    enough_vouchers,
+    read_answer,
+    require_voucher,
+    unpack,
+    vouch,
+)
 from shoal_collect.transitions import IGNORED, Ignored, Step, Table
 
 
@@ -290,7 +299,7 @@ class GroupSession:
         self.records = (*asked, *self._empty_questions(len(opened.records) + opened.spoiled - len(asked)))
         self._restarts = 0
         members = range(len(self.group.identities))
-        self._slices = tuple(questions_digest(b"".join(self.slice_of(number))) for number in members)
+        self._slices = tuple(body_digest(b"".join(self.slice_of(number))) for number in members)
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
         signed = vouch(self._signing_seed, self.group.channel, self._slices)
         self._vouchers[self.group.me] = signed

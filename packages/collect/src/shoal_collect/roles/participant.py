@@ -9,21 +9,21 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping, scoped_tag
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
-from shoal_collect.matching.decoys import draw_decoys
 from shoal_collect.matching.records import Query, Release, encode_points, encode_query
-from shoal_collect.matching.similarity import CAP, Thresholds, occurs, similar
+from shoal_collect.matching.similarity import CAP, Scoping, Thresholds, occurs, scoped_tag, similar
 from shoal_collect.matching.subtrajectories import (
+    DEFAULT,
     NOBODY_SOUTH_OF_UDEG,
     Places,
-    Prior,
+    PublicPlaces,
+    Trimming,
     choose_subtrajectories,
+    draw_decoys,
     fake_trajectory,
 )
-from shoal_collect.matching.trimming import DEFAULT, Trimming
-from shoal_collect.roles.answers import Answer
 from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import Answer
 
 
 @dataclass(kw_only=True)
@@ -89,7 +89,7 @@ class Questions:
 
 
 def choose_questions(
-    member: Participant, points: tuple[Cylinder, ...], prior: Prior, terms: Terms, chance: Chance
+    member: Participant, points: tuple[Cylinder, ...], prior: PublicPlaces, terms: Terms, chance: Chance
 ) -> Questions:
     """Choose real sub-trajectories, those of as many decoys as fit, and canaries.
 

@@ -13,12 +13,10 @@ from shoal_collect.crypto.signatures import require_signature, verify_key
 from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_release
-from shoal_collect.matching.subtrajectories import Places, Prior
-from shoal_collect.matching.trimming import trim
-from shoal_collect.roles.admission import Entry
-from shoal_collect.roles.answers import read_answer
+from shoal_collect.matching.subtrajectories import Places, PublicPlaces, trim
+from shoal_collect.roles.admission import Entry, require_one_key, sign_release
 from shoal_collect.roles.authority import Receipt, claim
-from shoal_collect.roles.contributors import require_one_key, sign_release
+from shoal_collect.roles.days import StoredRelease
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.group_session import State as SessionState
 from shoal_collect.roles.lottery import LotteryPart, MemberGroup, NoGroup
@@ -30,10 +28,8 @@ from shoal_collect.roles.participant import (
     count_others,
     draft_release,
 )
-from shoal_collect.roles.requests import SKEW_S, Call, Reply, read_json
-from shoal_collect.roles.stored_releases import StoredRelease
 from shoal_collect.roles.terms import OtherCollector, Terms
-from shoal_collect.roles.wire import DAY_S, snapshot_day
+from shoal_collect.roles.wire import DAY_S, SKEW_S, Call, Reply, read_answer, read_json, snapshot_day
 from shoal_collect.transitions import IGNORED, Ignored, Step, Table
 
 
@@ -188,7 +184,7 @@ class ParticipantRound:
         member: Participant,
         points: tuple[Cylinder, ...],
         terms: Terms,
-        prior: Prior,
+        prior: PublicPlaces,
         chance: Chance,
         entry: Entry | None = None,
         credentials: Mapping[str, Entry] | None = None,

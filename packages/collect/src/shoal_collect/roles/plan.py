@@ -10,8 +10,8 @@ from typing import Final
 from shoal.errors import MisuseError
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.shuffle_proof import proof_bytes
-from shoal_collect.mix.grouping import MOST_RESTARTS
-from shoal_collect.mix.session import least_left
+from shoal_collect.mix.messages import least_left
+from shoal_collect.roles.lottery import MOST_RESTARTS
 
 SHOTS: Final = 1 + MOST_RESTARTS  # lotteries of a round that an attacker can see while waiting for a bad one
 MIX_BROADCASTS: Final = 7

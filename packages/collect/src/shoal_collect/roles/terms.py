@@ -1,4 +1,4 @@
-"""A round's terms, and the public places of fakes."""
+"""A round's terms."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,12 +10,10 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import Scoping
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
 from shoal_collect.matching.records import PROOF_RECORDS, RECORD_BYTES, pieces_needed
-from shoal_collect.matching.similarity import CAP, Thresholds
-from shoal_collect.matching.subtrajectories import Prior
-from shoal_collect.mix.session import MAX_RECORDS, Session
+from shoal_collect.matching.similarity import CAP, Scoping, Thresholds
+from shoal_collect.mix.messages import MAX_RECORDS, Session
 from shoal_collect.roles.wire import DAY_S, LIFETIME_S
 
 LAST_DAY: Final = 2_932_896  # 9999-12-31
@@ -199,43 +197,3 @@ def read_terms(entries: Any) -> Terms:
         return Terms.model_validate(entries)
     except ValidationError as error:
         raise PeerError("out-of-range", f"terms that cannot be kept: {error.errors()[0]['msg']}") from error
-
-
-_Latitude = Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
-_Longitude = Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
-_Weight = Annotated[int, Field(ge=0, le=10**12)]
-
-
-class PublicPlaces(BaseModel):
-    """A public prior: weighted places, and the span of fakes.
-
-    ``weights``: relative frequency. ``first_min``, ``last_min``: since 1970.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    lat_deg: tuple[_Latitude, ...] = Field(min_length=1, max_length=10_000)
-    lon_deg: tuple[_Longitude, ...] = Field(max_length=10_000)
-    weights: tuple[_Weight, ...] = Field(max_length=10_000)
-    first_min: int
-    last_min: int
-
-    @model_validator(mode="after")
-    def _require_prior(self) -> "PublicPlaces":
-        try:
-            self.prior  # noqa: B018  (raises for places that make no prior)
-        except MisuseError as error:
-            raise ValueError(str(error)) from error
-        return self
-
-    def until(self, now_s: float) -> "PublicPlaces":
-        """Move the span to end now: fakes would soon be older than all real trips."""
-        last_min = max(int(now_s // 60), self.last_min - self.first_min)
-        return self.model_copy(
-            update={"first_min": last_min - (self.last_min - self.first_min), "last_min": last_min}
-        )
-
-    @property
-    def prior(self) -> Prior:
-        """The places as a prior."""
-        return Prior(self.lat_deg, self.lon_deg, self.weights, self.first_min, self.last_min)

@@ -1,10 +1,15 @@
-"""Limited bodies, signed requests and replies, named errors."""
+"""Limited bodies, signed requests and replies, named errors.
 
+The head brings a signed digest, so a sender without permission is refused by the head alone. Reading is
+bounded by route, member and a common budget.
+"""
+
+import asyncio
 import json
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -18,18 +23,80 @@ from starlette.types import Scope
 
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError, UnavailableError
-from shoal_collect.roles.requests import head_digest, read_authorization, sign_reply
-from shoal_collect.roles.wire import BODY_BYTES
-from shoal_collect.server.bodies import (
-    BodyBudget,
-    announced_digest,
-    read_body,
-    require_digest,
-    require_length,
-)
+from shoal_collect.roles.wire import BODY_BYTES, body_digest, head_digest, read_authorization, sign_reply
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch, WatchMiddleware
 from shoal_collect.storage.database import Database
+
+_BODY_LIMIT_S: Final = 60.0
+ALL_BODIES_BYTES: Final = 64 << 20
+
+
+def require_length(request: Request, limit_bytes: int) -> int:
+    """The length in the head, within the limit."""
+    length = request.headers.get("Content-Length", "0")
+    if "Transfer-Encoding" in request.headers or not length.isdecimal() or len(length) > 18:
+        raise PeerError("bad-length", "a body whose length the head of the request does not say")
+    if int(length) > limit_bytes:
+        raise PeerError("body-too-long", f"a body of more than {limit_bytes} bytes")
+    return int(length)
+
+
+async def read_body(request: Request, limit_bytes: int) -> bytes:
+    """The body; PeerError beyond the limit (not read further) or too late."""
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(_BODY_LIMIT_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > limit_bytes:
+                    raise PeerError("body-too-long", f"a body of more than {limit_bytes} bytes")
+                parts.append(part)
+    except TimeoutError as error:
+        raise PeerError("too-slow", f"a body that did not come within {_BODY_LIMIT_S:.0f} s") from error
+    return b"".join(parts)
+
+
+def announced_digest(request: Request) -> bytes:
+    """The body's digest in the head."""
+    header = request.headers.get("Shoal-Digest")
+    if header is None and request.headers.get("Content-Length", "0") == "0":
+        return body_digest(b"")
+    try:
+        digest = bytes.fromhex(header or "")
+    except ValueError:
+        digest = b""
+    if len(digest) != 32:
+        raise PeerError("bad-signature", "a body without the header 'Shoal-Digest', 64 hexadecimal digits")
+    return digest
+
+
+def require_digest(body: bytes, digest: bytes) -> None:
+    """Raise PeerError for a body that was changed on the way."""
+    if body_digest(body) != digest:
+        raise PeerError("damaged", "another body than the one that the head of the request signs; try again")
+
+
+class BodyBudget:
+    """Bytes of all bodies in memory; on the event loop alone."""
+
+    def __init__(self, total_bytes: int = ALL_BODIES_BYTES) -> None:
+        self._left = total_bytes
+        self._senders: set[bytes] = set()
+
+    @contextmanager
+    def of(self, sender: bytes, n_bytes: int) -> Iterator[None]:
+        """Reserve room; PeerError when none is left, or the sender is sending another."""
+        if sender in self._senders or n_bytes > self._left:
+            raise PeerError("busy", "too much is being sent at once; try again")
+        self._senders.add(sender)
+        self._left -= n_bytes
+        try:
+            yield
+        finally:
+            self._left += n_bytes
+            self._senders.discard(sender)
+
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
 JSON: Final = "application/json"

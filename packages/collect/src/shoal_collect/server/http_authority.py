@@ -11,8 +11,14 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import Authority
-from shoal_collect.server.bodies import announced_digest, read_body, require_digest
-from shoal_collect.server.http import add_health, new_application, signed_reply
+from shoal_collect.server.http import (
+    add_health,
+    announced_digest,
+    new_application,
+    read_body,
+    require_digest,
+    signed_reply,
+)
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.registrar import Registrar, add_registrar
 from shoal_collect.server.watch import Watch

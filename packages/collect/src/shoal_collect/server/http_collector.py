@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
@@ -11,12 +12,11 @@ from fastapi import Depends, FastAPI, Request, Response
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.answers import ANSWER_BYTES, count_withheld
+from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
-from shoal_collect.roles.requests import body_digest
-from shoal_collect.roles.stored_releases import withdrawal_text
-from shoal_collect.roles.terms import PublicPlaces, Terms
-from shoal_collect.roles.wire import DAY_S, snapshot_day
+from shoal_collect.roles.days import withdrawal_text
+from shoal_collect.roles.terms import Terms
+from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, body_digest, count_withheld, snapshot_day
 from shoal_collect.server.http import (
     DOWN,
     JSON,
@@ -36,10 +36,8 @@ from shoal_collect.server.pools import Pools
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database, may_delete
-from shoal_collect.storage.days import ClosedDays
-from shoal_collect.storage.groups import Groups
-from shoal_collect.storage.questions import batches_asked
-from shoal_collect.storage.stored import StoredReleases
+from shoal_collect.storage.days import ClosedDays, StoredReleases
+from shoal_collect.storage.questions import Groups, batches_asked
 
 
 @dataclass(kw_only=True)
@@ -213,23 +211,21 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
             request, await server.news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
         )
 
-    async def ask(request: Request) -> Response:
+    @asynccontextmanager
+    async def records(request: Request) -> AsyncIterator[tuple[bytes, bytes, bytes]]:
         group = read_name(request.path_params["name"])
-        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as (
-            sender,
-            body,
-        ):
-            answers = await server.pools.counting(mailbox.ask, sender, group, body, server.clock())
+        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as sent:
+            yield sent[0], group, sent[1]
+
+    async def ask(request: Request) -> Response:
+        async with records(request) as brought:
+            answers = await server.pools.counting(mailbox.ask, *brought, server.clock())
         watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
         return server.reply(request, answers)
 
     async def deliver(request: Request) -> Response:
-        group = read_name(request.path_params["name"])
-        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as (
-            sender,
-            body,
-        ):
-            outcome = await server.pools.quick(mailbox.deliver, sender, group, body, server.clock())
+        async with records(request) as brought:
+            outcome = await server.pools.quick(mailbox.deliver, *brought, server.clock())
         return server.reply(request, outcome)
 
     app.router.routes += [

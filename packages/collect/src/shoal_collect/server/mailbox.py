@@ -1,6 +1,5 @@
 """Uploads of a group's members: letters, questions, releases."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,25 +9,25 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import CHANNEL_BYTES, Release, decode_query, decode_releases
 from shoal_collect.matching.similarity import CAP, Thresholds
-from shoal_collect.roles.answers import sign_answer
+from shoal_collect.roles.admission import purpose_in, require_contributor
 from shoal_collect.roles.authority import Receipt, receipt
-from shoal_collect.roles.contributors import purpose_in, require_contributor
 from shoal_collect.roles.days import NO_STATE
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.vouching import read_batch
 from shoal_collect.roles.wire import (
     BATCH_BYTES,
     DAY_S,
     LETTERS,
     ROW_BYTES,
+    body_digest,
+    read_batch,
+    sign_answer,
     split_records,
     unbundle,
 )
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
-from shoal_collect.storage.groups import Groups
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.questions import MOST_ROWS, AskedQuestions
+from shoal_collect.storage.questions import MOST_ROWS, AskedQuestions, Groups
 
 _WAITING: Final = 3  # of the longest letters: an input, a hop, and all that is short
 
@@ -136,7 +135,7 @@ class Mailbox:
     def _keep(self, address_parts: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
         session, sender, receiver, number, owner = address_parts
         key = (session, sender, receiver, number)
-        digest = hashlib.blake2b(letter, digest_size=32).digest()
+        digest = body_digest(letter)
         row = self._db.row(
             "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
         )
@@ -238,7 +237,7 @@ class Mailbox:
         n_releases = len(decode_releases(records)[0])
         if n_releases > n_members:
             raise PeerError("too-many", f"{n_releases} releases of {n_members} members; each has one")
-        digest = hashlib.blake2b(body, digest_size=32).digest()
+        digest = body_digest(body)
         agreeing = self._vouch(identity, session, digest)
         if 2 * agreeing <= len(members):
             return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.requests import answer_digest
+from shoal_collect.roles.wire import answer_digest
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import Database

@@ -4,15 +4,13 @@ All state is in the database. A request moves a round on when its time has come,
 in any phase.
 """
 
-import json
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from shoal_collect.crypto.sealing import mailbox_key
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature
 from shoal_collect.faults import PeerError
-from shoal_collect.mix.grouping import LOT_BYTES, MOST_RESTARTS, Lottery, divide, read_lot
 from shoal_collect.roles.admission import (
     period_at,
     purpose_of,
@@ -20,10 +18,11 @@ from shoal_collect.roles.admission import (
     require_token,
     split_entry,
 )
+from shoal_collect.roles.lottery import LOT_BYTES, MOST_RESTARTS, Lottery, divide, read_lot
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import channel_name
 from shoal_collect.storage.database import Database, may_delete
-from shoal_collect.storage.groups import stored_terms
+from shoal_collect.storage.questions import stored_terms
 from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
 
 
@@ -145,6 +144,15 @@ class Tokens:
         self._db.change("DELETE FROM token_key WHERE period < ?", (before_period,))
 
 
+class _Round(NamedTuple):
+    number: int
+    name: bytes
+    terms: Terms
+    phase: Phase
+    restarts: int
+    deadline_s: float
+
+
 class Rounds:
     """All rounds of a collector.
 
@@ -173,17 +181,17 @@ class Rounds:
             self._sweep(now_s)
             terms = self.terms_at(now_s)
             row = self._db.row("SELECT name FROM round WHERE phase = 'joining' ORDER BY id DESC LIMIT 1")
-            if row is not None and self._advance(bytes(row[0]), now_s) is Phase.JOINING:
-                name = bytes(row[0])
-                if self._terms_of_round(name) == terms:
-                    return self._view(name, None)
-                self._step(name, Phase.JOINING, Event.NEW_TERMS, now_s)
+            one = None if row is None else self._advance(bytes(row[0]), now_s)
+            if one is not None and one.phase is Phase.JOINING:
+                if one.terms == terms:
+                    return self._view(one, None)
+                self._step(one, Event.NEW_TERMS, now_s)
             name = self._draw_bytes(32)
             self._db.change(
                 "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'joining', 0, ?)",
                 (name, terms.model_dump_json(), now_s + self._join_s),
             )
-            return self._view(name, None)
+            return self._view(self._load(name), None)
 
     def resume(self, now_s: float) -> None:
         """Restart time limits: members could not answer a stopped collector."""
@@ -209,12 +217,11 @@ class Rounds:
         Only members see keys, commitments and secrets; None is the public.
         """
         with self._db.snapshot():  # who only looks keeps no writer out
-            row = self._db.row("SELECT deadline_s FROM round WHERE name = ?", (name,))
-            if row is not None and now_s <= row[0]:
-                return self._view(name, identity)
+            one = self._load(name)
+            if now_s <= one.deadline_s:
+                return self._view(one, identity)
         with self._db.transaction():
-            self._advance(name, now_s)
-            return self._view(name, identity)
+            return self._view(self._advance(name, now_s), identity)
 
     def has_joined(self, name: bytes, identity: bytes) -> bool:
         """Whether somebody is on a round's roster, and so may wait for its news."""
@@ -234,24 +241,25 @@ class Rounds:
         With a registrar, ``message`` also has her token and the registrar's key.
         """
         with self._db.transaction():
-            phase = self._advance(name, now_s)
-            terms = self._terms_of_round(name)
-            signed, token, statement = split_entry(message, admitted=terms.registrar is not None)
-            require_signature(identity, b"join", terms.join_text(name), signed)
+            one = self._advance(name, now_s)
+            registrar = one.terms.registrar
+            signed, token, statement = split_entry(message, admitted=registrar is not None)
+            require_signature(identity, b"join", one.terms.join_text(name), signed)
             # an identity to which no letter can be sealed would stop every group that it falls into
             mailbox_key(identity)
-            row = (self._number(name), identity)
-            ticket = self._db.row("SELECT 1 FROM ticket WHERE round = ? AND identity = ?", row)
+            ticket = self._db.row(
+                "SELECT 1 FROM ticket WHERE round = ? AND identity = ?", (one.number, identity)
+            )
             event = Event.JOIN if ticket is None else Event.AGAIN
-            if terms.registrar is not None:
-                key = read_stated_key(
-                    bytes.fromhex(terms.registrar.key), purpose_of(self._key, terms.registrar), statement
+            if registrar is not None:
+                purpose = purpose_of(self._key, registrar)
+                require_token(
+                    read_stated_key(bytes.fromhex(registrar.key), purpose, statement), identity, token
                 )
-                require_token(key, identity, token)
-                if event is Event.JOIN and phase is Phase.JOINING:
-                    self._tokens.keep_statement(terms.registrar.period, statement)
-                    self._tokens.spend(identity, self._number(name), terms.registrar.period)
-            return self._request(name, phase, event, identity, signed + token, now_s)
+                if event is Event.JOIN and one.phase is Phase.JOINING:
+                    self._tokens.keep_statement(registrar.period, statement)
+                    self._tokens.spend(identity, one.number, registrar.period)
+            return self._request(one, event, identity, signed + token, now_s)
 
     def commit(self, name: bytes, identity: bytes, message: bytes, now_s: float) -> dict[str, Any]:
         """Take a member's signed commitment."""
@@ -265,16 +273,16 @@ class Rounds:
         self, name: bytes, identity: bytes, message: bytes, now_s: float, event: Event, column: str
     ) -> dict[str, Any]:
         with self._db.transaction():
-            phase = self._advance(name, now_s)
+            one = self._advance(name, now_s)
             row = self._db.row(
                 # one of two columns of ours
                 f"SELECT {column}, dropped FROM ticket WHERE round = ? AND identity = ?",  # noqa: S608  (names of ours)
-                (self._number(name), identity),
+                (one.number, identity),
             )
             if row is None or row[1]:
                 raise PeerError("unknown-member", "someone who is not on the frozen roster of this round")
             is_repeated = row[0] is not None and bytes(row[0]) == message
-            return self._request(name, phase, Event.AGAIN if is_repeated else event, identity, message, now_s)
+            return self._request(one, Event.AGAIN if is_repeated else event, identity, message, now_s)
 
     def counts(self) -> dict[str, int]:
         """Count rounds by phase."""
@@ -285,117 +293,99 @@ class Rounds:
     # inside a transaction: each step reads the table
 
     def _request(
-        self, name: bytes, phase: Phase, event: Event, identity: bytes, message: bytes, now_s: float
+        self, one: _Round, event: Event, identity: bytes, message: bytes, now_s: float
     ) -> dict[str, Any]:
-        step = TABLE.step(phase, event)
+        step = TABLE.step(one.phase, event)
         if step is not None and step.action is not None:
-            getattr(self, step.action)(name, identity, message)
-            self._advance(name, now_s)
-        return self._view(name, identity)
+            getattr(self, step.action)(one, identity, message)
+            one = self._advance(one.name, now_s)
+        return self._view(one, identity)
 
-    def _advance(self, name: bytes, now_s: float) -> Phase:
+    def _advance(self, name: bytes, now_s: float) -> _Round:
         while True:
-            row = self._db.row("SELECT phase, deadline_s FROM round WHERE name = ?", (name,))
-            if row is None:
-                raise PeerError("wrong-session", "no round of this name")
-            phase = Phase(row[0])
-            late = now_s > row[1] and (phase not in _ENDED or may_delete(self._db, now_s))
-            event = self._due(name, phase, late=late)
+            one = self._load(name)
+            late = now_s > one.deadline_s and (one.phase not in _ENDED or may_delete(self._db, now_s))
+            event = self._due(one, late=late)
             if event is None:
-                return phase
-            self._step(name, phase, event, now_s)
+                return one
+            self._step(one, event, now_s)
 
-    def _step(self, name: bytes, phase: Phase, event: Event, now_s: float) -> None:
-        step = TABLE.step(phase, event)
+    def _step(self, one: _Round, event: Event, now_s: float) -> None:
+        step = TABLE.step(one.phase, event)
         if step is None:
             return
         if step.action is not None:
-            getattr(self, step.action)(name)
+            getattr(self, step.action)(one)
         if step.state in _ENDED:
-            self._tokens.give_back(self._number(name))
-        terms = self._terms_of_round(name)
-        lives_s = terms.lifetime_s if step.state in _ENDED else terms.phase_limit_s
-        self._db.change(
-            "UPDATE round SET phase = ?, deadline_s = ? WHERE name = ?",
-            (str(step.state), now_s + lives_s, name),
-        )
+            self._tokens.give_back(one.number)
+        lives_s = one.terms.lifetime_s if step.state in _ENDED else one.terms.phase_limit_s
+        change = "UPDATE round SET phase = ?, deadline_s = ? WHERE id = ?"
+        self._db.change(change, (str(step.state), now_s + lives_s, one.number))
 
-    def _due(self, name: bytes, phase: Phase, *, late: bool) -> Event | None:
-        if phase is Phase.OVER:
+    def _due(self, one: _Round, *, late: bool) -> Event | None:
+        if one.phase is Phase.OVER:
             return None
-        if phase in _ENDED:
+        if one.phase in _ENDED:
             return Event.EXPIRED if late else None
-        if phase is Phase.JOINING:
-            joined = self._count_joined(name)
-            enough = late and joined >= self._terms_of_round(name).enough
+        if one.phase is Phase.JOINING:
+            joined = self._count_joined(one)
+            enough = late and joined >= one.terms.enough
             return Event.FULL if joined >= self._round_size else Event.ENOUGH if enough else None
-        lottery = self._lottery(name)
-        if phase is Phase.COMMITTING and len(lottery.commits) == len(lottery.identities):
+        lottery = self._lottery(one)
+        if one.phase is Phase.COMMITTING and len(lottery.commits) == len(lottery.identities):
             return Event.ALL_COMMITTED
         if lottery.seed is not None:
             return Event.ALL_REVEALED
-        return self._event_of_silence(name, lottery) if late else None
+        return _event_of_silence(lottery, one.terms.enough) if late else None
 
-    def _event_of_silence(self, name: bytes, lottery: Lottery) -> Event:
-        """Without silent members; at most twice."""
-        if lottery.restarts >= MOST_RESTARTS:
-            return Event.GIVEN_UP
-        n_members = len(lottery.without_silent().identities)
-        return Event.SILENT if n_members >= self._terms_of_round(name).enough else Event.TOO_FEW
-
-    def _add(self, name: bytes, identity: bytes, message: bytes) -> None:
-        if self._count_joined(name) >= MOST_MEMBERS:
+    def _add(self, one: _Round, identity: bytes, message: bytes) -> None:
+        if self._count_joined(one) >= MOST_MEMBERS:
             raise PeerError("too-many", "this round is full; join the next one")
         self._db.change(
             "INSERT INTO ticket (round, identity, signed, token, dropped) VALUES (?, ?, ?, ?, 0)",
-            (self._number(name), identity, message[:SIGNATURE_BYTES], message[SIGNATURE_BYTES:]),
+            (one.number, identity, message[:SIGNATURE_BYTES], message[SIGNATURE_BYTES:]),
         )
 
-    def _take_commitment(self, name: bytes, identity: bytes, message: bytes) -> None:
-        lottery = self._lottery(name)
+    def _take_commitment(self, one: _Round, identity: bytes, message: bytes) -> None:
+        lottery = self._lottery(one)
         lottery.commit(identity, read_lot(identity, b"commit", lottery.roster, message))
         change = "UPDATE ticket SET committed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (message, self._number(name), identity))
+        self._db.change(change, (message, one.number, identity))
 
-    def _take_reveal(self, name: bytes, identity: bytes, message: bytes) -> None:
-        lottery = self._lottery(name)
+    def _take_reveal(self, one: _Round, identity: bytes, message: bytes) -> None:
+        lottery = self._lottery(one)
         lottery.reveal(identity, read_lot(identity, b"reveal", lottery.roster, message))
         change = "UPDATE ticket SET revealed = ? WHERE round = ? AND identity = ?"
-        self._db.change(change, (message, self._number(name), identity))
+        self._db.change(change, (message, one.number, identity))
 
-    def _restart(self, name: bytes) -> None:
-        lottery, number = self._lottery(name), self._number(name)
+    def _restart(self, one: _Round) -> None:
+        lottery = self._lottery(one)
         restarted = lottery.without_silent()
-        self._db.change("UPDATE round SET restarts = ? WHERE id = ?", (restarted.restarts, number))
-        self._db.change("UPDATE ticket SET committed = NULL, revealed = NULL WHERE round = ?", (number,))
+        self._db.change("UPDATE round SET restarts = ? WHERE id = ?", (restarted.restarts, one.number))
+        self._db.change("UPDATE ticket SET committed = NULL, revealed = NULL WHERE round = ?", (one.number,))
         for identity in set(lottery.identities) - set(restarted.identities):
-            self._db.change(
-                "UPDATE ticket SET dropped = 1 WHERE round = ? AND identity = ?", (number, identity)
-            )
-            self._tokens.give_back_one(number, identity)
+            change = "UPDATE ticket SET dropped = 1 WHERE round = ? AND identity = ?"
+            self._db.change(change, (one.number, identity))
+            self._tokens.give_back_one(one.number, identity)
 
-    def _draw_groups(self, name: bytes) -> None:
-        lottery, number = self._lottery(name), self._number(name)
+    def _draw_groups(self, one: _Round) -> None:
+        lottery = self._lottery(one)
         if lottery.seed is None:
             raise AssertionError("everybody has revealed")
-        terms = self._terms_of_round(name)
-        groups, _ = divide(lottery.seed, lottery.identities, terms.group_size)
+        groups, _ = divide(lottery.seed, lottery.identities, one.terms.group_size)
+        change = "UPDATE ticket SET session = ?, place = ? WHERE round = ? AND identity = ?"
         for group in groups:
-            session = channel_name(terms.join_text(name), lottery.seed, group)
+            session = channel_name(one.terms.join_text(one.name), lottery.seed, group)
             for place, identity in enumerate(group):
-                self._db.change(
-                    "UPDATE ticket SET session = ?, place = ? WHERE round = ? AND identity = ?",
-                    (session, place, number, identity),
-                )
+                self._db.change(change, (session, place, one.number, identity))
 
-    def _forget(self, name: bytes) -> None:
-        number = self._number(name)
+    def _forget(self, one: _Round) -> None:
         for table in ("letter", "voucher", "asked"):
             self._db.change(
                 f"DELETE FROM {table} WHERE session IN (SELECT session FROM ticket WHERE round = ?)",  # noqa: S608  (names of ours)
-                (number,),
+                (one.number,),
             )
-        self._db.change("DELETE FROM ticket WHERE round = ?", (number,))
+        self._db.change("DELETE FROM ticket WHERE round = ?", (one.number,))
 
     def _sweep(self, now_s: float) -> None:
         if not may_delete(self._db, now_s):
@@ -409,64 +399,65 @@ class Rounds:
 
     # what the database holds of a round
 
-    def _terms_of_round(self, name: bytes) -> Terms:
-        row = self._db.rows("SELECT terms FROM round WHERE name = ?", (name,))[0]
-        return stored_terms(row[0])
+    def _load(self, name: bytes) -> _Round:
+        row = self._db.row("SELECT id, terms, phase, restarts, deadline_s FROM round WHERE name = ?", (name,))
+        if row is None:
+            raise PeerError("wrong-session", "no round of this name")
+        return _Round(int(row[0]), name, stored_terms(row[1]), Phase(row[2]), int(row[3]), float(row[4]))
 
-    def _number(self, name: bytes) -> int:
-        return int(self._db.rows("SELECT id FROM round WHERE name = ?", (name,))[0][0])
+    def _count_joined(self, one: _Round) -> int:
+        return int(self._db.rows("SELECT COUNT(*) FROM ticket WHERE round = ?", (one.number,))[0][0])
 
-    def _count_joined(self, name: bytes) -> int:
-        row = self._db.rows("SELECT COUNT(*) FROM ticket WHERE round = ?", (self._number(name),))[0]
-        return int(row[0])
-
-    def _lottery(self, name: bytes) -> Lottery:
-        number, restarts = self._db.rows("SELECT id, restarts FROM round WHERE name = ?", (name,))[0]
+    def _lottery(self, one: _Round) -> Lottery:
         tickets = self._db.rows(
             "SELECT identity, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 ORDER BY "
             "identity",
-            (number,),
+            (one.number,),
         )
-        commits = {
-            bytes(who): bytes(message)[:LOT_BYTES] for who, message, _ in tickets if message is not None
-        }
-        reveals = {
-            bytes(who): bytes(message)[:LOT_BYTES] for who, _, message in tickets if message is not None
-        }
-        return Lottery(name, tuple(sorted(bytes(row[0]) for row in tickets)), int(restarts), commits, reveals)
+        commits, reveals = (
+            {bytes(row[0]): bytes(row[at])[:LOT_BYTES] for row in tickets if row[at] is not None}
+            for at in (1, 2)
+        )
+        return Lottery(
+            one.name, tuple(sorted(bytes(row[0]) for row in tickets)), one.restarts, commits, reveals
+        )
 
-    def _view(self, name: bytes, identity: bytes | None) -> dict[str, Any]:
-        number, terms, phase, restarts, deadline_s = self._db.rows(
-            "SELECT id, terms, phase, restarts, deadline_s FROM round WHERE name = ?", (name,)
-        )[0]
+    def _view(self, one: _Round, identity: bytes | None) -> dict[str, Any]:
         tickets = self._db.rows(
             "SELECT identity, signed, token, committed, revealed FROM ticket WHERE round = ? AND dropped = 0 "
             "ORDER BY identity",
-            (number,),
+            (one.number,),
         )
         public = {
-            "round": name.hex(),
-            "phase": phase,
-            "terms": json.loads(terms),
-            "restarts": restarts,
-            "deadline_s": deadline_s,
+            "round": one.name.hex(),
+            "phase": str(one.phase),
+            "terms": one.terms.model_dump(mode="json"),
+            "restarts": one.restarts,
+            "deadline_s": one.deadline_s,
         }
         if identity not in {bytes(who) for who, *_ in tickets}:
             return {**public, "roster": {}, "commits": {}, "reveals": {}, "token_key": ""}
-        lottery, registrar = self._lottery(name), stored_terms(terms).registrar
+        registrar = one.terms.registrar
+        commits, reveals = (
+            {bytes(row[0]).hex(): bytes(row[at]).hex() for row in tickets if row[at] is not None}
+            for at in (3, 4)
+        )
         return {
             **public,
             "members": len(tickets),
-            "roster_digest": None if phase == "joining" else lottery.roster.hex(),
+            "roster_digest": None if one.phase is Phase.JOINING else self._lottery(one).roster.hex(),
             "token_key": self._tokens.statement(registrar.period).hex() if registrar is not None else "",
             "roster": {
                 bytes(who).hex(): (bytes(signed) + bytes(token or b"")).hex()
                 for who, signed, token, *_ in tickets
             },
-            "commits": {
-                bytes(ticket[0]).hex(): bytes(ticket[3]).hex() for ticket in tickets if ticket[3] is not None
-            },
-            "reveals": {
-                bytes(ticket[0]).hex(): bytes(ticket[4]).hex() for ticket in tickets if ticket[4] is not None
-            },
+            "commits": commits,
+            "reveals": reveals,
         }
+
+
+def _event_of_silence(lottery: Lottery, enough: int) -> Event:
+    """Without silent members; at most twice."""
+    if lottery.restarts >= MOST_RESTARTS:
+        return Event.GIVEN_UP
+    return Event.SILENT if len(lottery.without_silent().identities) >= enough else Event.TOO_FEW

@@ -8,8 +8,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.synthetic import synthesize
 
 if TYPE_CHECKING:
-    from shoal_collect.simulation.experiment import Result
-    from shoal_collect.simulation.trips import Trips
+    from shoal_collect.simulation.experiment import Result, Trips
 
 TITLE: Final = "Romero-Tris and Megias 2018, user-centric collection of trajectories"
 Figure = tuple[str, str, float]
@@ -52,7 +51,7 @@ _PRINTED: Final = {
 
 
 def _people(world: Any) -> "list[Trips]":
-    from shoal_collect.simulation.trips import is_in_tracks, people_of, points_for, trips_of
+    from shoal_collect.simulation.experiment import is_in_tracks, people_of, points_for, trips_of
 
     def traces() -> Trajectories:
         dataset = world.inputs.get("traces")
@@ -85,7 +84,6 @@ def _simulate(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: i
         literal=True,
         k=k,
         by_people=False,
-        reading="others",
         subtrajectories=50,
     )
     return simulate(people, setting, Chance(world.seed.to_bytes(32)), world.run)

@@ -13,10 +13,16 @@ from typing import Final
 
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
-from shoal_collect.matching.contributors import PROVEN, SCOPE_SHIFT
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.matching.records import Release, encode_points
-from shoal_collect.matching.similarity import Places, Thresholds, count_sharing, similarity_test
+from shoal_collect.matching.similarity import (
+    PROVEN,
+    SCOPE_SHIFT,
+    Places,
+    Thresholds,
+    count_sharing,
+    similarity_test,
+)
 from shoal_collect.storage.database import Database
 
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
