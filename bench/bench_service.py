@@ -33,9 +33,8 @@ from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import answer_digest, authorization, body_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import AUTHORITY, Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.schema import AUTHORITY
 
 KEY = seed("server")
 

@@ -33,9 +33,8 @@ from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
 from shoal_collect.roles.wire import authorization, body_digest, bundles
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.registrar import RegisterBook, Registrar
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import AUTHORITY, Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.schema import AUTHORITY
 
 KEY, POINTS = seed("server"), 4
 Done = tuple[str, int, str]

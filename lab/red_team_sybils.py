@@ -25,8 +25,7 @@ from shoal_collect.roles.lottery import LotteryPart, NoGroup, commitment, roster
 from shoal_collect.roles.plan import isolation_probability
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 from shoal_collect.server.registrar import RegisterBook, Registrar, code_digest, write_code
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 NOW_S = 1_800_000_000.0
 COLLECTOR = bytes(32)

@@ -20,9 +20,8 @@ from shoal.errors import InputError
 from shoal_collect.crypto.blind_signatures import PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
-from shoal_collect.device.connection import _keep_named
 from shoal_collect.device.disk import DeviceState, StateFolder
-from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.http_client import RemoteServer, _keep_named
 from shoal_collect.device.participation import request_entry
 from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.similarity import Scoping
@@ -55,8 +54,7 @@ from shoal_collect.server.registrar import (
     write_code,
 )
 from shoal_collect.server.rounds import Rounds
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 

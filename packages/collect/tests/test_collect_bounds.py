@@ -15,8 +15,7 @@ from shoal_collect.matching.cylinders import Blur, Cylinder, cylinder_for
 from shoal_collect.roles.terms import Terms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 BLUR = {"radius": "500m", "gap": "30min"}
 POINTS = tuple(sorted(cylinder_for(one, Blur(radius_m=500, gap_min=30), seed("key"), 0) for one in WAY))

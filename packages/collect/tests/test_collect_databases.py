@@ -31,9 +31,8 @@ from shoal_collect.roles.wire import Call, Reply, answer_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.registrar import RegisterBook, Registrar, registrar_application
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import AUTHORITY, COLLECTOR, Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.schema import AUTHORITY, COLLECTOR
 from test_collect_kills import kill_once
 from test_collect_round import naive_count, release, trajectories
 

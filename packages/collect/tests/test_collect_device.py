@@ -22,16 +22,14 @@ from service_town import (
 )
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.local_pages.serving import open_server
-from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import DeviceState, StateFolder
-from shoal_collect.device.http_client import RemoteServer, make_asker
+from shoal_collect.device.http_client import RemoteServer, connect, make_asker
 from shoal_collect.device.profile import Profile, apply
 from shoal_collect.device.proposal import Plan
 from shoal_collect.faults import UnavailableError
 from shoal_collect.roles.wire import DAY_S, Call, Reply
 from shoal_collect.server.http_authority import ClaimBook, authority_application
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 
 def test_the_day_that_circles_depend_on_is_her_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

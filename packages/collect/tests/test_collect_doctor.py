@@ -14,8 +14,7 @@ from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.registrar import RegisterBook, Registrar
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 STATED = dict.fromkeys(("controller", "purpose", "recipients", "retention", "contact"), "said")
 

@@ -51,8 +51,7 @@ from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 KEY = seed("server")
 MEMBER = seed("sign", 0)

@@ -23,15 +23,13 @@ from service_town import (
 )
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import StateFolder
-from shoal_collect.device.http_client import RemoteServer, run_round
+from shoal_collect.device.http_client import RemoteServer, connect, run_round
 from shoal_collect.roles.authority import Receipt, claim, receipt
 from shoal_collect.roles.wire import Call, authorization
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 

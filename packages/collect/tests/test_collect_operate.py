@@ -31,7 +31,7 @@ from deployed import (
 from ports import free_port
 from service_town import PLACES, TERMS, TODAY, running, seed, volunteers
 from shoal.errors import InputError
-from shoal_collect.cli.listening import _show_metrics, secret_of
+from shoal_collect.cli.collect import _show_metrics, secret_of
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.server.http_collector import CollectorSettings, collector_application

@@ -21,9 +21,8 @@ from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_authority import secrets_of
 from shoal_collect.server.registrar import RegisterBook, Registrar
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import AUTHORITY, Database
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.schema import AUTHORITY
 
 
 def place_of(

@@ -18,6 +18,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, remask_with
 from shoal_collect.crypto.group import Powers
 from shoal_collect.crypto.shuffle_proof import (
+    Shuffle,
     ShuffleProof,
     proof_bytes,
     prove_shuffle,
@@ -77,11 +78,11 @@ def test_a_product_of_powers_is_one(terms: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize("size", [1, 2, 5, 17])
 def test_a_sound_shuffle_passes_as_it_is_read_again(size: int) -> None:
     before, after, order, masks = lists(size)
-    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    proof = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(bytes(32)))
     sent = proof.encode(SMALL)
     assert len(sent) == proof_bytes(SMALL, size)
     assert read_again(sent, size) == proof
-    require_shuffle_proof(SMALL, Y, before, after, read_again(sent, size), b"c")
+    require_shuffle_proof(Shuffle(SMALL, Y, before, after, b"c"), read_again(sent, size))
 
 
 def read_again(sent: bytes, size: int) -> ShuffleProof:
@@ -118,65 +119,65 @@ CHANGES: dict[str, Change] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_list_is_refused_with_an_honest_or_a_new_proof(name: str) -> None:
     before, after, order, masks = lists()
-    honest = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    honest = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(bytes(32)))
     changed = CHANGES[name](after)
     with pytest.raises(PeerError):
-        require_shuffle_proof(SMALL, Y, before, changed, honest, b"c")
+        require_shuffle_proof(Shuffle(SMALL, Y, before, changed, b"c"), honest)
     if len(changed) < len(after):
         return
-    anew = prove_shuffle(SMALL, Y, before, changed, order, masks, b"c", Chance(seed(1)))
+    anew = prove_shuffle(Shuffle(SMALL, Y, before, changed, b"c"), order, masks, Chance(seed(1)))
     with pytest.raises(PeerError):
-        require_shuffle_proof(SMALL, Y, before, changed, anew, b"c")
+        require_shuffle_proof(Shuffle(SMALL, Y, before, changed, b"c"), anew)
 
 
 def test_a_copy_does_not_pass_as_an_order_that_names_a_place_twice() -> None:
     before, _, _, masks = lists()
     for order in ([1, 1, 2, 3, 4], [0, 0, 0, 0, 0], [4, 3, 3, 1, 0]):
         after = [remask_with(SMALL, Y, before[place], mpz(masks[place])) for place in order]
-        proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+        proof = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(bytes(32)))
         members = tuple(one or SMALL.g for one in proof.commitments)  # of whom no place remains
         with pytest.raises(PeerError, match="bad-proof"):
-            require_shuffle_proof(SMALL, Y, before, after, replace(proof, commitments=members), b"c")
+            require_shuffle_proof(Shuffle(SMALL, Y, before, after, b"c"), replace(proof, commitments=members))
 
 
 def test_commitments_to_another_order_do_not_pass() -> None:
     """They come before the weights: with any other commitment all weights are others."""
     before, after, order, masks = lists()
-    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    proof = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(bytes(32)))
     swapped = (proof.commitments[1], proof.commitments[0], *proof.commitments[2:])
     with pytest.raises(PeerError, match="bad-proof"):
-        require_shuffle_proof(SMALL, Y, before, after, replace(proof, commitments=swapped), b"c")
+        require_shuffle_proof(Shuffle(SMALL, Y, before, after, b"c"), replace(proof, commitments=swapped))
 
 
 def test_a_proof_is_bound_to_its_place_and_no_part_can_change() -> None:
     before, after, order, masks = lists(3)
-    proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(bytes(32)))
+    proof = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(bytes(32)))
     for context, first, key in (
         (b"d", before, Y),
         (b"c", before[::-1], Y),
         (b"c", before, SMALL.times(Y, SMALL.g)),
     ):
         with pytest.raises(PeerError):
-            require_shuffle_proof(SMALL, key, first, after, proof, context)
+            require_shuffle_proof(Shuffle(SMALL, key, first, after, context), proof)
     sent, refused = proof.encode(SMALL), 0
     for at in range(0, len(sent), 41):
         wrong = sent[:at] + bytes((sent[at] ^ 1 << at % 8,)) + sent[at + 1 :]
         with pytest.raises(PeerError):
-            require_shuffle_proof(SMALL, Y, before, after, read_again(wrong, 3), b"c")
+            require_shuffle_proof(Shuffle(SMALL, Y, before, after, b"c"), read_again(wrong, 3))
         refused += 1
     assert refused > 15
     for cut in (sent[:-1], sent + b"a"):
         with pytest.raises(PeerError):
             read_again(cut, 3)
     with pytest.raises(PeerError, match="another number of records"):
-        require_shuffle_proof(SMALL, Y, before[1:], after[1:], proof, b"c")
+        require_shuffle_proof(Shuffle(SMALL, Y, before[1:], after[1:], b"c"), proof)
 
 
 def test_answers_are_as_long_as_the_masks_that_hide_what_is_in_them() -> None:
     before, after, order, masks = lists()
     answers = []
     for number in range(40):
-        proof = prove_shuffle(SMALL, Y, before, after, order, masks, b"c", Chance(seed(number)))
+        proof = prove_shuffle(Shuffle(SMALL, Y, before, after, b"c"), order, masks, Chance(seed(number)))
         answers.append([one.bit_length() for one in proof.moved + proof.links])
     longest = [max(column) for column in zip(*answers, strict=True)]
     assert set(longest[:5]) <= {382, 383, 384}, "128 bits of a weight, 128 of the challenge, 128 more"

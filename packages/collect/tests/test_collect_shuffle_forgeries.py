@@ -14,7 +14,7 @@ from shoal_collect.crypto import elgamal, shuffle_proof
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.elgamal import Ciphertext, remask_with
 from shoal_collect.crypto.group import FFDHE3072, Group
-from shoal_collect.crypto.shuffle_proof import ShuffleProof, prove_shuffle, require_shuffle_proof
+from shoal_collect.crypto.shuffle_proof import Shuffle, ShuffleProof, prove_shuffle, require_shuffle_proof
 from shoal_collect.faults import PeerError
 
 Matrix = Sequence[Sequence[int]]
@@ -80,7 +80,8 @@ class Forger:
             TINY.power(TINY.g, mpz(key)) * combined(TINY, self.bases, column) % TINY.p
             for key, column in zip(keys, zip(*matrix, strict=True), strict=True)
         ]
-        self.statement = shuffle_proof._statement(TINY, Y, self.before, self.after, self.commitments, context)
+        self.claim = Shuffle(TINY, Y, self.before, self.after, context)
+        self.statement = shuffle_proof._statement(self.claim, self.commitments)
         self.weights = shuffle_proof._weights(self.statement, self.n)
         self.moved = [sum(a * b for a, b in zip(row, self.weights, strict=True)) for row in matrix]
         self.chained = self.chain_weights()
@@ -98,9 +99,7 @@ class Forger:
         )
         drawn = [chance.below(1 << 300) for _ in range(4 + 2 * self.n)]
         announced = shuffle_proof._map_totals(
-            TINY,
-            Y,
-            self.after,
+            self.claim,
             drawn[:4],
             TINY.power,
             lambda of: TINY.product_of_powers(of, drawn[4 : 4 + self.n], 304),
@@ -133,7 +132,7 @@ class Forger:
 
     def passes(self) -> bool:
         try:
-            require_shuffle_proof(TINY, Y, self.before, self.after, self.proof, self.context)
+            require_shuffle_proof(Shuffle(TINY, Y, self.before, self.after, self.context), self.proof)
         except PeerError:
             return False
         return True
@@ -192,7 +191,7 @@ def test_no_chain_helps_a_list_that_is_no_permutation(kind: type[Forger], matrix
 
 def refusal(proof: ShuffleProof, honest: Forger, context: bytes = b"c") -> str:
     with pytest.raises(PeerError) as caught:
-        require_shuffle_proof(TINY, Y, honest.before, honest.after, proof, context)
+        require_shuffle_proof(Shuffle(TINY, Y, honest.before, honest.after, context), proof)
     return caught.value.kind
 
 
@@ -241,7 +240,7 @@ def test_the_challenge_binds_the_statement_where_weights_collide(monkeypatch: py
 def test_a_list_of_nothing_is_no_list() -> None:
     empty = ShuffleProof((), (), 0, (0, 0, 0, 0), (), ())
     with pytest.raises(PeerError, match="bad-length"):
-        require_shuffle_proof(TINY, Y, [], [], empty, b"c")
+        require_shuffle_proof(Shuffle(TINY, Y, [], [], b"c"), empty)
 
 
 def test_generators_are_drawn_from_a_hash_into_the_subgroup_for_each_group_and_place() -> None:
@@ -279,5 +278,7 @@ def case(size: int, number: int) -> tuple[Case, bytes]:
 def test_every_honest_mixer_is_believed(size: int) -> None:
     for number in range(1 + 12 // size):
         (before, after, order, masks), context = case(size, number)
-        proof = prove_shuffle(TINY, Y, before, after, order, masks, context, Chance(seed("prove", number)))
-        require_shuffle_proof(TINY, Y, before, after, proof, context)
+        proof = prove_shuffle(
+            Shuffle(TINY, Y, before, after, context), order, masks, Chance(seed("prove", number))
+        )
+        require_shuffle_proof(Shuffle(TINY, Y, before, after, context), proof)

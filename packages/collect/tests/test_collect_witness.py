@@ -10,9 +10,8 @@ from pydantic import ValidationError
 from service_town import TERMS, Town, identity_of, running, seed, volunteers, vouched
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature
-from shoal_collect.device.connection import _keep_named
 from shoal_collect.device.disk import DeviceState, StateFolder
-from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.http_client import RemoteServer, _keep_named
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Query, encode_query

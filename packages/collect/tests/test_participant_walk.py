@@ -23,14 +23,13 @@ from shoal.local_pages.guard import HOST, Keys, Site
 from shoal_collect.app.app import participant_application
 from shoal_collect.app.person import Addresses, Person
 from shoal_collect.device import participation
-from shoal_collect.device.connection import connect
 from shoal_collect.device.disk import StateFolder
+from shoal_collect.device.http_client import connect
 from shoal_collect.device.profile import profile_of
 from shoal_collect.device.proposal import movement_of, prepare
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 from test_participant import GPX
 
 WIDTHS = (1280, 390)

@@ -17,8 +17,7 @@ from ports import free_port
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.server.http_authority import ClaimBook
 from shoal_collect.server.registrar import RegisterBook, code_digest, write_code
-from shoal_collect.storage.database import Database
-from shoal_collect.storage.schema import AUTHORITY
+from shoal_collect.storage.database import AUTHORITY, Database
 
 PROFILE = """k = {k}
 

@@ -30,9 +30,8 @@ from shoal_collect.server.http_authority import ClaimBook
 from shoal_collect.server.http_witness import Witness
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.rounds import Rounds
-from shoal_collect.storage.database import Database, may_delete
+from shoal_collect.storage.database import AUTHORITY, Database, may_delete
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.schema import AUTHORITY
 
 START_S = 1_800_000_000.0
 TODAY = int(START_S // DAY_S)

@@ -160,7 +160,7 @@ class _Pages:
                 pages=PAGES,
                 page=page,
                 complaint=complaint,
-                collector=self._person.at.server,
+                person=self._person,
                 **content,
             )
         )
@@ -217,56 +217,35 @@ class _Pages:
         return redirect(request, following)
 
     def _trip(self) -> dict[str, Any]:
-        person = self._person
-        return {
-            "people": person.people,
-            "subject": person.subject,
-            "trips": person.trips(),
-            "picked": person.trip,
-        }
+        return {"trips": self._person.trips()}
 
     def _share(self) -> dict[str, Any]:
         person = self._person
         if person.trip is None:
-            return {"waits": True}
+            return {}
         plan = person.plan or person.look()
         kinds = person.entries.get("kinds", {})
         return {
-            "k": person.entries.get("k"),
-            "radius": person.entries.get("blur", {}).get("radius"),
-            "gap": person.entries.get("blur", {}).get("gap"),
+            "plan": plan,
             "radii": _RADII,
             "gaps": _GAPS,
             "dropped": [kind for kind in _KINDS if kinds.get(kind, {}).get("drop")],
             "kinds": _KINDS,
             "maps": trip_maps(plan.applied, plan.cylinders),
             "rules": rule_rows(plan.profile, plan.applied),
-            "circles": len(plan.cylinders),
-            "used": len(plan.applied.original),
-            "own": plan.thinned_from,
             "shared": SHARED,
             "promise": describe_promise(plan.profile.k, plan.profile.trimming),
-            "special": plan.special,
             "still_open": OPEN,
-            "seen": person.seen(),
-            "registrar": plan.terms.registrar,
         }
 
     def _round(self) -> dict[str, Any]:
-        person = self._person
-        ending = person.ending
+        ending = self._person.ending
         return {
-            "running": person.running,
-            "waiting": person.waiting(),
-            "may_leave": person.may_leave,
+            "waiting": self._person.waiting(),
             "stages": STAGES,
-            "phase": person.phase,
-            "said": list(person.said),
-            "trouble": person.trouble,
-            "ending": None if ending is None else ENDINGS[ending.kind],
+            "ending": "" if ending is None else ENDINGS[ending.kind],
             "ending_message": "" if ending is None else plain(ending.message),
             "released": [] if ending is None else points_in_words(ending.released),
-            "identifier": None if ending is None else ending.identifier,
         }
 
     def _mine(self) -> dict[str, Any]:
@@ -278,7 +257,7 @@ class _Pages:
             )
             for release in self._person.shared()
         ]
-        return {"rows": rows, "busy": self._person.running, "fetched": None, "deleted": None}
+        return {"rows": rows, "fetched": None, "deleted": None}
 
 
 def _entries(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.files import read_settings
 from shoal_collect.device import participation
 from shoal_collect.device import participation as own_releases
-from shoal_collect.device.connection import Connection, connect
 from shoal_collect.device.disk import DeviceState, StateFolder
-from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.http_client import Connection, RemoteServer, connect
 from shoal_collect.device.participation import Withdrawal
 from shoal_collect.device.profile import profile_of
 from shoal_collect.device.proposal import Movement, Plan, movement_of, prepare, trips_of

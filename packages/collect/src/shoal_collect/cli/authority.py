@@ -11,8 +11,7 @@ from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError
 from shoal.units import counted
-from shoal_collect.cli.collected import require_there
-from shoal_collect.cli.listening import (
+from shoal_collect.cli.collect import (
     SERVING,
     TOKEN_DAYS,
     kept_in,
@@ -21,6 +20,7 @@ from shoal_collect.cli.listening import (
     secret_of,
     serve_app,
 )
+from shoal_collect.cli.collected import require_there
 
 _COLLECTOR_KEYS: Final = click.option(
     "--collector-key",
@@ -77,8 +77,7 @@ def authority(**options: Any) -> int:
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.server.http_authority import ClaimBook, authority_application
         from shoal_collect.server.registrar import RegisterBook, Registrar
-        from shoal_collect.storage.database import Database
-        from shoal_collect.storage.schema import AUTHORITY
+        from shoal_collect.storage.database import AUTHORITY, Database
 
     if not options["admit"]:
         refuse_unused("without --admit", "token_days")
@@ -145,8 +144,7 @@ def registrar(**options: Any) -> int:
             registrar_application,
             write_code,
         )
-        from shoal_collect.storage.database import Database
-        from shoal_collect.storage.schema import AUTHORITY
+        from shoal_collect.storage.database import AUTHORITY, Database
 
     if options["invite"] is not None and options["allow"] is not None:
         raise click.UsageError("give --invite or --allow, not both at once")

@@ -10,8 +10,7 @@ import click
 from shoal.cli.options import DURATION, PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
 from shoal.errors import InputError, MisuseError
-from shoal_collect.cli.collected import require_there
-from shoal_collect.cli.listening import (
+from shoal_collect.cli.collect import (
     TOKEN_DAYS,
     kept_in,
     key_after,
@@ -20,6 +19,7 @@ from shoal_collect.cli.listening import (
     secret_of,
     serve_app,
 )
+from shoal_collect.cli.collected import require_there
 
 if TYPE_CHECKING:
     from shoal_collect.roles.terms import Terms

@@ -84,8 +84,8 @@ def join(**options: Any) -> int:
     """Take part in a round: blur your movement here, and send only the parts that enough others share."""
     with needs_extra("shoal-collect"):
         from shoal_collect.device import participation
-        from shoal_collect.device.connection import connect
         from shoal_collect.device.disk import Past, StateFolder, folder_of_account
+        from shoal_collect.device.http_client import connect
         from shoal_collect.device.profile import read_profile
         from shoal_collect.device.proposal import movement_of, prepare
 

@@ -28,6 +28,16 @@ _WEIGHT_BITS: Final = 8 * _WEIGHT_BYTES
 _HIDING_BITS: Final = 128  # a mask is so much longer than what it must hide
 
 
+class Shuffle(NamedTuple):
+    """What is proven: ``after`` is ``before``, masked again under ``y`` and permuted, in one ``context``."""
+
+    group: Group
+    y: mpz
+    before: Sequence[Ciphertext]
+    after: Sequence[Ciphertext]
+    context: bytes
+
+
 class _Sizes(NamedTuple):
     """Answers are longer by the challenge and the mask."""
 
@@ -90,16 +100,10 @@ def proof_bytes(group: Group, size: int) -> int:
 
 
 def prove_shuffle(
-    group: Group,
-    y: mpz,
-    before: Sequence[Ciphertext],
-    after: Sequence[Ciphertext],
-    order: Sequence[int],
-    masks: Sequence[int],
-    context: bytes,
-    chance: Chance,
+    shuffle: Shuffle, order: Sequence[int], masks: Sequence[int], chance: Chance
 ) -> ShuffleProof:
     """Prove that after[i] is before[order[i]] under a further mask masks[order[i]]."""
+    group, _, before, _, _ = shuffle
     size, sizes = len(before), _sizes(group, len(before))
     start, bases = _generators(group, size)
 
@@ -107,7 +111,7 @@ def prove_shuffle(
     commitments = [mpz(0)] * size
     for base, place in zip(bases, order, strict=True):
         commitments[place] = group.times(group.secret_power(group.g, mpz(keys[place])), base)
-    statement = _statement(group, y, before, after, commitments, context)
+    statement = _statement(shuffle, commitments)
     weights = _weights(statement, size)
 
     moved = [weights[place] for place in order]
@@ -131,13 +135,7 @@ def prove_shuffle(
     drawn_links = [mask_of(sizes.link) for _ in before]
     announced = [
         *_map_totals(
-            group,
-            y,
-            after,
-            drawn,
-            group.secret_power,
-            lambda of: group.secret_product(of, drawn_moved),
-            bases,
+            shuffle, drawn, group.secret_power, lambda of: group.secret_product(of, drawn_moved), bases
         ),
         *(
             group.secret_product((group.g, earlier), (link, weight))
@@ -156,25 +154,19 @@ def prove_shuffle(
     )
 
 
-def require_shuffle_proof(
-    group: Group,
-    y: mpz,
-    before: Sequence[Ciphertext],
-    after: Sequence[Ciphertext],
-    proof: ShuffleProof,
-    context: bytes,
-) -> None:
+def require_shuffle_proof(shuffle: Shuffle, proof: ShuffleProof) -> None:
     """Raise PeerError unless the proof holds.
 
     Elements must have been checked as members of the group, or nothing is proven.
     """
+    group, _, before, after, _ = shuffle
     size = len(before)
     lengths = {len(after), *map(len, (proof.commitments, proof.chain, proof.moved, proof.links))}
     if not size or lengths != {size}:
         raise PeerError("bad-length", f"a proof about another number of records than {size}")
     _require_ranges(group, proof)
     start, bases = _generators(group, size)
-    statement = _statement(group, y, before, after, proof.commitments, context)
+    statement = _statement(shuffle, proof.commitments)
     weights = _weights(statement, size)
     product = mpz(1)
     for weight in weights:
@@ -192,13 +184,7 @@ def require_shuffle_proof(
     )
     bits = 8 * _answer_bytes(_sizes(group, size).moved)
     answered = _map_totals(
-        group,
-        y,
-        after,
-        proof.totals,
-        group.power,
-        lambda of: group.product_of_powers(of, proof.moved, bits),
-        bases,
+        shuffle, proof.totals, group.power, lambda of: group.product_of_powers(of, proof.moved, bits), bases
     )
     of_g = _powers_of_generator(group, 8 * _answer_bytes(_sizes(group, size).link))
     answered += [
@@ -222,15 +208,14 @@ def _require_ranges(group: Group, proof: ShuffleProof) -> None:
 
 
 def _map_totals(
-    group: Group,
-    y: mpz,
-    after: Sequence[Ciphertext],
+    shuffle: Shuffle,
     totals: Sequence[int],
     power: Callable[[mpz, mpz], mpz],
     joined: Callable[[Sequence[mpz]], mpz],
     bases: Sequence[mpz],
 ) -> list[mpz]:
     """Applied to masks or answers; ``joined``: a product of powers to the moved ones."""
+    group, y, _, after, _ = shuffle
     of_keys, of_end, of_weighted, of_masks = map(mpz, totals)
     return [
         power(group.g, of_keys),
@@ -288,15 +273,9 @@ def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
     return drawn(0), [drawn(1 + number) for number in range(size)]
 
 
-def _statement(
-    group: Group,
-    y: mpz,
-    before: Sequence[Ciphertext],
-    after: Sequence[Ciphertext],
-    commitments: Sequence[mpz],
-    context: bytes,
-) -> bytes:
+def _statement(shuffle: Shuffle, commitments: Sequence[mpz]) -> bytes:
     """The hash of all messages before the weights."""
+    group, y, before, after, context = shuffle
     state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
     state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
     for element in (group.p, group.g, y, *commitments):

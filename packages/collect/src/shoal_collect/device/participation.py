@@ -11,9 +11,8 @@ import numpy as np
 from shoal.errors import InputError, MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
-from shoal_collect.device.connection import Connection
 from shoal_collect.device.disk import DeviceState, StateFolder
-from shoal_collect.device.http_client import Patience, RemoteServer, run_round
+from shoal_collect.device.http_client import Connection, Patience, RemoteServer, run_round
 from shoal_collect.device.proposal import Plan
 from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.cylinders import Cylinder

@@ -9,8 +9,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.units import counted
-from shoal_collect.device.connection import Connection
-from shoal_collect.device.http_client import RemoteServer
+from shoal_collect.device.http_client import Connection, RemoteServer
 from shoal_collect.device.profile import Applied, Profile, apply, rule_rows
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder, Point

@@ -31,6 +31,7 @@ from shoal_collect.crypto.elgamal import (
 )
 from shoal_collect.crypto.group import Group
 from shoal_collect.crypto.shuffle_proof import (
+    Shuffle,
     ShuffleProof,
     proof_bytes,
     prove_shuffle,
@@ -417,14 +418,8 @@ def read_hop(
         stripped = [
             Ciphertext(ciphertext.c1, c2) for ciphertext, c2 in zip(before, hop.stripped, strict=True)
         ]
-        require_shuffle_proof(
-            group,
-            combined_key(group, shares[signed.sender + 1 :]),
-            stripped,
-            hop.shuffled,
-            hop.shuffle,
-            context,
-        )
+        rest = combined_key(group, shares[signed.sender + 1 :])
+        require_shuffle_proof(Shuffle(group, rest, stripped, hop.shuffled, context), hop.shuffle)
     return hop
 
 
@@ -482,16 +477,8 @@ def make_hop(
     proof = prove_strip(group, secret, keys[0], before, second, context, chance)
     if not session.proven or not mixed.shuffled:
         return Hop(second, proof, mixed.shuffled)
-    shuffle_proof = prove_shuffle(
-        group,
-        keys[1],
-        mixed.stripped,
-        mixed.shuffled,
-        mixed.order,
-        list(map(int, mixed.masks)),
-        context,
-        chance,
-    )
+    shuffle = Shuffle(group, keys[1], mixed.stripped, mixed.shuffled, context)
+    shuffle_proof = prove_shuffle(shuffle, mixed.order, list(map(int, mixed.masks)), chance)
     return Hop(second, proof, mixed.shuffled, shuffle_proof)
 
 

@@ -5,21 +5,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily, Metric
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no types
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Watch:
@@ -86,7 +82,7 @@ def _log(**line: Any) -> None:
 class WatchMiddleware:
     """Reports requests by the pattern of the route, never by address."""
 
-    def __init__(self, app: Application, watch: Watch) -> None:
+    def __init__(self, app: ASGIApp, watch: Watch) -> None:
         self._app, self._watch = app, watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,12 +102,12 @@ class WatchMiddleware:
             return
         began, status, size = time.perf_counter(), 500, [0, 0]
 
-        async def counted_receive() -> MutableMapping[str, Any]:
+        async def counted_receive() -> Message:
             message = await receive()
             size[0] += len(message.get("body", b""))
             return message
 
-        async def counted_send(message: MutableMapping[str, Any]) -> None:
+        async def counted_send(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]

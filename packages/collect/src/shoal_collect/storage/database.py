@@ -12,14 +12,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Protocol
 
 from shoal.errors import InputError, MissingExtraError, MisuseError, ShoalError
 from shoal_collect.faults import UnavailableError
-from shoal_collect.storage.schema import COLLECTOR, Schema
 
 _WRITER: Final = 0x73686F61  # the advisory lock that writers take turns with
 _PATIENCE_MS: Final = 30_000
@@ -34,6 +34,37 @@ _ALIVE: Final[dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class Schema:
+    """Tables of ``storage/tables``; a database of another ``number`` is refused."""
+
+    name: str
+    number: int
+
+    def statements(self, *, postgres: bool) -> list[str]:
+        """Of new tables, in order; those for both databases differ only in the names of types."""
+        types = {
+            "ID": "INTEGER PRIMARY KEY",
+            "NEVER_AGAIN": "INTEGER PRIMARY KEY AUTOINCREMENT",
+            "BYTES": "BLOB",
+            "NUMBER": "INTEGER",
+        }
+        if postgres:
+            serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+            types = {"ID": serial, "NEVER_AGAIN": serial, "BYTES": "BYTEA", "NUMBER": "BIGINT"}
+        own = f"{self.name}.{'postgres' if postgres else 'sqlite'}.sql"
+        tables = [files(__package__) / "tables" / name for name in (f"{self.name}.sql", "heartbeat.sql", own)]
+        text = "".join(
+            table.read_text(encoding="utf-8").format(**types) for table in tables if table.is_file()
+        )
+        return [statement for statement in map(str.strip, text.split(";")) if statement]
+
+
+# collectors (and witnesses) count from 42 and authorities from 21: neither opens the database of the other
+COLLECTOR: Final = Schema("collector", 42)
+AUTHORITY: Final = Schema("authority", 23)
+
+
 class _Connection(Protocol):
     def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
 
@@ -42,7 +73,7 @@ class _Connection(Protocol):
     def close(self) -> None: ...
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """An open database; a new one gets its tables.
 
     ``url``: ``sqlite:///FILE`` (or a file name), ``postgresql://...``, or None for memory. InputError for a
@@ -77,12 +108,7 @@ class Database:
                 f"the database is busy, read-only, or another server's ({type(error).__name__}); name another"
             ) from error
 
-    def __enter__(self) -> "Database":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

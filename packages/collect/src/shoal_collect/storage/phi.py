@@ -7,9 +7,9 @@ of the sphere, so that poles and the antimeridian need no special case; every ca
 import math
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
@@ -50,7 +50,15 @@ class TooManyRowsError(ShoalError):
     """More rows than the store allows."""
 
 
-class PhiStore:
+class _Asked(NamedTuple):
+    points: Sequence[Cylinder]
+    thresholds: Thresholds
+    before_day: int
+    gone: frozenset[int]  # records that were taken back
+    least: int  # a contributor's number
+
+
+class PhiStore(AbstractContextManager["PhiStore"]):
     """The collector's releases; a context manager.
 
     ``where``: an open database, a file, or None for memory; ``most_rows``: stored points that a count may
@@ -67,12 +75,7 @@ class PhiStore:
         self._draw_bytes, self._most_rows = draw_bytes, most_rows
         self.database = where if isinstance(where, Database) else Database(where)
 
-    def __enter__(self) -> "PhiStore":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.database.close()
 
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
@@ -148,31 +151,24 @@ class PhiStore:
         only contributors with a credential. TooManyRowsError if more is stored near a point than a count may
         read, unless ``enough`` people are in what it has read.
         """
-        gone, least = self._gone(before_day), PROVEN if proven else 0
+        asked = _Asked(points, thresholds, before_day, self._gone(before_day), PROVEN if proven else 0)
         if self.database.postgres:
             if enough is not None:  # in a crowd a few of its records show that it is one
                 limit = f"LIMIT {4 * enough}"
-                some, _ = self._similar_to_all(points, thresholds, before_day, gone, least, limit)
+                some, _ = self._similar_to_all(asked, limit)
                 if (count := count_sharing(some)) >= enough:
                     return count
-            matches, complete = self._similar_to_all(points, thresholds, before_day, gone, least)
+            matches, complete = self._similar_to_all(asked)
         else:
-            matches, complete = self._similar_in_turn(points, thresholds, before_day, gone, least)
+            matches, complete = self._similar_in_turn(asked)
         count = count_sharing(matches)
         if not complete and (enough is None or count < enough):
             raise TooManyRowsError(f"more than {self._most_rows} rows")
         return count
 
-    def _similar_to_all(
-        self,
-        points: Sequence[Cylinder],
-        thresholds: Thresholds,
-        before_day: int,
-        gone: frozenset[int],
-        least: int,
-        limit: str = "",
-    ) -> tuple[list[Places], bool]:
+    def _similar_to_all(self, asked: _Asked, limit: str = "") -> tuple[list[Places], bool]:
         """Records near all points, in one statement; at most ``limit``. Whether all rows were read."""
+        points, thresholds, before_day, gone, least = asked
         bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
         near = " UNION ALL ".join(
             # numbers of ours
@@ -207,15 +203,9 @@ class PhiStore:
                 matches[at].setdefault((record, who), []).append(position)
         return matches, complete
 
-    def _similar_in_turn(
-        self,
-        points: Sequence[Cylinder],
-        thresholds: Thresholds,
-        before_day: int,
-        gone: frozenset[int],
-        least: int,
-    ) -> tuple[list[Places], bool]:
+    def _similar_in_turn(self, asked: _Asked) -> tuple[list[Places], bool]:
         """The same, a point after the other, until nothing is near one."""
+        points, thresholds, before_day, gone, least = asked
         bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
         matches, complete = list[Places](), True
         for point in points:
