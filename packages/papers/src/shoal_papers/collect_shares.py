@@ -6,6 +6,8 @@ The protocol is that of the package shoal-collect, which is imported where it is
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from shoal.io import read
 from shoal.model.trajectories import Trajectories
 from shoal.synthetic import synthesize
@@ -51,8 +53,24 @@ _PRINTED: Final = {
 } | {(_row_label(80, 5000, 180, 3), "phi = 0, %"): 86.76, (_row_label(80, 5000, 180, 3), "other phi"): 3.4}
 
 
+def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
+    """Points per trip for an average of ``pairs_a_trip`` pairs.
+
+    By bisection to a thousandth; at most 28.
+    """
+    from shoal_collect.simulation.experiment import points_of_trips
+
+    lengths = trajectories.lengths[trajectories.lengths > 1]
+    low, high = 2.0, 28.0
+    while high - low > 0.001:
+        middle = (low + high) / 2
+        n_kept = np.minimum(lengths, np.fromiter(points_of_trips(middle), dtype=np.int64, count=len(lengths)))
+        low, high = (middle, high) if (n_kept * (n_kept - 1) / 2).mean() < pairs_a_trip else (low, middle)
+    return round((low + high) / 2, 3)
+
+
 def _people(world: World) -> "list[Trips]":
-    from shoal_collect.simulation.experiment import is_in_tracks, people_of, points_for, trips_of
+    from shoal_collect.simulation.experiment import is_in_tracks, people_of, trips_of
 
     def traces() -> Trajectories:
         if "traces" in world.inputs:

@@ -18,7 +18,7 @@ from shoal.model.projection import WGS84, equal_area_plane, transform
 from shoal.model.release import Boxes, Losses, Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
+from shoal.release_folder.packing import ROWS_PER_GROUP, geometry_pairs, parquet_writer
 from shoal.release_folder.tables import require_places_on_earth, write_table
 from shoal.runtime.arrays import Floats
 from shoal.runtime.staging import staged_folder
@@ -95,19 +95,12 @@ def write_circles(records: Records, path: Path) -> None:
         "radius_m": pa.array([circle.radius_m for _, circle in rows], pa.int32()),
         "geometry": pa.array([_multipolygon(parts) for parts in shapes], pa.large_binary()),
     }
-    _write_geo(columns, [corner for parts in shapes for corner in parts], path)
-
-
-def _write_geo(columns: dict[str, pa.Array], corners: Sequence[Floats], path: Path) -> None:
-    about: dict[str, object] = {"encoding": "WKB", "geometry_types": ["MultiPolygon"]}
-    every = np.concatenate([*corners, np.empty((0, 2))])
-    if len(every):
-        about["bbox"] = [*every.min(axis=0).tolist(), *every.max(axis=0).tolist()]
-    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
+    every = np.concatenate([corner for parts in shapes for corner in parts])
+    bounds = [*every.min(axis=0).tolist(), *every.max(axis=0).tolist()]
     table = pa.table(columns)
     with parquet_writer(path, table.schema) as writer:
         writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-        writer.add_key_value_metadata({"geo": json.dumps(geo)})
+        writer.add_key_value_metadata(geometry_pairs(["MultiPolygon"], bounds))
 
 
 def _polygon(corners: Floats) -> bytes:

@@ -44,7 +44,7 @@ def trips_of(
     people = people_of(trajectories)
     if n_people > len(people):
         raise MisuseError(f"{n_people} participants of {len(people)} people in the data; ask for fewer")
-    most = _points_of_trips(n_points)
+    most = points_of_trips(n_points)
     trips_by_person = []
     for numbers in itertools.islice(people.values(), n_people):
         trips = []
@@ -86,24 +86,8 @@ def people_of(trajectories: Trajectories) -> dict[str, list[int]]:
     return people
 
 
-def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
-    """Points per trip for an average of ``pairs_a_trip`` pairs.
-
-    By bisection to a thousandth; at most 28.
-    """
-    lengths = trajectories.lengths[trajectories.lengths > 1]
-    low, high = 2.0, 28.0
-    while high - low > 0.001:
-        middle = (low + high) / 2
-        n_kept = np.minimum(
-            lengths, np.fromiter(_points_of_trips(middle), dtype=np.int64, count=len(lengths))
-        )
-        low, high = (middle, high) if (n_kept * (n_kept - 1) / 2).mean() < pairs_a_trip else (low, middle)
-    return round((low + high) / 2, 3)
-
-
-def _points_of_trips(n_points: float) -> Iterator[int]:
-    """Evenly mixed."""
+def points_of_trips(n_points: float) -> Iterator[int]:
+    """How many points each trip keeps, evenly mixed."""
     return (math.floor((piece + 1) * n_points) - math.floor(piece * n_points) for piece in itertools.count())
 
 
