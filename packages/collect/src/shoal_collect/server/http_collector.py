@@ -32,19 +32,11 @@ from shoal_collect.server.http import (
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.news import News
 from shoal_collect.server.people_page import PeoplePage
-from shoal_collect.server.pools import Pools
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.questions import Groups, batches_asked
-
-
-@dataclass(kw_only=True)
-class _CollectorServer(Server):
-    rounds: Rounds
-    mailbox: Mailbox
-    news: News
 
 
 @dataclass(frozen=True)
@@ -84,15 +76,8 @@ def collector_application(
     rounds = Rounds(
         database, terms, draw_bytes, round_size=settings.round_size, join_s=settings.join_s, collector_key=key
     )
-    pools = Pools()
-    server = _CollectorServer(
-        signing_seed,
-        clock,
-        pools=pools,
-        rounds=rounds,
-        mailbox=Mailbox(database, signing_seed),
-        news=News(database, rounds, pools, clock),
-    )
+    server, mailbox = Server(signing_seed, clock), Mailbox(database, signing_seed)
+    news = News(database, rounds, server.pools, clock)
 
     _require_owner(database, server.key)
     releases = StoredReleases(database)
@@ -102,16 +87,18 @@ def collector_application(
 
     def gauges() -> dict[str, float]:
         return {
-            **server.mailbox.gauges(),
+            **mailbox.gauges(),
             **{f"rounds_{phase}": n for phase, n in rounds.counts().items()},
-            "waiting": server.news.n_waiting,
+            "waiting": news.n_waiting,
         }
 
     watch = Watch(gauges, quiet=quiet)
     app = new_application("shoal collector", watch, signing_seed)
 
-    app.state.release = server.news.release
-    _add_groups(app, server, watch)  # first, since most requests are of these, and routes are tried in turn
+    app.state.release = news.release
+    _add_groups(
+        app, server, mailbox, news, watch
+    )  # first, since most requests are of these, and routes are tried in turn
     add_health(app, server.pools, database)
 
     @app.get("/v1/about")
@@ -132,7 +119,7 @@ def collector_application(
         now_s = clock()
         return page.at(now_s, rounds.terms_at(now_s))
 
-    _add_rounds(app, server)
+    _add_rounds(app, server, rounds, news)
     _add_releases(app, server, releases)
     _add_days(app, server, database, terms)
     return app
@@ -152,9 +139,8 @@ def _require_owner(database: Database, key: bytes) -> None:
         )
 
 
-def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
+def _add_rounds(app: FastAPI, server: Server, rounds: Rounds, news: News) -> None:
     Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
-    rounds = server.rounds
 
     @app.get("/v1/rounds")
     def open_round(request: Request) -> Response:
@@ -170,7 +156,7 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
             return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
 
         joined = identity is not None and await server.pools.quick(rounds.has_joined, about, identity)
-        content = await server.news.wait_for(about, wait_s if joined else 0.0, seen, answer)
+        content = await news.wait_for(about, wait_s if joined else 0.0, seen, answer)
         return signed_reply(request, content, server.signing_seed, media_type=JSON)
 
     app.router.routes.append(PlainRoute("/v1/rounds/{name}", view, methods=["GET"]))
@@ -188,9 +174,7 @@ def _add_rounds(app: FastAPI, server: _CollectorServer) -> None:
         return server.reply(request, rounds.reveal(read_name(name), *sent, server.clock()))
 
 
-def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
-    mailbox = server.mailbox
-
+def _add_groups(app: FastAPI, server: Server, mailbox: Mailbox, news: News, watch: Watch) -> None:
     async def send(request: Request) -> Response:
         async with server.read_large(request, mailbox.longest_letters) as (sender, body):
             new = await server.pools.quick(mailbox.send, sender, body, server.clock())
@@ -207,9 +191,8 @@ def _add_groups(app: FastAPI, server: _CollectorServer, watch: Watch) -> None:
             return await server.pools.quick(mailbox.fetch, sender, after)
 
         is_member = await server.pools.quick(mailbox.is_member, sender)
-        return server.reply(
-            request, await server.news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
-        )
+        content = await news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
+        return server.reply(request, content)
 
     @asynccontextmanager
     async def records(request: Request) -> AsyncIterator[tuple[bytes, bytes, bytes]]:
