@@ -13,12 +13,12 @@ from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import SEED_BYTES, Chance
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal_collect.faults import PeerError, refusing
+from shoal_collect.mix.messages import LARGEST, SMALLEST
 from shoal_collect.roles.admission import Entry, purpose_of, read_stated_key, require_token, split_roster
 from shoal_collect.roles.terms import Terms, read_terms
 from shoal_collect.roles.wire import Call, channel_name
 from shoal_collect.transitions import IGNORED, Ignored, Refusal, Step, Table
 
-SMALLEST, LARGEST = 3, 25
 MOST_RESTARTS: Final = 2
 LOT_BYTES: Final = 32
 SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES
