@@ -20,8 +20,8 @@ from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import Release
 from shoal_collect.matching.similarity import Thresholds
 from shoal_collect.simulation.experiment import Setting, Trips, _Submissions, simulate, trips_of
+from shoal_collect.simulation.paper import points_for
 from shoal_collect.storage.phi import PhiStore
-from shoal_papers.collect_shares import points_for
 from test_collect_round import naive_count, naive_similar
 
 START = 25_000_000.0

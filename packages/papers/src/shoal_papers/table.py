@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
-from typing import Final
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Final
 
 from shoal.errors import MissingExtraError, MisuseError
 from shoal_papers import (
-    collect_shares,
     glove_accuracy,
     glove_gap,
     kte_tau,
@@ -17,30 +17,37 @@ from shoal_papers import (
 )
 from shoal_papers.experiment import Experiment
 
-_PAPERS: Final[dict[str, tuple[Experiment, ...]]] = {
+_OWN: Final[dict[str, tuple[Experiment, ...]]] = {
     "glove": (*glove_gap.EXPERIMENTS, *glove_accuracy.EXPERIMENTS),
     "kte": (*kte_tuples.EXPERIMENTS, *kte_tau.EXPERIMENTS),
     "swap": (*swap_network.EXPERIMENTS, *swap_cabs.EXPERIMENTS),
-    "collect": collect_shares.EXPERIMENTS,
 }
 _TITLES: Final = {
     "glove": "Gramaglia and Fiore 2015, Hiding Mobile Traffic Fingerprints with GLOVE",
     "kte": "Gramaglia, Fiore, Tarable and Banchs 2017, k^(tau,epsilon)-anonymity",
     "swap": "Domingo-Ferrer and Trujillo-Rasua 2012, Microaggregation- and permutation-based anonymization",
-    "collect": "Romero-Tris and Megias 2018, user-centric collection of trajectories",
 }
-_NEEDS: Final = {"collect": ("shoal_collect", "shoal-collect")}  # a module, and the package that has it
+_OF_OTHER_PACKAGES: Final = {"collect": "shoal-collect"}
 
 
+@cache
 def papers() -> Mapping[str, tuple[Experiment, ...]]:
-    """Experiments by paper, of those whose packages are installed."""
-    missing = {paper for paper, (module, _) in _NEEDS.items() if find_spec(module) is None}
-    return {paper: experiments for paper, experiments in _PAPERS.items() if paper not in missing}
+    """Experiments by paper, with those of the entry point ``shoal.experiments``."""
+    theirs = {
+        name: tuple(Experiment(**row) for row in paper["experiments"]) for name, paper in _others().items()
+    }
+    return _OWN | theirs
 
 
+@cache
 def titles() -> Mapping[str, str]:
     """Authors, year and title of each paper."""
-    return _TITLES
+    return _TITLES | {name: paper["title"] for name, paper in _others().items()}
+
+
+@cache
+def _others() -> Mapping[str, Mapping[str, Any]]:
+    return {entry.name: entry.load() for entry in entry_points(group="shoal.experiments")}
 
 
 def experiments_of(paper: str, figures: Sequence[str]) -> list[Experiment]:
@@ -56,7 +63,7 @@ def experiments_of(paper: str, figures: Sequence[str]) -> list[Experiment]:
         When the paper's package is not installed.
     """
     if paper not in papers():
-        _, package = _NEEDS[paper]
+        package = _OF_OTHER_PACKAGES[paper]
         raise MissingExtraError(
             f"the experiments of {paper} come with the package {package}: pip install {package}"
         )

@@ -1,21 +1,20 @@
-"""Tables 1 to 3, messages and exponentiations of Romero-Tris and Megias 2018, Sec. 5.
-
-The protocol is that of the package shoal-collect, which is imported where it is used.
-"""
+"""Tables 1 to 3, messages and exponentiations of Romero-Tris and Megias 2018, Sec. 5."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from shoal.io import read
 from shoal.model.trajectories import Trajectories
 from shoal.synthetic import synthesize
-from shoal_papers.data import World
-from shoal_papers.experiment import Experiment, Measured
 
 if TYPE_CHECKING:
     from shoal_collect.simulation.experiment import Result, Trips
+
+TITLE: Final = "Romero-Tris and Megias 2018, user-centric collection of trajectories"
+Figure = tuple[str, str, float]
+"""A row, a column, and the value in the column's unit."""
 
 # bootstrappers, theta in meters, theta in minutes, k -> share submitted %, people with one, their share %
 PAPER: Final = {
@@ -69,12 +68,13 @@ def points_for(trajectories: Trajectories, pairs_a_trip: float) -> float:
     return round((low + high) / 2, 3)
 
 
-def _people(world: World) -> "list[Trips]":
+def _people(world: Any) -> "list[Trips]":
     from shoal_collect.simulation.experiment import is_in_tracks, people_of, trips_of
 
     def traces() -> Trajectories:
-        if "traces" in world.inputs:
-            return world.inputs["traces"]
+        dataset = world.inputs.get("traces")
+        if dataset is not None:
+            return cast("Trajectories", dataset)
         synthetic = synthesize(world.size.participants, max(world.size.days, 2), world.seed, layout="city")
         return read(synthetic, snap=False, run=world.run)
 
@@ -87,10 +87,10 @@ def _people(world: World) -> "list[Trips]":
         n = min(len(people_of(everybody)), world.size.participants)
         return trips_of(everybody, n, max_gap_s=gap_s, n_points=points, fold_dates=False)
 
-    return world.once_with("traces", "traces in trips", trips)
+    return cast("list[Trips]", world.once_with("traces", "traces in trips", trips))
 
 
-def _simulate(world: World, bootstrap: int, theta_m: float, theta_min: float, k: int) -> "Result":
+def _simulate(world: Any, bootstrap: int, theta_m: float, theta_min: float, k: int) -> "Result":
     from shoal_collect.crypto.chance import Chance
     from shoal_collect.matching.similarity import Thresholds
     from shoal_collect.simulation.experiment import Setting, simulate
@@ -107,17 +107,17 @@ def _simulate(world: World, bootstrap: int, theta_m: float, theta_min: float, k:
     return simulate(people, setting, Chance(world.seed.to_bytes(32)), world.run)
 
 
-def data(world: World) -> Iterator[Measured]:
+def data(world: Any) -> Iterator[Figure]:
     """The input data (Sec. 5.1)."""
     trips = [trip for trips_of_person in _people(world) for trip in trips_of_person]
     pairs = sum(len(trip) * (len(trip) - 1) // 2 for trip in trips)
-    yield Measured("all", "people", len(_people(world)))
-    yield Measured("all", "trips", len(trips))
-    yield Measured("all", "pairs of points", pairs)
-    yield Measured("all", "points of a trip", sum(map(len, trips)) / max(len(trips), 1))
+    yield ("all", "people", len(_people(world)))
+    yield ("all", "trips", len(trips))
+    yield ("all", "pairs of points", pairs)
+    yield ("all", "points of a trip", sum(map(len, trips)) / max(len(trips), 1))
 
 
-def shares(world: World) -> Iterator[Measured]:
+def shares(world: Any) -> Iterator[Figure]:
     """Tables 1 to 3, and phi of Sec. 5.2.1."""
     for key in PAPER:
         result = _simulate(world, *key)
@@ -129,10 +129,10 @@ def shares(world: World) -> Iterator[Measured]:
             result.phi_mean_of_others,
         )
         for column, value in zip(_COLUMNS, values, strict=True):
-            yield Measured(_row_label(*key), column, value)
+            yield (_row_label(*key), column, value)
 
 
-def messages(_world: World) -> Iterator[Measured]:
+def messages(_world: Any) -> Iterator[Figure]:
     """Sec. 5.2.2, over the paper's steps, and of shoal's mix alone."""
     n = 3
     for place, name in enumerate(("first of 3", "second of 3", "last of 3")):
@@ -140,11 +140,11 @@ def messages(_world: World) -> Iterator[Measured]:
         to_first, forward = int(place > 0), 1 if place < n - 1 else n - 1
         to_server, answers = 1, n - 1
         total = group + keys + to_first + forward + to_server + answers + trimmed
-        yield Measured(name, "messages of the paper's steps", total)
-        yield Measured(name, "letters of shoal's mix", 7 * (n - 1))
+        yield (name, "messages of the paper's steps", total)
+        yield (name, "letters of shoal's mix", 7 * (n - 1))
 
 
-def exponentiations(world: World) -> Iterator[Measured]:
+def exponentiations(world: Any) -> Iterator[Figure]:
     """Sec. 5.2.2, counted while one group runs the paper's four steps."""
     from shoal_collect.crypto import elgamal
     from shoal_collect.crypto.chance import Chance
@@ -179,48 +179,51 @@ def exponentiations(world: World) -> Iterator[Measured]:
             ]
         spent[place] += powers - before
     for place, name in enumerate(("first of 3", "second of 3", "last of 3")):
-        yield Measured(name, "exponentiations with 3 records each", spent[place])
+        yield (name, "exponentiations with 3 records each", spent[place])
 
 
-EXPERIMENTS: Final = (
-    Experiment(
-        figure="data",
-        title="Sec. 5.1: the data",
-        function=data,
-        printed={
+EXPERIMENTS: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "figure": "data",
+        "title": "Sec. 5.1: the data",
+        "function": data,
+        "printed": {
             ("all", "people"): PARTICIPANTS,
             ("all", "trips"): _TRIPS,
             ("all", "pairs of points"): _PAIRS,
         },
-        note="With --person track a trip is one file, thinned to the paper's number of pairs; else trips "
+        "note": "With --person track a trip is one file, thinned to the paper's number of pairs; else trips "
         "end at pauses of 166 min.",
-    ),
-    Experiment(
-        figure="tables",
-        title="Tables 1 to 3: sub-trajectories submitted, and by whom",
-        function=shares,
-        printed=_PRINTED,
-        note="Absolute times, Def. 2.5(b) as printed, phi counts sub-trajectories, k needs phi >= k.",
-        spread=True,
-    ),
-    Experiment(
-        figure="messages",
-        title="Sec. 5.2.2: messages of one member",
-        function=messages,
-        printed={
+    },
+    {
+        "figure": "tables",
+        "title": "Tables 1 to 3: sub-trajectories submitted, and by whom",
+        "function": shares,
+        "printed": _PRINTED,
+        "note": "Absolute times, Def. 2.5(b) as printed, phi counts sub-trajectories, k needs phi >= k.",
+        "spread": True,
+    },
+    {
+        "figure": "messages",
+        "title": "Sec. 5.2.2: messages of one member",
+        "function": messages,
+        "printed": {
             ("first of 3", "messages of the paper's steps"): 12,
             ("second of 3", "messages of the paper's steps"): 13,
             ("last of 3", "messages of the paper's steps"): 14,
         },
-        note="A broadcast to n others counts as n messages. Our mix makes seven; a round takes more.",
-    ),
-    Experiment(
-        figure="exponentiations",
-        title="Sec. 5.2.2: exponentiations of one member, n = 3, tau + tau' = 3",
-        function=exponentiations,
-        printed={
+        "note": "A broadcast to n others counts as n messages. Our mix makes seven; a round takes more.",
+    },
+    {
+        "figure": "exponentiations",
+        "title": "Sec. 5.2.2: exponentiations of one member, n = 3, tau + tau' = 3",
+        "function": exponentiations,
+        "printed": {
             (f"{one} of 3", "exponentiations with 3 records each"): 16 for one in ("first", "second", "last")
         },
-        note="The paper's 1 + 2 s + n s leaves out re-masking; who is not last does 1 + 2 s + 3 n s.",
-    ),
+        "note": "The paper's 1 + 2 s + n s leaves out re-masking; who is not last does 1 + 2 s + 3 n s.",
+    },
 )
+
+PAPER_OF_COLLECT: Final = {"title": TITLE, "experiments": EXPERIMENTS}
+"""The entry point by which ``shoal reproduce`` finds these experiments."""
