@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
+from shoal.model.release import Boxes
+from shoal.publishing.in_database import bounds_of
 from shoal.release_folder.outlines import are_cut, cut_outline, heads_of, is_cut, polygons_of
+from shoal.release_folder.tables import draw_outlines
 from shoal.runtime.arrays import Floats
 
 AT = np.array([[0, 1, 2, 3]])
@@ -140,3 +143,46 @@ def test_the_verifier_refuses_other_cuts(tmp_path: Path, shoal: Shoal, forged: s
     found = shoal("verify", calls, release, "--linkage", linkage)
     assert found.code == 1
     assert "geometries are not the rectangle of their own box" in found.out
+
+
+def spans(crs: str, west: int, south: int, east: int, north: int) -> list[tuple[float, float]]:
+    """Longitudes of the parts of one box, in cells of 10 km."""
+    sides = (np.array([side]) for side in (0, 1, west, east, south, north))
+    names = ("t_start", "t_end", "x_min", "x_max", "y_min", "y_max")
+    drawn, _ = draw_outlines(Boxes(**dict(zip(names, sides, strict=True))), 10_000.0, crs)
+    parts = polygons_of(drawn[0].as_py())
+    assert sum(map(area, parts)) > 0
+    return sorted((round(float(x.min())), round(float(x.max()))) for x in (part[:, 0] for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("middle", "expected"),
+    [
+        (0, [(-101, 101)]),
+        (180, [(-180, -79), (79, 180)]),
+        (100, [(-180, -159), (-1, 180)]),
+        (-100, [(-180, 1), (159, 180)]),
+    ],
+)
+def test_a_box_of_more_than_half_of_the_earth_is_not_drawn_around_the_other_half(
+    middle: int, expected: list[tuple[float, float]]
+) -> None:
+    """An edge on the equator, 202 degrees long, whose corners are 158 degrees apart the other way."""
+    crs = f"+proj=laea +lat_0=0 +lon_0={middle} +datum=WGS84 +units=m +no_defs"
+    assert spans(crs, -984, -50, 984, 50) == expected
+
+
+def test_a_wide_box_over_a_pole_and_one_beside_it() -> None:
+    crs = "+proj=laea +lat_0=60 +lon_0=10 +datum=WGS84 +units=m +no_defs"
+    assert spans(crs, -700, 0, 700, 600) == [(-180, 180)]
+    (beside,) = spans(crs, -100, 0, 100, 300)
+    assert -180 < beside[0] < 10 < beside[1] < 180
+
+
+def test_bounds_of_a_box_wider_than_half_of_the_earth_go_on_beyond_180_degrees() -> None:
+    corners = ring((100.0, 0.0), (60.0, 0.0), (60.0, 1.0), (100.0, 1.0))
+    wkb = cut_outline(corners, np.array([320.0, 0.0, -320.0, 0.0]))
+    assert bounds_of(wkb) == (100.0, 0.0, 420.0, 1.0)
+    assert bounds_of(cut_outline(ring((179.0, 0.0), (-179.0, 0.0), (-179.0, 1.0), (179.0, 1.0)))) == (
+        (179.0, 0.0, 181.0, 1.0)
+    )

@@ -96,14 +96,15 @@ def _compare_derived_columns(stored: StoredTable, table: pa.Table, moving: str) 
 
 def _mobility_texts(table: pa.Table) -> list[str]:
     if GEOMETRY in table.column_names:
-        return texts(table, map(_bounds, table[GEOMETRY].to_pylist()), WGS84_CODE)
+        return texts(table, map(bounds_of, table[GEOMETRY].to_pylist()), WGS84_CODE)
     names = BOX_COLUMNS[2:] if "x_min" in table.column_names else ("x", "y", "x", "y")
     return texts(table, zip(*(table[name].to_pylist() for name in names), strict=True), 0)
 
 
-def _bounds(wkb: bytes) -> tuple[float, float, float, float]:
-    """Across the 180th meridian up to 360 degrees; around a pole all of them."""
-    x, y = np.concatenate(polygons_of(wkb)).T
+def bounds_of(wkb: bytes) -> tuple[float, float, float, float]:
+    """West, south, east, north; across the 180th meridian on beyond it, around a pole all of them."""
+    parts = polygons_of(wkb)
+    x, y = np.concatenate(parts).T
     if is_cut(wkb) and np.abs(y).max() < 90:
-        x = np.where(x < 0, x + 360, x)
+        x = np.concatenate([part[:, 0] + 360 * (part[:, 0].min() == -180) for part in parts])
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())

@@ -16,7 +16,10 @@ _Path = list[tuple[float, float]]
 
 
 def are_cut(places: Floats, at: Integers) -> Flags:
-    """Which boxes [m] need a cut. places: longitude and latitude [p, 2], at: of each box's corners [m, 4]."""
+    """Which boxes [m] need a cut, where each edge goes the shorter way.
+
+    places: longitude and latitude [p, 2], at: of each box's corners [m, 4].
+    """
     lon = places[:, 0]
     known = lon[np.isfinite(lon)]  # places that have no degrees are infinite
     if not len(known) or np.ptp(known) <= _HALF:
@@ -27,8 +30,10 @@ def are_cut(places: Floats, at: Integers) -> Flags:
     return np.asarray(apart.any(axis=1) & np.isfinite(of_corners).all(axis=1))
 
 
-def cut_outline(corners: Floats) -> bytes:
+def cut_outline(corners: Floats, turns: Floats | None = None) -> bytes:
     """Well-known binary of several polygons within -180 to 180, from four corners, counterclockwise.
+
+    turns: degrees to the east along each edge [4]; None = the shorter way.
 
     >>> import numpy as np
     >>> ring = np.array([[179.0, 0.0], [-179.0, 0.0], [-179.0, 1.0], [179.0, 1.0]])
@@ -36,8 +41,9 @@ def cut_outline(corners: Floats) -> bytes:
     [[[179.0, 0.0], [180.0, 0.0], [180.0, 1.0], [179.0, 1.0], [179.0, 0.0]],
      [[-180.0, 0.0], [-179.0, 0.0], [-179.0, 1.0], [-180.0, 1.0], [-180.0, 0.0]]]
     """
-    steps = (np.diff(corners[[0, 1, 2, 3, 0], 0]) + _HALF) % _WHOLE - _HALF
-    lon = corners[0, 0] + np.concatenate([[0.0], np.cumsum(steps)])
+    if turns is None:
+        turns = shorter_way(np.diff(corners[[0, 1, 2, 3, 0], 0]))
+    lon = corners[0, 0] + np.concatenate([[0.0], np.cumsum(turns)])
     lat = corners[[0, 1, 2, 3, 0], 1]
     if abs(lon[4] - lon[0]) > _HALF:
         parts = [_around_pole(lon, lat)]
@@ -50,6 +56,11 @@ def cut_outline(corners: Floats) -> bytes:
         ring = np.array([*part, part[0]], dtype="<f8")
         wkb += _POLYGON_HEAD.pack(1, 3, 1, len(ring)) + ring.tobytes()
     return wkb
+
+
+def shorter_way(degrees: Floats) -> Floats:
+    """The same turns to the east, within -180 to 180."""
+    return (degrees + _HALF) % _WHOLE - _HALF
 
 
 def polygons_of(wkb: bytes) -> list[Floats]:

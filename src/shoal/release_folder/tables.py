@@ -19,13 +19,15 @@ from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS, Boxes, Payload, Points, Release
 from shoal.release_folder.joining import join_files
-from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of
+from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of, shorter_way
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
 from shoal.runtime.arrays import Floats, Integers, Numbers
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
 _DRAWN_AT_ONCE: Final = 1 << 16  # outlines
+_WIDE_M: Final = 2e6  # sides from here on may go around half of the earth or more
+_ALONG: Final = np.linspace(0.0, 1.0, 33)  # where such a side is looked at
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots; float64 is exact below
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
@@ -199,8 +201,14 @@ def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list
         pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]
     )
     cut = are_cut(places, at)
+    sides = np.maximum(boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min)
+    wide = np.flatnonzero(sides * cell_m > _WIDE_M)
+    turns: dict[int, Floats] = {}
+    for box in wide[np.isfinite(places[at[wide]]).all(axis=(1, 2))].tolist():
+        turns[box] = _turns(boxes.take([box]), cell_m, crs)
+        cut[box] = (np.abs(turns[box] - np.diff(places[at[box]][_RING, 0])) > 1).any()
     if cut.any():  # across the 180th meridian or around a pole
-        parts = [cut_outline(places[corners]) for corners in at[cut]]
+        parts = [cut_outline(places[at[box]], turns.get(box)) for box in np.flatnonzero(cut).tolist()]
         column = pc.replace_with_mask(column, pa.array(cut), pa.array(parts, pa.large_binary()))
         drawn = [
             polygons["corners"][~cut].reshape(-1, 2),
@@ -212,6 +220,15 @@ def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list
         corners = polygons["corners"].reshape(-1, 2)
         bounds = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
     return column, bounds
+
+
+def _turns(box: Boxes, cell_m: float, crs: str) -> Floats:
+    """The degrees to the east along each edge [4] of one box, counterclockwise."""
+    x = np.concatenate([box.x_min, box.x_max, box.x_max, box.x_min])[_RING] * cell_m
+    y = np.concatenate([box.y_min, box.y_min, box.y_max, box.y_max])[_RING] * cell_m
+    along_x, along_y = (side[:-1, None] + np.diff(side)[:, None] * _ALONG for side in (x, y))
+    lon, _ = transform(crs, WGS84, along_x, along_y)
+    return np.asarray(shorter_way(np.diff(lon, axis=1)).sum(axis=1))
 
 
 def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:
