@@ -9,7 +9,9 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.io import read
+from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.randomness import Randomness
 
 N = 12
 GPS_S = 1_400_000_000  # of 18 May 2024 counted from 1980, of 13 May 2014 counted from 1970
@@ -203,3 +205,67 @@ def test_files_that_each_number_their_own_people(tmp_path: Path) -> None:
     assert "as if each file numbered its own" in refusal(tmp_path)
     assert read(tmp_path, id="file").n_subjects == 3
     assert read(tmp_path, id="id").n_subjects == 1
+
+
+def in_one_number(seconds: Any, decimals: int = 4) -> Any:
+    """Seconds of arc as D.MMSS."""
+    whole = np.rint(np.abs(seconds) * 10 ** (decimals - 4)) / 10 ** (decimals - 4)
+    degrees, minutes = whole // 3600, whole // 60 % 60
+    return np.sign(seconds) * np.round(degrees + minutes / 100 + whole % 60 / 1e4, decimals)
+
+
+def people_at(lat: Any, lon: Any) -> pa.Table:
+    rows = range(len(lat))
+    ids, t = [f"p{row % 9}" for row in rows], [1_714_564_800 + 60 * row for row in rows]
+    return pa.table({"id": ids, "t": t, "lat": lat, "lon": lon})
+
+
+@pytest.mark.parametrize("decimals", [4, 6])
+@pytest.mark.parametrize(("lat", "lon"), [(48.85, 2.3), (-33.9, 18.4), (40.7, -74.2)])
+def test_degrees_minutes_and_seconds_in_one_number(lat: float, lon: float, decimals: int) -> None:
+    steps = np.arange(300)
+    seconds = 3600 * lat + 7.1 * steps, 3600 * lon + 5.3 * (steps * 77 % 300)
+    dms = people_at(*(in_one_number(axis, decimals) for axis in seconds))
+    message = refusal(dms)
+    assert "may be degrees, minutes and seconds in one number" in message
+    assert "give --lat and --lon if they are decimal degrees" in message
+    assert any("minutes and seconds" in note for note in read(dms, lat="lat", lon="lon").intake.notes)
+    decimal = people_at(*(axis / 3600 for axis in seconds))
+    assert not any("in one number" in note for note in read(decimal).intake.notes)
+
+
+def test_seconds_that_were_rounded_to_sixty() -> None:
+    steps = np.arange(600)
+    lat, lon = (in_one_number(3600 * at + 3.7 * steps) for at in (48.85, 2.3))
+    lat = np.where(np.rint(lat * 1e4) % 100 == 0, np.round(lat - 0.0040, 4), lat)  # 48.5100 as 48.5060
+    assert "minutes and seconds in one number" in refusal(people_at(lat, lon))
+
+
+def test_degrees_and_minutes_in_one_number_over_a_country() -> None:
+    steps = np.arange(2000)
+    lat, lon = 41 + 9.7 * steps / 2000, -4.5 + 12.3 * (steps * 777 % 2000) / 2000
+    minutes = people_at(*(np.trunc(axis) + np.fmod(axis, 1) * 0.6 for axis in (lat, lon)))
+    assert "may be degrees and minutes in one number" in refusal(minutes)
+    assert read(people_at(lat, lon)).n_samples == 2000
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 3])
+def test_coarse_decimals_are_no_minutes_and_seconds(decimals: int) -> None:
+    steps = np.arange(3000)
+    places = (np.round(at + steps * far / 3000, decimals) for at, far in ((41.0, 9.7), (-4.5, 12.3)))
+    assert read(people_at(*places)).n_samples > 0
+
+
+def test_decimal_degrees_are_seldom_taken_for_minutes_and_seconds() -> None:
+    """Of 300 made up files of a few people, homes and walks."""
+    rng = Randomness.for_research(5).generator()
+    asked: list[str] = []
+    for _ in range(300):
+        homes = rng.uniform(-1, 1, (20, 2)) * 10 ** rng.uniform(-2, 1) + rng.uniform(-60, 60, 2)
+        noise = 10 ** rng.uniform(-5, -2)
+        places = np.repeat(homes, 15, axis=0) + rng.normal(0, noise, (300, 2))
+        doubts = PositionDoubts()
+        people, table = np.zeros(300, dtype=np.int32), "made up"
+        doubts.add_places(*places.T, people, table, degrees=True, wrapped=False, crs="EPSG:4326")
+        asked += doubts.check_degrees(table, named=True, fine=True)
+    assert not any("in one number" in note for note in asked)

@@ -1,7 +1,7 @@
 """What speaks against positions as given: people at sea, flat movement, numbers of several sizes or zones."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +28,11 @@ _ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of thei
 _NOT_BY_CHANCE: Final = 10  # steps, or positions at sea
 _RARE, _FEW_WHOLE = 0.001, 0.5  # of the positions are whole degrees by chance, or stand for none
 _ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
+# minutes and seconds behind the point have two digits each, below 60: nothing lies in the last two fifths of
+# a hundredth of a degree, or of a degree
+_IN_DIGITS: Final = {"seconds": 1e4, "minutes": 1e2}
+_ENOUGH_FIFTHS, _ODD, _FEW_BEYOND = 40, 0.1, 0.02
+_A_FIFTH, _DIGIT = 20, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +102,8 @@ class PositionDoubts(Counting):
         self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
         self._moved = 0
         self._not_radians: set[str] = set()
+        self._fifths = set[tuple[str, int, int]]()  # that hold positions, by what digits may be and by axis
+        self._decimal: set[str] = set()
 
     def add_meters(self, x: Floats, y: Floats, good: Flags) -> None:
         """Look at some planar positions of a batch, of which some are usable."""
@@ -130,6 +137,7 @@ class PositionDoubts(Counting):
         if not degrees:
             self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
             return
+        self._look_at_digits(lon, lat)
         at_sea = np.flatnonzero(~on_land(lon, lat))
         self._doubt(lon[at_sea], lat[at_sea], people, at_sea, table, wrapped=wrapped)
         north, east, middle = np.abs(np.diff(lat)), np.abs(np.diff(lon)), (lat[1:] + lat[:-1]) / 2
@@ -144,6 +152,27 @@ class PositionDoubts(Counting):
                 self._not_radians |= (
                     set() if np.abs(angles).max() <= most and there.mean() >= _MANY else {key}
                 )
+
+    def _look_at_digits(self, lon: Floats, lat: Floats) -> None:
+        """Remember the pairs of digits behind the point, until some show that they are decimals."""
+        for kind in _IN_DIGITS.keys() - self._decimal:
+            for axis, values in enumerate((lon, lat)):
+                numbers = np.floor(np.abs(values) * _IN_DIGITS[kind] + _DIGIT)
+                numbers -= numbers % 100 == 60  # rounded up from 59.9
+                fifths = np.unique(numbers // _A_FIFTH).astype(np.int64)
+                self._fifths.update((kind, axis, fifth) for fifth in fifths.tolist())
+                if _beyond_60(fifths) > max(1, _ODD * len(fifths)):
+                    self._decimal.add(kind)
+
+    def _are_digits_of(self, kind: str) -> bool:
+        """Whether many numbers, all over the first 60 of a hundred, are never of the other 40."""
+        axes = [
+            np.array([one for of, at, one in self._fifths if (of, at) == (kind, axis)]) for axis in (0, 1)
+        ]
+        every = sum(map(len, axes))
+        spread = all({0, 1, 2} <= {*(fifths % 5).tolist()} for fifths in axes)
+        few = sum(map(_beyond_60, axes)) <= _FEW_BEYOND * every
+        return kind not in self._decimal and every >= _ENOUGH_FIFTHS and spread and few
 
     def _doubt(
         self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str, *, wrapped: bool
@@ -171,7 +200,7 @@ class PositionDoubts(Counting):
 
         fine: most have decimals, so that whole degrees stand for no position.
         """
-        question = self._question(name)
+        question = next(self._questions(name), None)
         if question is None:
             few = max(1.0, _RARE * self._looked_at) < self._whole < _FEW_WHOLE * self._looked_at
             text = (
@@ -184,8 +213,8 @@ class PositionDoubts(Counting):
             return [say("reading.check_axes", "{swapped}; check --lat and --lon", swapped=seen)]
         raise InputError(f"{seen}; {remedy}")
 
-    def _question(self, name: str) -> tuple[Message, str] | None:
-        """What the positions show, and what to do."""
+    def _questions(self, name: str) -> Iterator[tuple[Message, str]]:
+        """What the positions show, and what to do; the likeliest first."""
         enough = _MANY * max(self._looked_at, 1)
         if key := self._radians():
             text = (
@@ -193,16 +222,32 @@ class PositionDoubts(Counting):
                 "farther on one axis"
             )
             seen = say("reading.one_in_radians", text, file=name, reading=_READINGS[key][0])
-            return seen, f"convert it, or call the column {key}; give --lat and --lon if it is in degrees"
+            yield seen, f"convert it, or call the column {key}; give --lat and --lon if it is in degrees"
         if self._equal == self._looked_at >= _NOT_BY_CHANCE:
             text = "latitude and longitude of {file} are equal in all rows"
-            return say("reading.equal", text, file=name), "name the columns with --lat and --lon"
+            yield say("reading.equal", text, file=name), "name the columns with --lat and --lon"
         if self._turned["radians"] >= enough:
             text = "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians"
-            return say("reading.radians", text, file=name), (
-                "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
-                "is the sea"
+            yield (
+                say("reading.radians", text, file=name),
+                (
+                    "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
+                    "is the sea"
+                ),
             )
+        if kind := next(filter(self._are_digits_of, _IN_DIGITS), ""):
+            text = (
+                "the positions of {file} may be degrees, minutes and seconds in one number, as 48.5128 for "
+                "48 degrees 51 minutes 28 seconds: the pairs of digits behind the point are all below 60"
+            )
+            seen = say("reading.dms", text, file=name)
+            if kind == "minutes":
+                text = (
+                    "the positions of {file} may be degrees and minutes in one number, as 48.5147 for 48 "
+                    "degrees 51.47 minutes: the two digits behind the point are always below 60"
+                )
+                seen = say("reading.dm", text, file=name)
+            yield seen, "convert them, or give --lat and --lon if they are decimal degrees"
         swapped = self._turned["swapped"] >= enough  # the usual mistake
         fitting = ["swapped"] if swapped else [key for key in _OTHER_ANGLES if self._turned[key] >= enough]
         if swapped or (fitting and self._looked_at >= _NOT_BY_CHANCE and not self._sure):
@@ -212,20 +257,22 @@ class PositionDoubts(Counting):
             for key in fitting[1:]:
                 readings = say("other.or", "{one} or {other}", one=readings, other=_READINGS[key][0])
             seen = say("reading.swapped", text, percent=percent, file=name, reading=readings)
-            return seen, (
-                "name the columns with --lat and --lon, the other way round if they are swapped, as they are "
-                "if this is the sea"
-                if swapped
-                else "write them as degrees to the north and east, call columns of grads lat_gon and "
-                "lon_gon, or name the columns with --lat and --lon if this is the sea"
+            remedy = (
+                "write them as degrees to the north and east, call columns of grads lat_gon and lon_gon, or "
+                "name the columns with --lat and --lon if this is the sea"
             )
+            if swapped:
+                remedy = (
+                    "name the columns with --lat and --lon, the other way round if they are swapped, as "
+                    "they are if this is the sea"
+                )
+            yield seen, remedy
         if doubts := [doubt for doubt in self._doubts if self._is_among_others(doubt)]:
             text = "people in {files} are at sea as given, and where others are with {reading}"
             names = list(dict.fromkeys(doubt.table for doubt in doubts))
             files = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
             seen = say("reading.other_reading", text, files=files, reading=_READINGS[doubts[0].reading][0])
-            return seen, "write all alike, or name the columns with --lat and --lon if this is the sea"
-        return None
+            yield seen, "write all alike, or name the columns with --lat and --lon if this is the sea"
 
     def _radians(self) -> str:
         """The reading in which one axis alone is in radians, if steps are as long on both axes in it."""
@@ -272,3 +319,7 @@ class PositionDoubts(Counting):
         if declared is None:
             raise InputError(f"{seen}; write them alike, or give --crs local if all are meters")
         return [seen]
+
+
+def _beyond_60(fifths: Integers) -> int:
+    return int(np.count_nonzero(fifths % 5 > 2))
