@@ -202,3 +202,34 @@ def test_areas_over_the_antimeridian_and_a_pole(snap: bool) -> None:
     area = describe(read(around(48.85, [2.3, 2.4]), snap=snap)).area
     assert area is not None
     assert [area.west, area.east] == pytest.approx([2.3, 2.4], abs=2e-3)
+
+
+@pytest.mark.parametrize("snap", [True, False])
+@pytest.mark.parametrize(
+    ("lats", "lons", "note"),
+    [
+        ([], [], ""),
+        ([40.7], [-74.0], "1 sample lies more than 1,000 km away from most others (of 1 of 5 subjects)"),
+        (
+            [-33.9, 40.7],
+            [151.2, -74.0],
+            "2 samples lie more than 1,000 km away from most others (of 2 of 5 subjects)",
+        ),
+        ([43.3, 52.5], [5.4, 13.4], ""),
+        ([40.7] * 40, [-74.0] * 40, ""),
+    ],
+)
+def test_a_few_samples_a_continent_away_are_noted(
+    snap: bool, lats: list[float], lons: list[float], note: str
+) -> None:
+    usual = 60
+    whole = [48.8 + row / 1000 for row in range(usual)] + lats, [2.3] * usual + lons
+    n = usual + len(lats)
+    people = pa.table(
+        {"id": [f"p{row % 5}" for row in range(n)], "t": [1_714_564_800 + 600 * row for row in range(n)],
+         "lat": whole[0], "lon": whole[1]}
+    )  # fmt: skip
+    found = describe(read(people, snap=snap))
+    outlying = [line for line in found.notes if "away from most others" in line]
+    assert [line.partition(";")[0] for line in outlying] == [note] * bool(note)
+    assert all(f"note: {line}" in found.lines() for line in found.notes)

@@ -172,6 +172,7 @@ def test_one_time_beside_what_elapsed(name: str) -> None:
         ("deleted", [0, 1]),
         ("horizontalAccuracy", [5.0, -1.0]),
         ("accuracy", ["5", "-1"]),
+        ("accuracy", [" 5", " -1 "]),
     ],
 )
 def test_rows_that_say_they_have_no_position_are_counted(column: str, values: list[Any]) -> None:
@@ -266,6 +267,7 @@ def test_decimal_degrees_are_seldom_taken_for_minutes_and_seconds() -> None:
         places = np.repeat(homes, 15, axis=0) + rng.normal(0, noise, (300, 2))
         doubts = PositionDoubts()
         people, table = np.zeros(300, dtype=np.int32), "made up"
-        doubts.add_places(*places.T, people, table, degrees=True, wrapped=False, crs="EPSG:4326")
+        lon, lat = places.T
+        doubts.add_places(lon, lat, people, table, degrees=True, wrapped=False, crs="EPSG:4326")
         asked += doubts.check_degrees(table, named=True, fine=True)
     assert not any("in one number" in note for note in asked)

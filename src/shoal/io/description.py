@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.io.columns.time_text import SECOND
 from shoal.kernels.cylinder_middles import hull
+from shoal.messages import Message, say_number
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.clocks import clock_of
 from shoal.model.html_table import html_table
@@ -133,6 +134,24 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
     return np.minimum(placed.astype(np.int64), bins - 1)
 
 
+def _note_outlying(data: Trajectories, cell_m: float) -> list[Message]:
+    """A note on a few samples far from the quarters of the samples in the middle of each axis."""
+    (west, east), (south, north) = (np.quantile(axis, [0.25, 0.75]) for axis in (data.x, data.y))
+    beyond_m = np.maximum.reduce([west - data.x, data.x - east, south - data.y, data.y - north]) * cell_m
+    far = beyond_m > max(_FAR_M, (east - west) * cell_m, (north - south) * cell_m)
+    samples = int(np.count_nonzero(far))
+    if not 0 < samples <= _FEW * data.n_samples:
+        return []
+    people = f"{np.count_nonzero(np.add.reduceat(far, data.offsets[:-1])):,}"
+    one, more = (
+        f"{{number}} {lie} more than {{far}} away from most others (of {{people}} of {{subjects}} subjects); "
+        f"if that is no journey, correct or remove {them}"
+        for lie, them in (("sample lies", "it"), ("samples lie", "them"))
+    )
+    far_m, subjects = show_m(_FAR_M), f"{data.n_subjects:,}"
+    return [say_number("reading.outlying", samples, one, more, far=far_m, people=people, subjects=subjects)]
+
+
 def surface_of(x: Numbers, y: Numbers) -> float:
     """The area of the convex hull; 0 for points on a line."""
     x, y = x.astype(np.float64), y.astype(np.float64)
@@ -141,6 +160,7 @@ def surface_of(x: Numbers, y: Numbers) -> float:
     return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
 
 
+_FAR_M, _FEW = 1e6, 0.05  # a continent away; of the samples, so that they are no other region
 _COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
 
@@ -338,7 +358,7 @@ def describe(trajectories: Trajectories) -> Description:
         people_lost=intake.people_lost,
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
-        notes=intake.notes,
+        notes=(*intake.notes, *_note_outlying(trajectories, cell_m)),
         map_letter_m=letter * cell_m,
         map_bounds_m=(west, south, east, north),
         samples_by_hour=tuple(np.bincount(clock.hours(trajectories.t * slot_s), minlength=24).tolist()),
