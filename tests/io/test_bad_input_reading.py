@@ -334,16 +334,17 @@ def test_when_no_row_is_left_the_reasons_are_listed() -> None:
         lat=[121.4, 121.5, 121.4], lon=[31.2, 31.2, 31.2], t=[1_714_564_800, 1_714_564_900, None]
     )
     assert message(swapped) == (
-        "no row of the data frame can be used (2 latitude outside -90..90, 1 empty or unreadable time); "
-        "they may be swapped (31.2 N 121.5 E): name latitude with --lat and longitude with --lon"
+        "no row of the data frame can be used (2 latitude outside -90..90 (first in row 1 of the data "
+        "frame), 1 empty or unreadable time (first in row 3 of the data frame)); they may be swapped "
+        "(31.2 N 121.5 E): name latitude with --lat and longitude with --lon"
     )
     assert message(of_rows(lon=[385.1, 385.2])).endswith("check which columns are meant")
     assert "write times as 2024-05-01T10:00:00Z" in message(of_rows(t=["spring 2024", "secret"]))
     assert "give it with --time-unit" in message(of_rows(t=[10**12] * 2), time_unit="s")
     crs = pa.table({"id": ["a"], "t": [1], "x": [1e30], "y": [1e30]})
     assert message(crs, crs="EPSG:32631").endswith(
-        "(1 position outside the projection); the declared --crs may be another one, such as EPSG:4647 for "
-        "eastings with their zone in front"
+        "(1 position outside the projection (first in row 1 of the data frame)); the declared --crs may be "
+        "another one, such as EPSG:4647 for eastings with their zone in front"
     )
 
 

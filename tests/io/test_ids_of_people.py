@@ -366,3 +366,34 @@ def test_the_people_of_the_file_are_counted_on_every_line(shoal: Shoal, tmp_path
     document = json.loads(shoal("inspect", path, "--lose-people", "--json").out)
     assert (document["people_read"], document["people_lost"]) == (2, 1)
     assert "--lose-people" in document["next"]
+
+
+def test_a_question_names_the_first_row_or_line(tmp_path: Path) -> None:
+    first, second, never = tmp_path / "a.csv", tmp_path / "b.csv", ("bea", "never", *GOOD[0][2:])
+    first.write_text(lines(*GOOD, *GOOD))
+    second.write_text(lines(*GOOD, ("ann", *GOOD[0][1:]), never, ("ANN", *GOOD[0][1:])))
+    places = f"row {len(GOOD) + 1} of b.csv and row {len(GOOD) + 3} of b.csv"
+    assert f", first in {places}; write one person's alike" in question(tmp_path)
+    asked = question(tmp_path, ids_as_they_are=True)
+    assert f"1 empty or unreadable time (first in row {len(GOOD) + 2} of b.csv)" in asked
+    first.write_text(f"{lines(*GOOD)}\nann,1,2\nann\n")
+    broken = len(lines(*GOOD).splitlines()) + 2
+    assert f"2 line with the wrong number of fields (first in line {broken} of a.csv)" in question(first)
+    objects = tmp_path / "c.jsonl"
+    objects.write_text('{"id": "ann", "t": 1714564800, "lat": 48.8, "lon": 2.3}\n\n{"id": "ann"\n')
+    assert "1 line that is no JSON object (first in line 3 of c.jsonl)" in question(objects)
+
+
+def test_rows_of_tables_with_other_rows_than_their_file_are_not_named(tmp_path: Path) -> None:
+    cells = tmp_path / "cells.csv"
+    cells.write_text("cell_id,lat,lon\nc1,48.8,2.3\n")
+    calls_of_cells = tmp_path / "calls.csv"
+    calls_of_cells.write_text("id,t,cell_id\nann,1714564800,c1\nben,1714564800,c2\nben,never,c1\n")
+    asked = question(calls_of_cells, cells=str(cells))
+    assert "1 empty or unreadable time" in asked
+    assert "first in" not in asked
+
+
+def test_shared_ids_are_named_by_their_row() -> None:
+    ids = ["ann", "ben", *["guest"] * 60]
+    assert "jumps between places, first in row 3 of the data frame; leave" in question(calls(ids))

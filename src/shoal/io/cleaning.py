@@ -41,16 +41,21 @@ MINUTE_S: Final = 60.0
 
 
 class Sieve:
-    """The usable rows of one batch; each other row is counted under the first reason that applies."""
+    """The usable rows of one batch; each other row is counted under the first reason that applies.
+
+    first: the first such row for each reason.
+    """
 
     def __init__(self, rows: int, dropped: Counter[str]) -> None:
         self.good: Flags = np.ones(rows, dtype=np.bool_)
+        self.first: dict[str, int] = {}
         self._dropped = dropped
 
     def drop(self, reason: str, bad: Flags) -> None:
         """Drop and count the rows where ``bad``."""
         if newly := int(np.count_nonzero(bad & self.good)):
             self._dropped[reason] += newly
+            self.first.setdefault(reason, int(np.argmax(bad & self.good)))
             self.good &= ~bad
 
     def drop_times(self, t: Micros, readable: Flags, latest: int) -> None:
@@ -113,8 +118,9 @@ def duplicate_reason(grid: Grid | None) -> str:
     return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT
 
 
-def format_counts(counts: Mapping[str, int]) -> str:
-    """Rows by reason in one line, the most frequent first."""
+def format_counts(counts: Mapping[str, int], examples: Mapping[str, str]) -> str:
+    """Rows by reason in one line, the most frequent first. examples: where the first is, if known."""
     return ", ".join(
-        f"{rows:,} {reason}" for reason, rows in sorted(counts.items(), key=lambda item: -item[1])
+        f"{rows:,} {reason}" + (f" (first in {examples[reason]})" if reason in examples else "")
+        for reason, rows in sorted(counts.items(), key=lambda item: -item[1])
     )

@@ -14,7 +14,7 @@ from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
 from shoal.io.columns.at_once import PlacesAtOnce, SharedIds
 from shoal.io.columns.column_names import Columns
-from shoal.io.columns.look_alikes import count_look_alikes, texts_of
+from shoal.io.columns.look_alikes import find_look_alikes, texts_of
 from shoal.io.columns.owners import MAY_BE_GENERATED, UNITS, Doubts, Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.time_numbers import unit_of_this_time
@@ -56,13 +56,18 @@ _HINTS: Final[dict[str, Message]] = {
 _MANY_ROWS: Final = 10  # that may not have an id each by chance
 _GENERATED: Final = 24  # characters of an id that a program makes
 _FEW: Final = 0.01  # of the people may have no usable row
+_SHOWN: Final = 2  # ids whose rows a message names
 
 Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
 
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """Decisions and counts. plane, listed, sensitive: known after the last row."""
+    """Decisions and counts. plane, listed, sensitive: known after the last row.
+
+    first_rows: of each table, as ``people`` counts them, and its name, empty where rows are not those of the
+    file. examples: where the first row or line was dropped, by reason.
+    """
 
     name: str
     columns: Columns
@@ -84,6 +89,8 @@ class ReadingState:
     people_read: int = 0
     people_lost: int = 0
     empty_tables: int = 0
+    first_rows: list[tuple[int, str]] = field(default_factory=list)
+    examples: dict[str, str] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
@@ -113,7 +120,7 @@ class ReadingState:
         """Continue without the names of people; counts stay."""
         self.people_read = len(self.people.texts)
         before, late = self.people, self.order.rows
-        self.people, self.order = Names(people=True), TimeOrder()
+        self.people, self.order, self.first_rows = Names(people=True), TimeOrder(), []
         self.people.kinds, self.people.rows_with_blanks = before.kinds, before.rows_with_blanks
         self.order.rows = late
         self.units = self.people
@@ -135,6 +142,7 @@ class ReadingState:
         self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
         self.empty_tables += later.empty_tables
         self.dropped.update(later.dropped)
+        self.examples = later.examples | self.examples
         self.repaired.update(later.repaired)
         self.notes += later.notes
 
@@ -195,10 +203,22 @@ class ReadingState:
             return [say("reading.hours_naive", f"{text}: {remedy}", ahead=f"{ahead_h:+d}")]
         return [say("reading.hours", f"{text}: --time-zone gives local ones", ahead=f"{ahead_h:+d}")]
 
+    def place_of(self, row: int) -> str:
+        """Where a row is, without lines that are broken; empty if its table has other rows than its file."""
+        first, table = max(entry for entry in self.first_rows if entry[0] <= row)
+        return table and f"row {row - first + 1:,} of {table}"
+
+    def places_of(self, ids: Sequence[str]) -> str:
+        """Where the first two of some ids appear first; empty where that was forgotten."""
+        rows = sorted(row for row in map(self.people.row_of, ids) if row is not None)[:_SHOWN]
+        places = [place for place in map(self.place_of, rows) if place]
+        return f", first in {' and '.join(places)}" if places else ""
+
 
 def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> None:
     """Clean one batch and keep its good rows."""
     columns, reading = state.columns, state.reading
+    rows_before = state.people.rows
     state.rows_read += batch.num_rows
     sieve = Sieve(batch.num_rows, state.dropped)
     if not reading.per_day:
@@ -215,6 +235,9 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     t, readable = state.times.microseconds(clock, where)
     sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
     first, second = state.positions.read(batch, columns, sieve, code, table.name)
+    for reason in sieve.first.keys() - state.examples.keys():
+        if place := state.place_of(rows_before + sieve.first[reason]):
+            state.examples[reason] = place
     if not sieve.good.all():
         code, t, first, second = code[sieve.good], t[sieve.good], first[sieve.good], second[sieve.good]
     state.times.require_one_order(code, t, where)
@@ -262,7 +285,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
         raise InputError(state.doubts.each_row)
     _ask_about_shared_ids(state, ids, column)
     _ask_about_spellings(state, ids, column)
-    rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped)
+    rows, reasons = sum(state.dropped.values()), cleaning.format_counts(state.dropped, state.examples)
     broken = sum(state.dropped[reason] for reason in (WRONG_FIELDS, NO_OBJECT))
     if broken > _FEW * state.rows_read and not (reading.lose_people or state.owners.name_people()):
         raise InputError(
@@ -288,13 +311,14 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
 def _ask_about_shared_ids(state: ReadingState, ids: Sequence[str] | pa.Array, column: str) -> None:
     if state.owners.name_people():
         return
-    many, perhaps = state.shared.judge(texts_of(ids), len(ids), state.rows_kept)
+    some, perhaps = state.shared.judge(texts_of(ids), len(ids), state.rows_kept)
+    many = len(some)
     such = "such as guest, test, -1, 0 or 999999"
     if many and not state.reading.ids_as_they_are:
         raise InputError(
             f"{counted(many, 'id')} in {column}, {such}, may stand for many people, with far more rows than "
-            "others or jumps between places; leave the ids of such rows empty, or say with --ids-as-they-are "
-            "that each is one person"
+            f"others or jumps between places{state.places_of(some)}; leave the ids of such rows empty, or "
+            "say with --ids-as-they-are that each is one person"
         )
     if many or perhaps:
         one = f"{{number}} id {such} counts as one person; if it stands for many, leave it empty"
@@ -304,13 +328,14 @@ def _ask_about_shared_ids(state: ReadingState, ids: Sequence[str] | pa.Array, co
 
 def _ask_about_spellings(state: ReadingState, ids: Sequence[str] | pa.Array, column: str) -> None:
     reading = state.reading
-    alike, people = count_look_alikes(ids)
+    groups = find_look_alikes(ids)
+    alike, people = sum(map(len, groups)), len(groups)
     words = f"{alike:,} ids in {column} look like {counted(people, 'person', 'people')}"
     if alike and not reading.ids_as_they_are:
         raise InputError(
             f"{words}: they differ only as programs write one id (100 and 100.0, 007 and 7, Anna and anna, "
-            "blanks, forms of Unicode, letters of two alphabets, mailto:); write one person's alike, or "
-            "say with --ids-as-they-are that they are different people"
+            f"blanks, forms of Unicode, letters of two alphabets, mailto:){state.places_of(groups[0])}; "
+            "write one person's alike, or say with --ids-as-they-are that they are different people"
         )
     if alike:
         text = "{ids} ids look alike; they count as {ids} people and may be {people}"
@@ -329,7 +354,7 @@ def _ask_about_spellings(state: ReadingState, ids: Sequence[str] | pa.Array, col
 
 def no_rows(state: ReadingState) -> InputError:
     """The error, with reasons, when no row remains."""
-    reasons = cleaning.format_counts(state.dropped)
+    reasons = cleaning.format_counts(state.dropped, state.examples)
     return InputError(f"no row of {state.name} can be used ({reasons}); {_advice(state)}")
 
 

@@ -110,13 +110,13 @@ class SharedIds:
             self._rows.setdefault(text, []).extend(rows if self._counts[text] < _MOST_ROWS else ())
         self._counts.update(later._counts)
 
-    def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[int, int]:
-        """How many of such ids do stand for many, and how many may. people, rows: of all ids."""
+    def judge(self, ids: Iterable[str], people: int, rows: int) -> tuple[list[str], int]:
+        """Those of such ids that do stand for many, and how many may. people, rows: of all ids."""
         numbers = {text: match for text in self._counts if (match := _COUNTED.fullmatch(text))}
         apart = self._counts.keys() - (self._among_others(ids, numbers) if numbers else set())
         usual = (rows - self._counts.total()) / max(people - len(self._counts), 1)
-        many = sum(self._counts[text] > _OFTEN * usual > 0 or self._jumps(text) for text in apart)
-        return many, len(apart) - many
+        many = [text for text in apart if self._counts[text] > _OFTEN * usual > 0 or self._jumps(text)]
+        return many, len(apart) - len(many)
 
     def _among_others(self, ids: Iterable[str], numbers: Mapping[str, re.Match[str]]) -> set[str]:
         """Those that count people as other ids near them do: 0 among 0 to 99, and person0 beside person1."""

@@ -208,7 +208,8 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
     text = "positions are those of the cells in column '{column}'"
     table.notes.append(say("reading.cells", text, column=place))
     table.notes.extend(_extents(cells))
-    return reshape(table, ("lat", "lon"), (place,), change), replace(reading, lat="lat", lon="lon")
+    placed = replace(reshape(table, ("lat", "lon"), (place,), change), numbered=False)
+    return placed, replace(reading, lat="lat", lon="lon")
 
 
 def _extents(cells: Places) -> list[str]:

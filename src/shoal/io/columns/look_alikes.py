@@ -3,10 +3,11 @@
 import html
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 from urllib.parse import unquote
 
@@ -98,25 +99,24 @@ def has_lost_letters(text: str) -> bool:
     return ("?" in text or "\ufffd" in text) and _LOST_LETTER.search(text) is not None
 
 
-def count_look_alikes(ids: Sequence[str] | pa.Array) -> tuple[int, int]:
-    """The number of different ids that look like another one, and of the people that these may be."""
+def find_look_alikes(ids: Sequence[str] | pa.Array) -> list[list[str]]:
+    """Groups of different ids that look alike, each of which may be one person."""
     hashes = np.fromiter((hash(_appearance(text)[0]) for text in texts_of(ids)), np.int64, len(ids))
     ordered = np.sort(hashes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(repeated):
-        return 0, 0
-    alike: defaultdict[str, Counter[tuple[int, ...]]] = defaultdict(Counter)
+        return []
+    alike: defaultdict[str, defaultdict[tuple[int, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in np.flatnonzero(np.isin(hashes, repeated)).tolist():
         text, gaps = _appearance(str(ids[row]))
-        alike[text][gaps] += 1
+        alike[text][gaps].append(str(ids[row]))
     # 1-12 and 11-2 are two people, and each may be 112
-    groups = [
-        number
+    groups = (
+        group
         for forms in alike.values()
-        for number in ([forms.total()] if () in forms else forms.values())
-        if number > 1
-    ]
-    return sum(groups), len(groups)
+        for group in ([list(chain(*forms.values()))] if () in forms else forms.values())
+    )
+    return [group for group in groups if len(group) > 1]
 
 
 def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:

@@ -74,7 +74,7 @@ def two_ends(table: Table, preset: "Preset") -> Table:
         )
         owner = Owner(column="trip", value=table.name, place=table.place, what="trip")
         table = replace(table, owners=(owner,), like_ids=like_ids)
-    return reshape(table, [*names, "trip"], needs, change)
+    return replace(reshape(table, [*names, "trip"], needs, change), numbered=False)
 
 
 NO_POINTS: Final = say("row.no_points", "trip without points")
@@ -141,7 +141,8 @@ def _unfold(
             time = time + starts
         return pa.record_batch({**columns, "time": pa.array(time, mask=~known), "lon": lon, "lat": lat})
 
-    return reshape(table, _OF_A_POINT, (column, *([start] if start else ())), change)
+    unfolded = reshape(table, _OF_A_POINT, (column, *([start] if start else ())), change)
+    return replace(unfolded, numbered=False)
 
 
 _SLOT_S: Final = 1800

@@ -186,7 +186,8 @@ class Names:
     """A code for each different id, in the order of first appearance.
 
     Numbers become text as people write them: 7 and 7.0 are "7". people: texts such as "null" name no person.
-    shared: of people, the ids by code that may stand for many, such as "guest".
+    shared: of people, the ids by code that may stand for many, such as "guest". first_rows: the row of each
+    code's first appearance, batch after batch.
     """
 
     def __init__(self, *, people: bool = False) -> None:
@@ -194,6 +195,8 @@ class Names:
         self.kinds: set[str] = set()
         self.shared: dict[int, str] = {}
         self.rows_with_blanks = 0
+        self.rows = 0
+        self.first_rows: list[Integers] = []
         self._people = people
         self._code_of: dict[str, int] = {}
 
@@ -218,7 +221,12 @@ class Names:
         values_present = values.take(pa.array(present))
         texts = _id_texts(values_present)
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)
+        known = len(self.texts)
         code_of_value[present] = [self.code(text) for text in texts]
+        if len(self.texts) > known:
+            new, place = np.unique(code_of_value[present], return_index=True)
+            self.first_rows.append(self.rows + first[present[place[new >= known]]])
+        self.rows += len(rows)
         if is_text(values.type):
             trimmed = pc.not_equal(values_present, pc.utf8_trim_whitespace(values_present))
             with_blanks = present[trimmed.fill_null(False).to_numpy(zero_copy_only=False)]
@@ -228,6 +236,11 @@ class Names:
             self.kinds.add(LOST_DIGITS)
         codes: Codes = code_of_value[rows]
         return codes
+
+    def row_of(self, text: str) -> int | None:
+        """The row where an id first appears; None if it was forgotten."""
+        code = self._code_of.get(text)
+        return None if code is None else int(np.concatenate(self.first_rows)[code])
 
     def code(self, text: str | None) -> int:
         """The code of one id, -1 if empty, -2 for a text that names no person."""

@@ -119,10 +119,15 @@ def read_piece(
             _require_same_layout(table, state, reading)
         state.owners.add(table, state.columns.person)
         rows_before = state.rows_read
+        is_whole = piece.part is None or piece.part.start == 0
+        state.first_rows.append((state.people.rows, table.name if table.numbered and is_whole else ""))
         for share, batch in table.batches(state.columns.wanted()):
             read_batch(state, table, batch, keep)
             progress((place + share) / len(piece.tables))
         state.dropped.update(table.unreadable)
+        for reason, line in table.first_lines.items():
+            if line:
+                state.examples.setdefault(reason, f"line {line:,} of {table.name}")
         state.rows_read += sum(table.unreadable.values())
         state.repaired.update(table.repaired)
         state.notes += table.notes

@@ -23,6 +23,7 @@ from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
 from shoal.io.formats.input_table import WRONG_FIELDS, Table
+from shoal.io.formats.row_files import open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading
 
@@ -50,13 +51,14 @@ def open_table(path: Path, reading: Reading) -> Table:
     before = _lines_before_header(sample)
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
     header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
-    unreadable = Counter[str]()
+    unreadable, first_texts, first_lines = Counter[str](), dict[str, str](), dict[str, int]()
     text = "lines of {file} before its column names that were not read, as comments: {lines}"
     notes: list[str] = [say("reading.comments", text, file=path.name, lines=before)] if before else []
 
     def skip(row: Any) -> str:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
         unreadable[WRONG_FIELDS] += lines
+        first_texts.setdefault(WRONG_FIELDS, row.text)
         if lines > 1:
             notes.append(
                 say(
@@ -114,6 +116,7 @@ def open_table(path: Path, reading: Reading) -> Table:
                     yield min(file.tell() / size, 1.0), whole_lines(batch)
         except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
+        first_lines.update((reason, _line_of(path, some)) for reason, some in first_texts.items())
 
     return Table(
         name=path.name,
@@ -121,8 +124,16 @@ def open_table(path: Path, reading: Reading) -> Table:
         batches=batches,
         settings={"preset": layout.preset} if layout.preset else {},
         unreadable=unreadable,
+        first_lines=first_lines,
         notes=notes,
     )
+
+
+def _line_of(path: Path, text: str) -> int:
+    """The number of the first line of a file with which a text begins; 0 if it is in another encoding."""
+    first = text.partition("\n")[0].rstrip("\r").encode()
+    with open_bytes(path) as file:
+        return next((number for number, line in enumerate(file, 1) if line.rstrip(b"\r\n") == first), 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,11 +36,11 @@ class Table:
     """One opened input, to be read once.
 
     place: the full path. batches: given columns, yields (share of the input read, rows) in file order.
-    unreadable: rows by reason that never reach a batch, repaired: rows by repair, and notes; all three are
-    complete after the last batch. owners: persons by file or folder name. settings: from the file; the
-    caller's come first. parts: ranges of row groups for tasks; batches come from those still listed. added:
-    columns that the file does not have. like_ids: those that may name people, where a file or trip counts as
-    a person.
+    unreadable: rows by reason that never reach a batch, first_lines: the first of them where it is known,
+    repaired: rows by repair, and notes; all are complete after the last batch. owners: persons by file or
+    folder name. settings: from the file; the caller's come first. parts: ranges of row groups for tasks;
+    batches come from those still listed. added: columns that the file does not have. like_ids: those that may
+    name people, where a file or trip counts as a person. numbered: its rows are those of the file.
     """
 
     name: str
@@ -51,11 +51,13 @@ class Table:
     owners: "tuple[Owner, ...]" = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     unreadable: Counter[str] = field(default_factory=Counter)
+    first_lines: dict[str, int] = field(default_factory=dict)
     repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     parts: list[range] = field(default_factory=list)
     added: frozenset[str] = frozenset()
     like_ids: tuple[str, ...] = ()
+    numbered: bool = True
 
 
 def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:

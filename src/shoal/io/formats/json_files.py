@@ -6,7 +6,6 @@ the OwnTracks recorder: a time, a kind and a message in JSON, with tabs between.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -110,34 +109,39 @@ def _table(path: Path, names: list[str], rows: Callable[[], Iterable[Row]], diff
 
 def open_lines(path: Path, _reading: Reading) -> Table:
     """Objects of one file; the first thousand decide the columns."""
-    first = list(islice(_objects(path, Counter()), _LINES_LOOKED_AT))
+    first = list(islice(_objects(path, Account()), _LINES_LOOKED_AT))
     if not first:
         raise InputError(f"{path.name} is empty, or no line of it is a JSON object")
-    unreadable: Counter[str] = Counter()
+    account = Account()
     if all(value.get("type") == "Feature" for value in first):
-        features = list(_objects(path, unreadable))
+        features = list(_objects(path, account))
         table = table_of(path, {"type": "FeatureCollection", "features": features})
-        table.unreadable.update(unreadable)
-        return table
+        return replace(table, unreadable=account.unreadable, first_lines=account.first_lines)
     names = list(dict.fromkeys(name for value in first for name in flat(value)))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        values = map(flat, _objects(path, unreadable))
+        values = map(flat, _objects(path, account))
         rows = ([text_of(value.get(name)) for name in columns] for value in values)
         return text_batches(rows, columns, columns)
 
-    return Table(name=path.name, columns=tuple(names), batches=batches, unreadable=unreadable)
+    return Table(
+        name=path.name,
+        columns=tuple(names),
+        batches=batches,
+        unreadable=account.unreadable,
+        first_lines=account.first_lines,
+    )
 
 
-def _objects(path: Path, unreadable: Counter[str]) -> Iterator[dict[str, Any]]:
+def _objects(path: Path, account: Account) -> Iterator[dict[str, Any]]:
     damaged = f"{path.name} is not whole gzip data; copy it again"
     with explain_damage(damaged), open_bytes(path) as file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             text = line.strip(b"\x1e \t\r\n\xef\xbb\xbf")  # a record may begin with its own separator
             if text:
                 value = object_in(text)
                 if value is None:
-                    unreadable[NO_OBJECT] += 1
+                    account.leave_out(NO_OBJECT, number)
                 else:
                     yield value
 
@@ -150,10 +154,12 @@ def open_owntracks(path: Path, _reading: Reading) -> Table:
     def read(account: Account) -> Iterator[Row]:
         others = 0
         with explain_damage(damaged, UnicodeDecodeError), path.open(encoding="utf-8") as file:
-            for line in filter(str.strip, file):
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
                 message = object_in(line.rstrip("\n").split("\t")[-1])
                 if message is None:
-                    account.unreadable[WRONG_FIELDS] += 1
+                    account.leave_out(WRONG_FIELDS, number)
                 elif message.get("_type") == "location":
                     position = (text_of(message.get(name)) for name in ("tst", "lat", "lon"))
                     yield device.parent.name, device.name, *position

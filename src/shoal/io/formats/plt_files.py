@@ -48,12 +48,12 @@ def open_table(path: Path, _reading: Reading) -> Table:
                     f"{path.name} does not begin like a PLT file ('Geolife trajectory' and five more lines); "
                     "it may be cut off"
                 )
-            for line in file:
+            for number, line in enumerate(file, start=_PREAMBLE_LINES + 1):
                 fields = line.strip().split(",")
                 if len(fields) == _FIELDS:
                     yield person, stem, track, f"{fields[5]}T{fields[6]}Z", fields[0], fields[1]
                 elif line.strip():
-                    account.unreadable[WRONG_FIELDS] += 1
+                    account.leave_out(WRONG_FIELDS, number)
 
     owners = (
         Owner(column="uid", value=person, place=str(_folder(path)), what="folder"),

@@ -37,8 +37,14 @@ class Account:
     """Rows by reason that a reader leaves out, rows by repair, and its notes; as in a Table."""
 
     unreadable: Counter[str] = field(default_factory=Counter)
+    first_lines: dict[str, int] = field(default_factory=dict)
     repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+
+    def leave_out(self, reason: str, line: int) -> None:
+        """Count a line that holds no row."""
+        self.unreadable[reason] += 1
+        self.first_lines.setdefault(reason, line)
 
 
 def table_of_rows(
@@ -69,6 +75,7 @@ def table_of_rows(
         added=frozenset(owner.column for owner in of_file),
         settings=settings or {},
         unreadable=account.unreadable,
+        first_lines=account.first_lines,
         repaired=account.repaired,
         notes=account.notes,
     )
