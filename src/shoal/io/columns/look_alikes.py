@@ -2,38 +2,31 @@
 
 import html
 import re
+import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
-# as databases, spreadsheets and languages write no value; zeros are the nil UUID of RFC 9562, no MAC, no IMEI
+_TEXTS: Final = {
+    kind: "|".join(patterns)
+    for kind, patterns in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    ).items()
+}
 _NOBODY: Final = re.compile(
-    r"[!-/:-@\[-`{-~\u2013\u2014]+|[\u200b\ufeff\u2060]+|[+-]nan|nan\.0|\\+n|#n/a n/a|-?1\.#(?:ind|qnan)"
-    r"|#name\?|#(?:value|ref|num|div/0|calc|null)!|(?:0[-:]?){12,}|(?:f[-:]?){12,}|02(?::00){5}|[(\[<#{'\"]?(?:"
-    r"null|nan|nat|none|nil|nul|na|n[/\\]a|n\.a\.|n/?d|void|undef(?:ined)?|unk|blank|empty|na_character_"
-    r"|object object|nobody|missing(?: value)?|unassigned|no(?: ?data| id)|(?:unknown|anonymous)(?: user)?"
-    r"|not (?:available|set|specified|assigned|applicable|known|provided)|unbekannt|k\.\s?a\.|inconnue?"
-    r"|desconocid[oa]|sin dato|s/d|desconhecid[oa]|sconosciut[oa]|onbekend|n\.v\.t\.|okänd|ukjent|ukendt"
-    r"|nieznany|неизвестно|нет|不明|未知)[)\]>!}'\"]?",
-    re.IGNORECASE,
+    rf"{_TEXTS['nobody']}|[(\[<#{{'\"]?(?:{_TEXTS['nobody_in_brackets']})[)\]>!}}'\"]?", re.IGNORECASE
 )
-# for all whom a program does not know: words, numbers of one digit, in a row, and the largest of a type
-_SHARED_WORD: Final = re.compile(
-    r"guests?|gast|inv[ií]tad[oa]|invité|convidad[oa]|ospite|visit(?:or|eur|ante)s?|(?:test|demo|dummy|default|"
-    r"generic|shared|public|temp|tmp|sample)(?:[ ._-]?(?:user|account|device|id|er|ing))?|others?|root|tbd|"
-    r"anon(?:[ ._-]anon)?(?:[ ._-](?:user|id))?|casual|admin(?:istrator)?|walk[ ._-]?in|x{2,}|foo|bar|prueba|"
-    r"teste|essai|true|false|gps|/dev/[a-z]+[0-9]*|com[0-9]|iphone|ipad|android|"
-    r"访客|游客|ゲスト|(?:user|device|person)[ ._-]?(?:0+|-1)",
-    re.IGNORECASE,
-)
+# words, numbers of one digit, in a row, and the largest of a type
+_SHARED_WORD: Final = re.compile(_TEXTS["shared"], re.IGNORECASE)
 _SHARED_NUMBER: Final = re.compile(r"(?:-?0+|-0*1|-9+|9{3,}|([1-8])\1{5,})(?:\.0)?")
 _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all, and a default serial number
     ["9774d56d682e549c", "0123456789abcdef", "0123456789ABCDEF"]

@@ -1,7 +1,9 @@
 """Columns that change what others mean: hemispheres, zones of a plane, days beside clocks; units in names."""
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -13,122 +15,49 @@ from shoal.io.columns.counting import Counting
 from shoal.io.columns.values import is_text, plain
 from shoal.runtime.arrays import Floats, Integers
 
-_MARK: Final = (
-    "(?:dir(?:ection)?|ref(?:erence)?|hemi?(?:sphere)?|hs?|ind(?:icator)?|card(?:inal)?|si?gn|(?:is)?neg(?:ative)?|"
-    "flag|side|suffix|letter|quadrant|mult(?:iplier)?|factor)"
-)
-_AXES: Final = {
-    "lat": ("lat(?:itude)?", "(?:n(?:or|/)?s|s/?n|north(?:or|/)?south)", "(?:is)?(?:south|north)(?:ern)?"),
-    "lon": (
-        "(?:lon(?:g(?:itude)?)?|lng)",
-        "(?:e(?:or|/)?w|w/?e|east(?:or|/)?west)",
-        "(?:is)?(?:west|east)(?:ern)?",
-    ),
-}
-_PART: Final = (
-    "(?:min(?:utes?)?|mm?|sec(?:onds?)?|ss?|frac(?:tion)?|dec(?:imals?)?)"  # of degrees in columns apart
-)
-_SIDES: Final = {
-    "lat": (
-        ("n", "north", "northern", "nord", "norte"),
-        ("s", "south", "southern", "sud", "süd", "sur", "sul"),
-    ),
-    "lon": (
-        ("e", "east", "eastern", "est", "este", "ost"),
-        ("w", "west", "western", "ouest", "oeste", "ovest"),
-    ),
-}
+_TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_AXES: Final = {axis: _TABLES["hemispheres"][axis] for axis in ("lat", "lon")}
+_MARK, _PART = (f"(?:{'|'.join(_TABLES['hemispheres'][kind])})" for kind in ("mark", "part"))
 _EITHER_SIDE: Final = "o"  # east or west
 _QUADRANTS: Final = frozenset({"ne", "nw", "se", "sw"})
-_SIGNS: Final = {"+": 1, "-": -1, "1": 1, "-1": -1, "+1": 1}
 _FLAGS: Final = {
-    **dict.fromkeys(("1", "true", "t", "yes", "y"), -1),
-    **dict.fromkeys(("0", "false", "f", "no", "n"), 1),
+    word: sign for kind, sign in (("negative", -1), ("positive", 1)) for word in _TABLES["flags"][kind]
 }
 _ODD: Final = 0.1  # of the values of a column of hemispheres, at most
 _MOST_TRIED: Final = 4  # columns that may tell the hemisphere of a coordinate
 
-_DAYS: Final = re.compile(
-    r"(gps|utc|local|gmt)?(date|day|week(number|no)?|wk|wn|year|month|yyyymmdd|ddmmyy|datum|fecha|jour|tag|dia|data|days|doy|"
-    r"yday|jday|julian(day|date)?|dayofyear)(utc|gmt|local|ofweek|ofyear)?"
-)
-_CLOCKS: Final = re.compile(
-    r"(gps|utc|local|gmt)?(time|clock|hours?|hh|hr|hhmmss|heure|hora|ora|uhrzeit|zeit|timeofday|tod)(utc|gmt|local)?"
-)
-_ZONES_OF_TIME: Final = re.compile(
-    r"tz.*|timezone.*|.*(utc|gmt)off(set)?.*|gmt|utc|dst|zeitzone|zonahoraria|fuseau(horaire)?|"
-    r"(time|local|clock|zone)?offset(s|sec(onds)?|min(utes)?|h|hours?)?|olson.*|iana.*|zoneinfo|(local|user)_?tz|"
-    r"(fuso|huso)horario"
-)
-_GPS: Final = re.compile(
-    r"i?tow|gps(week|seconds?|time|tow|itow).*|(gps)?(wno?|weekno)|leaps(ec.*)?|.*secondofweek"
-)
-_DATES: Final = re.compile(
-    r"(utc|local|fix|trip|server)?(date|day)|datum|fecha|created(at|on)|(received|uploaded|logged)(at|on)"
-)
-_ELAPSED: Final = re.compile(
-    r"(time)?(elapsed|delta|offset)(time)?(s|ms|sec(onds)?)?|dt|(since|from)start.*|reltime"
-)
-_VALID: Final = re.compile(r"(is|has|gps|fix|position|loc(ation)?)*(valid(ity)?|fix|status)")
-_UNTRUE: Final = re.compile(
-    r"(is|from|was|gps|position|loc(ation)?)*"
-    r"(mock(ed)?|fake|simulated|spoofed|deleted|removed|invalid)(provider|position|loc(ation)?)?"
-)
-_ACCURACY: Final = re.compile(
-    r"hacc|(h(orizontal)?|gps|position|loc(ation)?)?accuracy(m|meters?)?"
-)  # iOS: -1
-_NO: Final = frozenset({"false", "f", "0", "0.0", "no", "n", "v", "invalid"})
-_YES: Final = frozenset({"true", "t", "1", "1.0", "2", "3", "yes", "y", "a", "valid"})
-_HALVES: Final = re.compile(r"a/?m(or)?/?pm(indicator|marker|flag)?|meridie?m|meridian|daypart|half(day)?")
-_MINUTES: Final = re.compile(
-    r"(time|utc|local|gmt|clock)?(min|mins|minutes?|mm|mi|minutos?|minuten?)(utc|gmt|local|ofhour)?"
-)
-_PERHAPS: Final = re.compile(  # names of columns whose values tell whether they are one or the other
-    r"(time|local|clock)?zones?|huso|fuso|fuseau|region|area|(day)?period(ofday)?|tt|noon|unit|(time)?suffix|"
-    r"(time|clock)?(marker|flag|indicator|half|part)|unnamed|column|standard"
-)
+_BESIDE: Final = {kind: re.compile("|".join(names)) for kind, names in _TABLES["beside"].items()}
 _OFFSET: Final = re.compile(r"[+-]\d{1,2}(:?\d{2})?|[a-z]+(/[a-z_-]+){1,2}", re.IGNORECASE)
 _MOST_TEXTS: Final = 1000  # of which all are zones
 _SOME: Final = 3  # dates beside the times
-_HALVES_OF_DAYS: Final = frozenset({"am", "pm", "vorm", "nachm", "上午", "下午", "午前", "午後"})
 _ZONE_OF_NAME: Final = re.compile(  # a zone other than UTC
     r"(?:^|[\W_])(local|lokal|ce?s?t|mesz?|[aecmp][sd]t|jst|ist|kst|msk|bst|a[cew][sd]t|brt|[cew]at|sast|nz[sd]t|hkt|sgt|"
     r"(?:utc|gmt)\s*[+-]\s*\d+|[a-z]+/[a-z_]+)(?=$|[\W_])",
     re.IGNORECASE,
 )
-
-_ZONE: Final = re.compile(
-    r"(utm)?(grid)?(zone|zona|huso|fuso|fuseau)(number|no|code|utm)?|utm|gzd|epsg(code)?|srid|crs(code)?"
-)
-_BAND: Final = re.compile(r"(utm)?(zone)?(letter|band)|hemisphere")
 _OF_UTM: Final = re.compile(r"(\d{1,2})\s*([C-HJ-NP-X])?(?:orth|outh)?", re.IGNORECASE)
 _OF_EPSG: Final = re.compile(r"(?:EPSG:{1,2}(?:\d*:)?)?(\d{4,6})", re.IGNORECASE)
 
 _UNIT: Final = re.compile(
     r"(?:[\s_\[(./-]+([^\W\d_]+\d?|°)|(?<=[a-z])(Ms|Us|Ns|Millis|Micros|Nanos|Seconds))[\])]?\s*"
 )
-_TIME_UNITS: Final = {
-    "ms": "ms", "msec": "ms", "millis": "ms", "milliseconds": "ms", "us": "us", "usec": "us", "micros": "us",
-    "microseconds": "us", "ns": "ns", "nanos": "ns", "nanoseconds": "ns", "s": "s", "sec": "s", "secs": "s",
-    "second": "s", "seconds": "s", "min": "1min", "mins": "1min", "minutes": "1min", "h": "1h", "hours": "1h",
-}  # fmt: skip
+_TIME_UNITS: Final = {word: unit for unit, words in _TABLES["units_of_times"].items() for word in words}
 E7: Final = 1e7
 OVERFLOW_DEG: Final = 2**32 / E7
-_PER_DEGREE: Final = {
-    "e7": E7, "e6": 1e6, "e5": 1e5, "microdeg": 1e6, "microdegrees": 1e6, "udeg": 1e6, "rad": np.pi / 180,
-    "radian": np.pi / 180, "radians": np.pi / 180, "arcmin": 60.0, "arcsec": 3600.0, "mas": 3.6e6,
-    "semicircles": 2**31 / 180, **dict.fromkeys(("gon", "gons", "grad", "grads"), 1 / 0.9),
-}  # fmt: skip
-_PER_METER: Final = {"km": 1e-3, "kilometers": 1e-3, "cm": 1e2, "mm": 1e3}
-_DEGREES: Final = ("deg", "degree", "degrees", "°", "dd", "decimal", "wgs84", "m", "meters", "utc")
+_PER_DEGREE: Final[Mapping[str, float]] = {
+    **_TABLES["units"]["per_degree"],
+    **dict.fromkeys(_TABLES["units"]["radians"], np.pi / 180),
+    **dict.fromkeys(_TABLES["units"]["grads"], 1 / 0.9),
+    "semicircles": 2**31 / 180,
+}
+_PER_METER: Final[Mapping[str, float]] = _TABLES["units"]["per_meter"]
+_PLAIN, _UNREAD = (frozenset(_TABLES["units"][kind]) for kind in ("plain", "unread"))
 _TURNED: Final = re.compile(r"[\W_]°?\s*(?:w|west|s|south)[\W_]*$|colat|polar|zenith", re.IGNORECASE)
-_FEET: Final = ("ft", "feet", "foot", "usft", "mi", "miles", "ddmm", "dms", "nmea")
-
 
 UNITS: Final = {  # that a column's name may state, by its role
     "time": frozenset({*_TIME_UNITS, "utc"}),
-    **dict.fromkeys(("lat", "lon"), frozenset({*_PER_DEGREE, *_DEGREES, "ddmm", "dms", "nmea"})),
-    **dict.fromkeys(("x", "y"), frozenset({*_PER_METER, *_DEGREES, *_FEET})),
+    **dict.fromkeys(("lat", "lon"), frozenset({*_PER_DEGREE, *_PLAIN, "ddmm", "dms", "nmea"})),
+    **dict.fromkeys(("x", "y"), frozenset({*_PER_METER, *_PLAIN, *_UNREAD})),
 }
 
 
@@ -143,7 +72,7 @@ def split_unit(name: str) -> tuple[str, str]:
     name = name.strip()
     match = re.fullmatch(rf"(.+?){_UNIT.pattern}", name)
     unit = (match[2] or match[3]).lower() if match else ""
-    if match is None or unit not in {*_TIME_UNITS, *_PER_DEGREE, *_PER_METER, *_DEGREES, *_FEET}:
+    if match is None or unit not in {*_TIME_UNITS, *_PER_DEGREE, *_PER_METER, *_PLAIN, *_UNREAD}:
         return name.lower(), ""
     return match[1].lower(), unit
 
@@ -172,7 +101,7 @@ def divisor(name: str, *, angle: bool) -> float:
             f"the name of the column '{name}' says that its degrees count to the west or south, or from "
             "a pole; write them to the east and north of (0, 0), and rename the column"
         )
-    if unit in _FEET:
+    if unit in _UNREAD:
         raise InputError(
             f"the name of the column '{name}' says that it counts in {unit}, which shoal does not "
             "read; convert it to decimal degrees or meters"
@@ -215,12 +144,12 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     compact, sure = _compact(name), _is_sign(name, axis)
     turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))
     flag = turned != right and sure
-    words = {word: sign for sign, side in zip((1, -1), _SIDES[axis], strict=True) for word in side}
+    words = {word: sign for sign, side in zip((1, -1), _TABLES["sides"][axis], strict=True) for word in side}
     words |= {quadrant: words[quadrant[axis == "lon"]] for quadrant in _QUADRANTS}
     if flag:
         words = {word: -sign if right else sign for word, sign in _FLAGS.items()}
     elif sure and re.search("sign|sgn|mult|factor", compact):
-        words |= _SIGNS
+        words |= _TABLES["signs"]
     texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
     if not (flag or sure or {*texts} - {""} <= words.keys() | {_EITHER_SIDE}):
         return None
@@ -247,8 +176,8 @@ def signed(values: Floats, sign: Integers) -> Floats:
 
 def zone_columns(names: Sequence[str], first: str) -> tuple[str, ...]:
     """The columns that name the plane of x and y, as a zone of UTM or a code, and the band of the zone."""
-    zone = [name for name in names if _ZONE.fullmatch(_compact(name)) and name != first][:1]
-    return (*zone, *[name for name in names if zone and _BAND.fullmatch(_compact(name))][:1])
+    zone = [name for name in names if _is("plane", name) and name != first][:1]
+    return (*zone, *[name for name in names if zone and _is("band", name)][:1])
 
 
 def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]:
@@ -291,10 +220,9 @@ class TimeNeighbors(Counting):
     """Columns beside the column of times that may change what it means, by their names."""
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        free = [(name, _compact(name)) for name in names if name not in used]
         self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps, self.elapsed = (
-            [name for name, compact in free if pattern.fullmatch(compact)]
-            for pattern in (_DAYS, _CLOCKS, _MINUTES, _ZONES_OF_TIME, _HALVES, _GPS, _ELAPSED)
+            [name for name in names if name not in used and _is(kind, name)]
+            for kind in ("days", "clocks", "minutes", "zones", "halves", "gps", "elapsed")
         )
         self._begin_counts()
 
@@ -306,13 +234,13 @@ class TimeNeighbors(Counting):
         """Add the columns whose values in some rows are all zones other than UTC, or halves of the day."""
         for name in columns:
             column = plain(batch.column(name))
-            if _DATES.fullmatch(_compact(name)):
+            if _is("dates", name):
                 self.dates = self.dates or [str(value) for value in column.drop_null()[:_SOME].to_pylist()]
             if not is_text(column.type):
                 continue
             texts = {*pc.unique(column).slice(0, _MOST_TEXTS).to_pylist()} - {"", None}
             halves = {re.sub(r"[.\s]", "", text).lower() for text in texts}
-            if halves and (halves <= _HALVES_OF_DAYS or halves == {"a", "p"}):
+            if halves and (halves <= {*_TABLES["flags"]["halves_of_days"]} or halves == {"a", "p"}):
                 self.halves_by_value.append(name)
             elif texts and all(_ZONE_OF_NAME.fullmatch(text) or _OFFSET.fullmatch(text) for text in texts):
                 self.zones_by_value.append(name)
@@ -320,13 +248,13 @@ class TimeNeighbors(Counting):
 
 def flag_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that may say that a row has no position."""
-    kinds = (_VALID, _UNTRUE, _ACCURACY)
-    return tuple(name for name in names if any(kind.fullmatch(_compact(name)) for kind in kinds))
+    kinds = ("valid", "untrue", "accuracy")
+    return tuple(name for name in names if any(_is(kind, name) for kind in kinds))
 
 
 def count_refusals(name: str, column: pa.Array) -> int:
     """The rows of such a column that say no; none where all do, or where its values are something else."""
-    is_accuracy = _ACCURACY.fullmatch(_compact(name)) is not None
+    is_accuracy, flags = _is("accuracy", name), _TABLES["flags"]
     text = column.buffers()[2] if is_accuracy and is_text(column.type) else None
     if text is not None and b"-" not in text.to_pybytes():
         return 0  # as in most files, without a look at each value
@@ -338,14 +266,19 @@ def count_refusals(name: str, column: pa.Array) -> int:
         return no if no < len(values) else 0
     counts = pc.value_counts(pc.utf8_lower(values.cast(pa.string())))
     rows = {str(entry["values"].as_py()): entry["counts"].as_py() for entry in counts}
-    no = sum(rows.get(text, 0) for text in (_YES if _UNTRUE.fullmatch(_compact(name)) else _NO))
-    known = rows.keys() <= _NO | _YES | {"", "None"}
+    no = sum(rows.get(text, 0) for text in flags["yes" if _is("untrue", name) else "no"])
+    known = rows.keys() <= {*flags["no"], *flags["yes"], "", "None"}
     return no if known and no < len(column) else 0
 
 
 def clock_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that may tell zones of times, halves of the day, or dates."""
-    return tuple(name for name in names for words in (_PERHAPS, _DATES) if words.fullmatch(_compact(name)))
+    return tuple(name for name in names for kind in ("perhaps", "dates") if _is(kind, name))
+
+
+def _is(kind: str, name: str) -> bool:
+    """Whether a column's name is one of a kind in ``meanings.toml``."""
+    return _BESIDE[kind].fullmatch(_compact(name)) is not None
 
 
 def _compact(name: str) -> str:

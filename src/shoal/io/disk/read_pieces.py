@@ -22,7 +22,7 @@ from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
 from shoal.io.formats.input_table import Table, geometry_of
 from shoal.io.reading_state import Keep, ReadingState, read_batch
-from shoal.io.sources.openers import FileOpener, ObjectOpener, Opener, openers, skip_blank
+from shoal.io.sources.openers import FileOpener, Opener, openers, skip_blank
 from shoal.messages import say, say_number
 from shoal.model.intake import DEGREES_IGNORED, Reading
 from shoal.runtime.run import Run
@@ -160,7 +160,7 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
 
 def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
     """The first is small, as no task runs meanwhile."""
-    apart = [opener for opener in waiting if isinstance(opener, FileOpener | ObjectOpener)]
+    apart = [opener for opener in waiting if isinstance(opener, FileOpener) and opener.apart]
     if reading.per_day or len(apart) < len(waiting):
         return [Piece(tables=tuple(waiting))]
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
@@ -169,7 +169,7 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
     small: list[Opener] = []
     total_bytes = 0
     for opener, parts in zip(apart, parts_of, strict=True):
-        size = opener.size_bytes()
+        size = opener.size
         if small and (len(parts) > 1 or total_bytes + size > _APART_BYTES or not pieces):
             pieces.append(Piece(tables=tuple(small)))
             small, total_bytes = [], 0
@@ -181,9 +181,9 @@ def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:
     return [*pieces, *([Piece(tables=tuple(small))] if small else [])]
 
 
-def _parts_of(opener: FileOpener | ObjectOpener) -> list[range]:
+def _parts_of(opener: FileOpener) -> list[range]:
     try:
-        return opener.parts() if opener.size_bytes() >= _APART_BYTES else []
+        return opener.parts() if opener.size >= _APART_BYTES else []
     except InputError:  # told when its turn comes
         return []
 

@@ -47,98 +47,37 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
 
 @dataclass(frozen=True, kw_only=True)
 class FileOpener:
-    """A file that any process can open, with the values of its folders' names (``day=2024-05-01``).
+    """A file on a disk, in an archive or in a store.
 
-    root: the common folder. number: of its name, for messages. notes: of the folder.
+    size: in bytes; 0 when it is gone. path: on a disk. apart: any process can open it. notes: of its folder
+    or archive.
     """
 
-    reading: Reading
-    path: Path
-    root: Path
-    number: str = ""
+    open: Opener
+    name: str
+    size: int
+    path: Path | None = None
+    apart: bool = True
     notes: tuple[str, ...] = ()
 
     def __call__(self) -> Table:
         """Open the table."""
-        table = _open(self.reading, self.path, self.root, self.number)
+        table = self.open()
         table.notes.extend(self.notes)
         return table
 
-    def size_bytes(self) -> int:
-        """Its size; 0 when it is gone."""
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return 0
-
     def is_blank(self) -> bool:
-        """Whether it is text with blank lines alone."""
+        """Whether it is text without lines, or on a disk with blank lines alone."""
+        if not is_lines(self.name) or self.size > _BLANK_BYTES:
+            return False
         try:
-            if not is_lines(self.path.name) or self.path.stat().st_size > _BLANK_BYTES:
-                return False
-            return not self.path.read_bytes().strip()
+            return self.size == 0 if self.path is None else not self.path.read_bytes().strip()
         except OSError:
             return False
 
     def parts(self) -> list[range]:
-        """Ranges for tasks, in order."""
-        return self().parts
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemberOpener:
-    """A file in an archive; its unpacked size, and notes of the archive."""
-
-    reading: Reading
-    archive: zip_files.Archive
-    member: str
-    size: int
-    notes: tuple[str, ...] = ()
-
-    def __call__(self) -> Table:
-        """Open the table."""
-        table = zip_files.open_member(self.archive.path, self.member, partial(_open, self.reading))
-        table.notes.extend(self.notes)
-        return table
-
-    def is_blank(self) -> bool:
-        """Whether it is text without lines."""
-        return is_lines(self.member) and self.size == 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ObjectOpener:
-    """An object in a store; its listed size."""
-
-    reading: Reading
-    system: Any
-    path: str
-    root: str
-    size: int
-    number: str = ""
-
-    def __call__(self) -> Table:
-        """Open the table."""
-        within = PurePosixPath(self.path).relative_to(self.root)
-        with _numbered(within.name, self.number):
-            table = object_stores.open_object(
-                self.system, self.path, partial(open_file, reading=self.reading)
-            )
-        owners = tuple(replace(owner, place=self.path) for owner in table.owners)
-        table = replace(table, place=self.path, owners=owners)
-        return _with_folders(_numbering(table, self.number), within, self.reading)
-
-    def size_bytes(self) -> int:
-        """Its size."""
-        return self.size
-
-    def is_blank(self) -> bool:
-        """Whether it is text without lines."""
-        return is_lines(self.path) and self.size == 0
-
-    def parts(self) -> list[range]:
-        """Ranges for tasks; none of formats that need a copy."""
-        return self().parts if self.path.lower().endswith(object_stores.PARQUET) else []
+        """Ranges for tasks, in order; none of formats other than Parquet."""
+        return self().parts if self.name.lower().endswith(object_stores.PARQUET) else []
 
 
 def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
@@ -146,8 +85,7 @@ def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
 
     Parquet, JSON or packed text was cut when empty, and stays.
     """
-    kinds = FileOpener | MemberOpener | ObjectOpener
-    some = [opener for opener in waiting if not (isinstance(opener, kinds) and opener.is_blank())]
+    some = [opener for opener in waiting if not (isinstance(opener, FileOpener) and opener.is_blank())]
     return some or list(waiting)
 
 
@@ -165,18 +103,29 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
             archive = zip_files.open_archive(path)
             members, about = zip_files.members(archive.path, is_read)
             opened += [
-                MemberOpener(
-                    reading=reading, archive=archive, member=member, size=size, notes=_about_data(about)
+                FileOpener(
+                    open=partial(_open_member, reading, archive, member),
+                    name=member,
+                    size=size,
+                    apart=False,
+                    notes=_about_data(about),
                 )
                 for member, size in members.items()
             ]
         else:
+            whole = path.absolute()
+            opener = partial(_open, reading, whole, root.absolute(), number)
             opened.append(
-                FileOpener(
-                    reading=reading, path=path.absolute(), root=root.absolute(), number=number, notes=notes
-                )
+                FileOpener(open=opener, name=path.name, size=_size_of(whole), path=whole, notes=notes)
             )
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _about_data(names: Sequence[str]) -> tuple[str, ...]:
@@ -188,8 +137,10 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     system, root, objects = object_stores.files(address, lambda path: is_read(Path(path)))
     names = [PurePosixPath(entry.path).name for entry in objects]
     return (names[0] if len(objects) == 1 else f"{len(objects)} files"), [
-        ObjectOpener(
-            reading=reading, system=system, path=entry.path, root=root, size=entry.size, number=number
+        FileOpener(
+            open=partial(_open_object, reading, system, entry.path, root, number),
+            name=PurePosixPath(entry.path).name,
+            size=entry.size,
         )
         for entry, number in zip(objects, _numbers(names), strict=True)
     ]
@@ -245,6 +196,19 @@ def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     return _with_folders(replace(table, place=table.place or str(path.resolve())), within, reading)
+
+
+def _open_member(reading: Reading, archive: zip_files.Archive, member: str) -> Table:
+    """The archive lives as long as its members are to be opened."""
+    return zip_files.open_member(archive.path, member, partial(_open, reading))
+
+
+def _open_object(reading: Reading, system: Any, path: str, root: str, number: str) -> Table:
+    within = PurePosixPath(path).relative_to(root)
+    with _numbered(within.name, number):
+        table = object_stores.open_object(system, path, partial(open_file, reading=reading))
+    owners = tuple(replace(owner, place=path) for owner in table.owners)
+    return _with_folders(_numbering(replace(table, place=path, owners=owners), number), within, reading)
 
 
 def _of_part(part: Any, reading: Reading) -> Table:
