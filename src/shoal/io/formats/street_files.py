@@ -250,14 +250,13 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
         raise InputError(f"{path} cannot be read ({error.strerror}); give the street graph") from error
     if graph is None:
         raise InputError(f"{path.name} holds no graph")
-    space = str(graph.tag).removesuffix("graph")
 
     def data(element: Element) -> dict[str | None, str]:
-        return {keys.get(child.get("key")): child.text or "" for child in element.findall(f"{space}data")}
+        return {keys.get(child.get("key")): child.text or "" for child in element.iterfind("{*}data")}
 
-    nodes = [(node.get("id", ""), data(node)) for node in graph.findall(f"{space}node")]
+    nodes = [(node.get("id", ""), data(node)) for node in graph.iterfind("{*}node")]
     edges = [
-        (edge.get("source", ""), edge.get("target", ""), data(edge)) for edge in graph.findall(f"{space}edge")
+        (edge.get("source", ""), edge.get("target", ""), data(edge)) for edge in graph.iterfind("{*}edge")
     ]
     unread = f"{path.name}: a node lacks x or y, or one of them or a length is no number"
     with explain_damage(unread, KeyError, ValueError):

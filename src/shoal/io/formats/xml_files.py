@@ -90,14 +90,9 @@ def _name_of(element: Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _children(element: Element, name: str) -> Iterator[Element]:
-    """Those of a name, in any namespace or none."""
-    return (child for child in element if _name_of(child) == name)
-
-
 def _child_text(element: Element, name: str) -> str:
-    """The text of the first such child; empty without one."""
-    return next((child.text or "" for child in _children(element, name)), "").strip()
+    """The text of the first child of a name, in any namespace or none; empty without one."""
+    return element.findtext(f"{{*}}{name}", "").strip()
 
 
 def open_gpx(path: Path, _reading: Reading) -> Table:
@@ -138,7 +133,7 @@ def open_tcx(path: Path, _reading: Reading) -> Table:
         for tag, element in iterate_elements(path, "TrainingCenterDatabase", "TCX"):
             if tag != "Trackpoint":
                 continue
-            position = next(_children(element, "Position"), element)
+            position = next(element.iterfind("{*}Position"), element)
             place = (_child_text(position, "LatitudeDegrees"), _child_text(position, "LongitudeDegrees"))
             yield _child_text(element, "Time"), *place
             element.clear()
@@ -172,7 +167,7 @@ def _placemarks(path: Path, text: Path) -> Table:
                 continue
             points, without = _points(element)
             lines += without
-            name = next((child.text or "" for child in _all(element, "name")), "").strip()
+            name = element.findtext(".//{*}name", "").strip()
             for point in points:
                 yield name, *point
             element.clear()
@@ -185,9 +180,9 @@ def _placemarks(path: Path, text: Path) -> Table:
 
 def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
     points: list[tuple[str, str, str]] = []
-    for track in _all(placemark, "Track"):
-        times = [(child.text or "").strip() for child in _children(track, "when")]
-        places = [(child.text or "").split() for child in _children(track, "coord")]
+    for track in placemark.iterfind(".//{*}Track"):
+        times = [(child.text or "").strip() for child in track.iterfind("{*}when")]
+        places = [(child.text or "").split() for child in track.iterfind("{*}coord")]
         # a coordinate without a time, or a time without one, stays in the account as an unreadable row
         for time, place in zip_longest(times, places):
             lon, lat = place[:2] if place and len(place) >= 2 else ("", "")
@@ -196,15 +191,12 @@ def _points(placemark: Element) -> tuple[list[tuple[str, str, str]], bool]:
         return points, False
     moments = [
         (child.text or "").strip()
-        for stamp in (*_all(placemark, "TimeStamp"), *_all(placemark, "TimeSpan"))
+        for kind in ("TimeStamp", "TimeSpan")
+        for stamp in placemark.iterfind(f".//{{*}}{kind}")
         for child in stamp
         if _name_of(child) in {"when", "begin", "end"}
     ]
-    for point in _all(placemark, "Point"):
+    for point in placemark.iterfind(".//{*}Point"):
         lon, lat, *_ = [*_child_text(point, "coordinates").split(","), "", ""]
         points += [(moment, lat.strip(), lon.strip()) for moment in moments]
     return points, not points
-
-
-def _all(element: Element, name: str) -> list[Element]:
-    return [descendant for descendant in element.iter() if _name_of(descendant) == name]
