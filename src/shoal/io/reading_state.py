@@ -210,7 +210,7 @@ class ReadingState:
 
     def places_of(self, ids: Sequence[str]) -> str:
         """Where the first two of some ids appear first; empty where that was forgotten."""
-        rows = sorted(row for row in map(self.people.row_of, ids) if row is not None)[:_SHOWN]
+        rows = self.people.first_rows_of(ids, _SHOWN)
         places = [place for place in map(self.place_of, rows) if place]
         return f", first in {' and '.join(places)}" if places else ""
 

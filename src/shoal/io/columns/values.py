@@ -1,6 +1,7 @@
 """From Arrow columns to NumPy arrays."""
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
@@ -237,10 +238,11 @@ class Names:
         codes: Codes = code_of_value[rows]
         return codes
 
-    def row_of(self, text: str) -> int | None:
-        """The row where an id first appears; None if it was forgotten."""
-        code = self._code_of.get(text)
-        return None if code is None else int(np.concatenate(self.first_rows)[code])
+    def first_rows_of(self, texts: Iterable[str], most: int) -> list[int]:
+        """The rows where the first of some ids appear first; those that were forgotten are left out."""
+        codes = sorted(code for text in texts if (code := self._code_of.get(text)) is not None)
+        rows: list[int] = np.concatenate(self.first_rows)[codes[:most]].tolist() if codes else []
+        return rows
 
     def code(self, text: str | None) -> int:
         """The code of one id, -1 if empty, -2 for a text that names no person."""
