@@ -136,9 +136,11 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
 
 def _note_outlying(data: Trajectories, cell_m: float) -> list[Message]:
     """A note on a few samples far from the quarters of the samples in the middle of each axis."""
-    (west, east), (south, north) = (np.quantile(axis, [0.25, 0.75]) for axis in (data.x, data.y))
-    beyond_m = np.maximum.reduce([west - data.x, data.x - east, south - data.y, data.y - north]) * cell_m
-    far = beyond_m > max(_FAR_M, (east - west) * cell_m, (north - south) * cell_m)
+    quarters = [(axis, *np.quantile(axis, [0.25, 0.75])) for axis in (data.x, data.y)]
+    reach = max(_FAR_M / cell_m, *(high - low for _, low, high in quarters))
+    far = np.zeros(data.n_samples, dtype=np.bool_)
+    for axis, low, high in quarters:
+        far |= (axis < low - reach) | (axis > high + reach)
     samples = int(np.count_nonzero(far))
     if not 0 < samples <= _FEW * data.n_samples:
         return []
