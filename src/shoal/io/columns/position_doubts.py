@@ -30,7 +30,10 @@ _RARE, _FEW_WHOLE = 0.001, 0.5  # of the positions are whole degrees by chance, 
 _ALIKE: Final = 3.0  # times that people move farther on one axis than on the other, at most
 # minutes and seconds behind the point have two digits each, below 60: nothing lies in the last two fifths of
 # a hundredth of a degree, or of a degree
-_IN_DIGITS: Final = {"seconds": 1e4, "minutes": 1e2}
+_IN_ONE_NUMBER: Final = {
+    1e4: say("other.dms", "degrees, minutes and seconds in one number, as 48.5128 for 48 deg 51 min 28 s"),
+    1e2: say("other.dm", "degrees and minutes in one number, as 48.5147 for 48 deg 51.47 min"),
+}
 _ENOUGH_FIFTHS, _ODD, _FEW_BEYOND = 40, 0.1, 0.02
 _A_FIFTH, _DIGIT = 20, 1e-6
 
@@ -102,8 +105,8 @@ class PositionDoubts(Counting):
         self._steps: list[list[float]] = []  # medians of each batch: north, east, and east if lat is radians
         self._moved = 0
         self._not_radians: set[str] = set()
-        self._fifths = set[tuple[str, int, int]]()  # that hold positions, by what digits may be and by axis
-        self._decimal: set[str] = set()
+        self._fifths = set[tuple[float, int, int]]()  # that hold positions, by scale and axis
+        self._decimal: set[float] = set()
 
     def add_meters(self, x: Floats, y: Floats, good: Flags) -> None:
         """Look at some planar positions of a batch, of which some are usable."""
@@ -155,24 +158,24 @@ class PositionDoubts(Counting):
 
     def _look_at_digits(self, lon: Floats, lat: Floats) -> None:
         """Remember the pairs of digits behind the point, until some show that they are decimals."""
-        for kind in _IN_DIGITS.keys() - self._decimal:
+        for scale in _IN_ONE_NUMBER.keys() - self._decimal:
             for axis, values in enumerate((lon, lat)):
-                numbers = np.floor(np.abs(values) * _IN_DIGITS[kind] + _DIGIT)
+                numbers = np.floor(np.abs(values) * scale + _DIGIT)
                 numbers -= numbers % 100 == 60  # rounded up from 59.9
                 fifths = np.unique(numbers // _A_FIFTH).astype(np.int64)
-                self._fifths.update((kind, axis, fifth) for fifth in fifths.tolist())
+                self._fifths.update((scale, axis, fifth) for fifth in fifths.tolist())
                 if _beyond_60(fifths) > max(1, _ODD * len(fifths)):
-                    self._decimal.add(kind)
+                    self._decimal.add(scale)
 
-    def _are_digits_of(self, kind: str) -> bool:
+    def _are_digits_at(self, scale: float) -> bool:
         """Whether many numbers, all over the first 60 of a hundred, are never of the other 40."""
         axes = [
-            np.array([one for of, at, one in self._fifths if (of, at) == (kind, axis)]) for axis in (0, 1)
+            np.array([one for of, at, one in self._fifths if (of, at) == (scale, axis)]) for axis in (0, 1)
         ]
         every = sum(map(len, axes))
         spread = all({0, 1, 2} <= {*(fifths % 5).tolist()} for fifths in axes)
         few = sum(map(_beyond_60, axes)) <= _FEW_BEYOND * every
-        return kind not in self._decimal and every >= _ENOUGH_FIFTHS and spread and few
+        return scale not in self._decimal and every >= _ENOUGH_FIFTHS and spread and few
 
     def _doubt(
         self, lon: Floats, lat: Floats, people: Codes, at_sea: Integers, table: str, *, wrapped: bool
@@ -235,18 +238,9 @@ class PositionDoubts(Counting):
                     "is the sea"
                 ),
             )
-        if kind := next(filter(self._are_digits_of, _IN_DIGITS), ""):
-            text = (
-                "the positions of {file} may be degrees, minutes and seconds in one number, as 48.5128 for "
-                "48 degrees 51 minutes 28 seconds: the pairs of digits behind the point are all below 60"
-            )
-            seen = say("reading.dms", text, file=name)
-            if kind == "minutes":
-                text = (
-                    "the positions of {file} may be degrees and minutes in one number, as 48.5147 for 48 "
-                    "degrees 51.47 minutes: the two digits behind the point are always below 60"
-                )
-                seen = say("reading.dm", text, file=name)
+        if scale := next(filter(self._are_digits_at, _IN_ONE_NUMBER), 0.0):
+            text = "the positions of {file} may be {reading}: where minutes or seconds would be, nothing is above 59"
+            seen = say("reading.in_one_number", text, file=name, reading=_IN_ONE_NUMBER[scale])
             yield seen, "convert them, or give --lat and --lon if they are decimal degrees"
         swapped = self._turned["swapped"] >= enough  # the usual mistake
         fitting = ["swapped"] if swapped else [key for key in _OTHER_ANGLES if self._turned[key] >= enough]
