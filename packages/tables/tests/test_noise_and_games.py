@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from math import comb, exp, log
 
 import numpy as np
@@ -63,8 +64,11 @@ def test_hours_and_errors_are_written_so() -> None:
 
 def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:
     rng = np.random.default_rng([seed, 1])  # apart from the draws of noise
-    keys = dict(zip(("zone", "hour", "day"), np.indices(shape).reshape(3, -1), strict=True))
-    n = int(np.prod(shape))
+    numbers = np.indices(shape).reshape(len(shape), -1)
+    names = ("zone", "hour", "day")
+    if len(shape) == 4:
+        names, numbers = ("origin", "destination", "hour", "day"), numbers[:, numbers[0] != numbers[1]]
+    keys, n = dict(zip(names, numbers, strict=True)), numbers.shape[1]
     counts = (rng.pareto(0.8, n) * rng.choice([0.3, 3, 100])).astype(np.int64)
     made = plain.true_noise(plain.Plan(sigma=sigma), n, seed)
     return NoisyCells(counts, made, keys, sigma, 60, least_half_width(sigma, 0.95)[1])
@@ -93,6 +97,60 @@ def test_scores_of_true_noise_are_normal(sigma: int) -> None:
         made = np.rint(np.random.default_rng(5).normal(0, sigma, n)).astype(np.int64)
     cells = NoisyCells(np.zeros(n, np.int64), made, {"zone": np.arange(n)}, sigma, 1, sigma)
     assert stats.kstest(normal_scores(cells), "norm").pvalue > 1e-4
+
+
+def _like_another(cells: NoisyCells, key: str, own: float, rng: np.random.Generator) -> NoisyCells:
+    """The noise of one day, hour or zone becomes that of another, but for a share of its own."""
+    grid = np.zeros([int(codes.max()) + 1 for codes in cells.keys.values()])
+    places = tuple(cells.keys.values())
+    grid[places] = cells.noise
+    slices = np.moveaxis(grid, list(cells.keys).index(key), 0)
+    first, second = rng.choice(len(slices), 2, replace=False)
+    shared = rng.choice([-1, 1]) * np.sqrt(1 - own**2) * slices[first]
+    slices[second] = np.where(slices[first] == 0, slices[second], shared + own * slices[second])
+    return replace(cells, noise=np.rint(grid[places]).astype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("shape", "key", "own"),
+    [
+        ((12, 24, 14), "day", 0.0),
+        ((12, 24, 14), "day", 0.6),
+        ((12, 24, 14), "hour", 0.0),
+        ((12, 24, 14), "hour", 0.6),
+        ((12, 24, 14), "zone", 0.6),
+        ((300, 24, 1), "hour", 0.6),
+        ((300, 24, 1), "zone", 0.0),
+        ((20, 20, 1, 14), "day", 0.6),
+        ((40, 40, 3, 1), "origin", 0.0),
+        ((40, 40, 3, 1), "destination", 0.0),
+        ((6, 4, 3), "day", 0.0),
+    ],
+)
+def test_noise_that_two_parts_of_a_table_share_is_found(shape: tuple[int, ...], key: str, own: float) -> None:
+    """Two of many days are the hardest: the rest of the table has the noise that it states."""
+    found = [
+        {one.kind for one in noise_findings(_like_another(cells, key, own, np.random.default_rng(seed)))}
+        for seed in range(10)
+        for cells in [_cells(seed, 300, shape)]
+    ]
+    assert all("noise-shared" in kinds for kinds in found)
+    assert [seed for seed in range(10) if noise_findings(_cells(seed, 300, shape))] == []
+
+
+def test_a_few_copied_cells_are_found_and_longest_repeats_are_right() -> None:
+    cells = _cells(1, 300, (40, 24, 7))
+    noise_of_few = cells.noise.copy()
+    noise_of_few[1000:1008] = noise_of_few[17:25]
+    assert {one.kind for one in noise_findings(replace(cells, noise=noise_of_few))} == {"noise-shared"}
+    assert [
+        noise._longest_repeat(np.array(one)) for one in ([1, 2, 3], [1, 2, 1], [1, 2, 1, 2], [0] * 9)
+    ] == [
+        0,
+        1,
+        2,
+        8,
+    ]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95, 1.05, 1.2, 2.0])

@@ -23,6 +23,7 @@ _EXACT_SIGMA: Final = 50_000  # above it, a normal density differs by less than 
 _STRATA: Final = 8
 _FEWEST: Final = 4
 _FAMILIES: Final = 10  # nine of cells, one of totals
+_MOST_SLICES: Final = 5000  # whose products fit into memory
 _EDGES: Final = (0.25, 0.5, 1.0, 1.7, 2.5, 3.5)
 
 
@@ -190,6 +191,34 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         probability = float(stats.chi2.sf(total, int(used.sum())))
         words = f"cells that agree in {' and '.join(names)} share noise"
         yield Outcome("noise-shared", probability, words)
+    names, codes, n = list(cells.keys), list(cells.keys.values()), len(z)
+    grid = np.zeros([int(one.max()) + 1 for one in codes])
+    grid[tuple(codes)] = z
+    likeliest = 2 / (np.sqrt(2 * np.pi) * cells.sigma)  # no size of noise has a larger probability
+    for place, name in enumerate(names):
+        order = np.lexsort([*codes[:place][::-1], *codes[place:][::-1]])  # this key changes slowest
+        length = _longest_repeat(np.abs(cells.noise[order]))
+        probability = min(n * (n - 1) / 2 * likeliest**length, 1.0)
+        words = (
+            f"the noise of {length:,} cells in a row stands a second time, for another {name} or beside it"
+        )
+        yield Outcome("noise-shared", float(probability), words)
+        slices = np.moveaxis(grid, place, 0).reshape(grid.shape[place], -1)
+        if 1 < len(slices) <= _MOST_SLICES:
+            products = np.abs(np.triu(slices @ slices.T, 1)).max()
+            pairs = len(slices) * (len(slices) - 1) / 2
+            probability = min(pairs * _tail_of_pairs(float(products), slices.shape[1]), 1.0)
+            yield Outcome("noise-shared", probability, f"the cells of one {name} and of another share noise")
+
+
+def _longest_repeat(sizes: Integers) -> int:
+    """The largest power of two at which two runs of so many numbers are equal; 0 if no number is."""
+    length, run = 0, np.unique(sizes, return_inverse=True)[1].ravel()
+    while len(run) and run.max() < len(run) - 1:
+        length = max(2 * length, 1)
+        both = run[:-length] * len(sizes) + run[length:]
+        run = np.unique(both, return_inverse=True)[1].ravel()
+    return length
 
 
 def _dependence(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
