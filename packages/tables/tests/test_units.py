@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import Shoal
+from command_line import Outcome, Shoal
 from shoal import Randomness
 from shoal.runtime.files import sha256_of
 from shoal_tables import Ledger, Privacy, days_of
-from shoal_tables.definition.manifest import CHOSEN, EACH_TRIP, MEASURED, OF_ONE_TRIP, Kind
+from shoal_tables.definition.manifest import CHOSEN, EACH_TRIP, MEASURED, OF_ONE_TRIP, OF_TWO_ENDS, Kind
 from shoal_tables.making.ledger import Cost, registry_rows
 from shoal_tables.making.promise import rho_of
 from shoal_tables.making.rules import DaysKind
@@ -46,7 +46,11 @@ def rides(tmp_path: Path) -> Path:
         ("flows", "typical", None, 1 / 3, OF_ONE_TRIP),
         ("flows", "each", None, 1.0, OF_ONE_TRIP),
         ("flows", "typical", 0.25, 0.25, CHOSEN),
-        ("presence", "typical", None, 1.9, MEASURED),
+        ("presence", "typical", None, 2**0.5 / 3, OF_TWO_ENDS),
+        ("presence", "each", None, 2**0.5, OF_TWO_ENDS),
+        ("dwell", "typical", None, 2**0.5 / 3, OF_TWO_ENDS),
+        ("dwell", "each", 0.5, 0.5, CHOSEN),
+        ("homes", "typical", None, 1.0, MEASURED),
     ],
 )
 def test_a_table_of_trips_holds_and_states_its_unit_and_bound(
@@ -67,6 +71,27 @@ def test_a_table_of_trips_holds_and_states_its_unit_and_bound(
     found = verify_table(str(rides), made.folder, secret=tmp_path / "counts.parquet")
     assert found.verdict.holds, found.verdict.findings
     assert (found.units_over == 0) == (source != CHOSEN)
+
+
+def test_a_trip_of_a_day_and_more_is_within_the_bound_of_its_two_ends(tmp_path: Path) -> None:
+    """Its ends are in two zones, or at one place at one hour of two dates, which the bound shortens."""
+    west, south, east, north = AREA
+    ends = {
+        "far": (south + 0.01, west + 0.01, north - 0.01, east - 0.01),
+        "round": (south, west, south, west),
+    }
+    for name, place in ends.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        source = folder / "rides.csv"
+        start = datetime(2024, 1, 1, 7, 30)
+        rows = ([f"ride {ride}", start, start + timedelta(days=1), *place] for ride in range(300))
+        with source.open("w", newline="") as file:
+            csv.writer(file).writerows([COLUMNS, *rows])
+        made = make(folder, rules_of("presence", day_of=days_of("typical", FIRST, LAST)), source=str(source))
+        found = verify_table(str(source), made.folder, secret=folder / "counts.parquet")
+        assert found.verdict.holds, found.verdict.findings
+        assert (found.units, found.units_over) == (300, 0 if name == "far" else 300)
 
 
 def test_page_and_terminal_name_the_trip_as_the_unit(shoal: Shoal, tmp_path: Path, rides: Path) -> None:
@@ -130,6 +155,37 @@ def test_a_ledger_names_the_unit_of_each_table_and_an_older_one_goes_on(tmp_path
     Ledger(path, "trips").spend(cost)
     units = [row["privacy_unit"] for row in registry_rows(path)]
     assert sorted(units) == sorted([*older, f"one unit over the whole period; one unit is {EACH_TRIP}"])
+
+
+def test_a_ledger_takes_tables_of_one_unit_and_refuses_trips_beside_riders(
+    shoal: Shoal, tmp_path: Path, rides: Path
+) -> None:
+    """Before any noise: nothing is spent, and no file stays."""
+    pytest.importorskip("opendp")
+    area, ledger = ",".join(map(str, AREA)), tmp_path / "l.sqlite"
+    words = ("--kind", "homes", "--grid", "40km", f"--area={area}", "--period", "2024-01-01,2024-01-03")
+    spend = ("--epsilon", "4", "--ledger", ledger, "--people", "riders")
+
+    def tabulate(name: str, *more: str) -> Outcome:
+        targets = ("--output", tmp_path / name, "--secret", tmp_path / f"{name}.parquet")
+        return shoal("tabulate", rides, *words, *spend, *targets, *more)
+
+    first = tabulate("trips", "--budget", "9")
+    assert first.code == 0, first.err
+    refused = tabulate("riders", "--id", "ride_id")
+    assert refused.code == 2
+    assert f"is {EACH_TRIP}; of this table it is each distinct value of column 'ride_id'" in refused.err
+    assert Ledger(ledger, "riders").balance().tables == 1
+    assert not list(tmp_path.glob("*riders*"))
+    with closing(sqlite3.connect(ledger)) as connection, connection:  # as older versions allowed it
+        connection.execute(
+            "INSERT INTO tables SELECT 'other', spent_at, kind, unit, 0.001, epsilon, delta, sigma, 1, "
+            "granularity, counts_sha256, 'each rider' FROM tables"
+        )
+    assert "tables in" in tabulate("again").err
+    assert Ledger(ledger, "riders").balance().tables == 2
+    found = verify_table(str(rides), tmp_path / "trips", ledger=ledger).verdict
+    assert found.kinds == {"unit-differs"}
 
 
 def test_an_area_with_latitude_first_is_told(shoal: Shoal, tmp_path: Path, rides: Path) -> None:

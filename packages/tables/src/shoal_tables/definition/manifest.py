@@ -38,6 +38,9 @@ MEASURED: Final = (
 )
 CHOSEN: Final = "chosen by the publisher with --bound"  # where else a bound may come from
 OF_ONE_TRIP: Final = "the layout of the data: each unit is one trip, which counts at most once in one cell"
+OF_TWO_ENDS: Final = (
+    "the layout of the data: each unit is one trip, which counts at most once at each of its two ends"
+)
 EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")

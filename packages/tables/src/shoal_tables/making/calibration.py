@@ -16,6 +16,7 @@ from shoal_tables.definition.manifest import (
     EACH_TRIP,
     MEASURED,
     OF_ONE_TRIP,
+    OF_TWO_ENDS,
     STAND_IN,
     Kind,
     Promise,
@@ -124,37 +125,42 @@ class Calibration:
     @cached_property
     def limits(self) -> Limits:
         """What one unit adds at most; a larger bound than the usual one needs larger totals."""
-        if self.one_trip is not None:
-            return Limits(
-                granularity=self.granularity,
-                sensitivity=self.sensitivity,
-                most=round(self.one_trip * self.granularity),
-            )
+        if self.cells_of_a_trip is not None:
+            most = self.cells_of_a_trip * self.parts_of_a_date
+            return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
         usual = default_bound(self.rules) * self.granularity
         days = 1 if self.rules.unit == "person-day" else max(len(self.rules.days), 1)
         most = int(MOST[self.rules.table] * days * self.granularity * max(self.sensitivity / usual, 1.0))
         return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
 
     @property
-    def one_trip(self) -> float | None:
-        """All that a unit adds that is one trip; None for other units, and for tables without trips."""
-        if self.rules.table != "flows" or self.unit_of_protection != EACH_TRIP:
+    def cells_of_a_trip(self) -> int | None:
+        """In how many cells a unit counts that is one trip: its flow, or its two ends; None for others."""
+        if self.rules.table == "homes" or self.unit_of_protection != EACH_TRIP:
             return None
-        return 1 / float(self.rules.dates_per_day.min())
+        return 1 if self.rules.table == "flows" else 2
+
+    @property
+    def parts_of_a_date(self) -> int:
+        """The most that one date adds to a cell, in parts of one."""
+        return self.granularity // int(self.rules.dates_per_day.min())
 
     @property
     def bound(self) -> tuple[float, str]:
         """The bound in L2, and where it comes from."""
         if self.privacy.bound is not None:
             return self.privacy.bound, CHOSEN
-        if self.one_trip is not None:
-            return self.one_trip, OF_ONE_TRIP
+        if self.cells_of_a_trip is not None:
+            source = OF_ONE_TRIP if self.cells_of_a_trip == 1 else OF_TWO_ENDS
+            return sqrt(self.cells_of_a_trip) * self.parts_of_a_date / self.granularity, source
         return default_bound(self.rules), MEASURED
 
     @cached_property
     def sensitivity(self) -> int:
-        """The bound in parts of one, rounded down."""
-        bound, _ = self.bound
+        """The bound in parts of one, rounded down; that of the layout is rounded up and cuts no trip."""
+        bound, source = self.bound
+        if source in (OF_ONE_TRIP, OF_TWO_ENDS):
+            return isqrt((self.cells_of_a_trip or 0) * self.parts_of_a_date**2 - 1) + 1
         parts = int(np.floor(bound * self.granularity + 1e-9))
         if parts < 1:
             raise MisuseError(

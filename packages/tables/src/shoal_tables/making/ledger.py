@@ -145,6 +145,14 @@ class Ledger:
             )
         if self.budget is not None and self.budget != budget:
             raise MisuseError(f"{self.path} has the budget {budget:g}; leave out --budget, or give the same")
+        others = _units(connection) - {cost.unit_of_protection}
+        if others and cost.unit_of_protection:  # unknown before any data is read
+            raise MisuseError(
+                f"one unit of the tables in {self.path} is {' or '.join(sorted(others))}; of this table it "
+                f"is {cost.unit_of_protection}. What different units spend does not add up: read the data so "
+                "that the unit is the same, for example with --id, or give this table a ledger of its own, "
+                "and add up both for whoever is in both. Nothing was spent"
+            )
         spent, _ = _spent(connection)
         total = epsilon_of(spent + self._rho(connection, cost), delta)
         if total > budget:
@@ -189,6 +197,7 @@ class Ledger:
             connection = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)
             try:
                 connection.execute("PRAGMA synchronous = FULL")
+                connection.row_factory = sqlite3.Row
                 if unit is not None:
                     self._create(connection, unit)
                 yield connection
@@ -220,6 +229,15 @@ def _people(connection: sqlite3.Connection) -> tuple[str, Unit, float, float]:
     return row
 
 
+def _units(connection: sqlite3.Connection) -> set[str]:
+    """What one unit is in the tables so far; those of older versions did not say."""
+    return {dict(row).get("unit_of_protection") for row in _tables(connection)} - {None}
+
+
+def _tables(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+    return connection.execute("SELECT * FROM tables ORDER BY spent_at, entry").fetchall()
+
+
 def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
     rho, tables = connection.execute("SELECT coalesce(sum(rho), 0), count(*) FROM tables").fetchone()
     return float(rho), int(tables)
@@ -229,8 +247,7 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
     """Each table in a ledger as a row of the registry of deployments, but for the organization."""
     ledger = Ledger(path, "")
     with ledger._open() as connection:
-        connection.row_factory = sqlite3.Row
-        rows = [dict(row) for row in connection.execute("SELECT * FROM tables ORDER BY spent_at, entry")]
+        rows = [dict(row) for row in _tables(connection)]
     return [
         {
             "name": f"table of {row['kind']}, {row['entry'][:8]}",

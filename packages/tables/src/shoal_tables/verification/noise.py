@@ -198,7 +198,7 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     for place, name in enumerate(names):
         order = np.lexsort([*codes[:place][::-1], *codes[place:][::-1]])  # this key changes slowest
         length = _longest_repeat(np.abs(cells.noise[order]))
-        probability = min(n * (n - 1) / 2 * likeliest**length, 1.0)
+        probability = min(n * (n - 1) / 2 * likeliest**length, 1.0) if length else 1.0
         words = (
             f"the noise of {length:,} cells in a row stands a second time, for another {name} or beside it"
         )

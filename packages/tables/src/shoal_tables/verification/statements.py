@@ -27,6 +27,7 @@ from shoal_tables.definition.manifest import (
     MEASURED,
     MOST_DELTA,
     OF_ONE_TRIP,
+    OF_TWO_ENDS,
     STAND_IN,
     TableManifest,
 )
@@ -99,6 +100,8 @@ _OF_ZONES: Final = {
     "cells": {"source", "source_sha256"},
 }
 """The fields of zones that each kind has, beside those of all kinds."""
+_OF_TRIPS: Final = {OF_ONE_TRIP: (1, ("flows",)), OF_TWO_ENDS: (2, ("presence", "dwell"))}
+"""By the source of a bound of trips: the most cells in which a trip counts, and in which tables."""
 _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 
@@ -176,19 +179,21 @@ def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
     yield wrong, "sampler-differs", "a table for publication has noise of OpenDP, and no other one has"
     words = "the bound comes from elsewhere than from the publisher or from shoal"
     source = manifest.promise.bound_source
-    yield source not in (CHOSEN, MEASURED, OF_ONE_TRIP), "bound-differs", words
+    yield source not in (CHOSEN, MEASURED, *_OF_TRIPS), "bound-differs", words
     words = "the bound is not what one trip adds at most, or a unit is something else than one trip"
-    yield source == OF_ONE_TRIP and not _is_one_trip(manifest), "bound-differs", words
+    yield source in _OF_TRIPS and not _is_of_one_trip(manifest), "bound-differs", words
     words = "zones and samples are not both on the earth or both in local meters"
     yield (manifest.plane is None) != (manifest.zones.crs is None), "zones-differ", words
 
 
-def _is_one_trip(manifest: TableManifest) -> bool:
-    """Whether the bound is one trip on the day of fewest dates, of units that are trips."""
-    if manifest.table != "flows" or manifest.unit_of_protection != EACH_TRIP or not manifest.day_of:
+def _is_of_one_trip(manifest: TableManifest) -> bool:
+    """Whether units are trips, and the bound is the least that cuts none on the day of fewest dates."""
+    cells, tables = _OF_TRIPS[manifest.promise.bound_source]
+    if manifest.table not in tables or manifest.unit_of_protection != EACH_TRIP or not manifest.day_of:
         return False
-    fewest = int(Frame.of(manifest).n_dates.min())
-    return manifest.promise.sensitivity * fewest == manifest.promise.granularity
+    fewest, bound = int(Frame.of(manifest).n_dates.min()), manifest.promise.sensitivity
+    longest = cells * manifest.promise.granularity**2
+    return ((bound - 1) * fewest) ** 2 < longest <= (bound * fewest) ** 2
 
 
 def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
@@ -221,12 +226,16 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
         with closing(sqlite3.connect(f"file:{path.resolve().as_posix()}?mode=ro", uri=True)) as connection:
             people = connection.execute("SELECT digest, unit, budget, delta FROM people").fetchall()
             paid = connection.execute(_PAID, (manifest.ledger.entry,)).fetchall()
-            costs = connection.execute("SELECT rho, sigma, sensitivity FROM tables").fetchall()
+            connection.row_factory = sqlite3.Row
+            costs = [dict(row) for row in connection.execute("SELECT * FROM tables")]
     except sqlite3.Error as error:
         raise InputError(f"{path} cannot be read as a ledger of tables") from error
     if len(people) != 1 or people[0][0] != manifest.ledger.people:
         yield Finding("other-people", "the ledger belongs to other people than the table")
         return
+    units = {row.get("unit_of_protection") for row in costs}
+    if units - {None, manifest.unit_of_protection}:  # tables of older versions did not say theirs
+        yield Finding("unit-differs", "the ledger adds up tables of other units than this one")
     yield from _entry_findings(paid, manifest, people[0][1])
     yield from _total_findings(people[0], costs)
 
@@ -252,12 +261,12 @@ def _cost(manifest: TableManifest, unit: str) -> float:
     return counts * dates ** (1 if apart else 2) + both * dates**2
 
 
-def _total_findings(people: Any, costs: list[Any]) -> Iterator[Finding]:
+def _total_findings(people: Any, costs: list[dict[str, Any]]) -> Iterator[Finding]:
     _, _, budget, delta = people
-    if any(rho < rho_of(sensitivity, sigma) * (1 - 1e-9) for rho, sigma, sensitivity in costs):
+    if any(row["rho"] < rho_of(row["sensitivity"], row["sigma"]) * (1 - 1e-9) for row in costs):
         words = "an entry of the ledger costs less than its own sigma and sensitivity"
         yield Finding("ledger-differs", words)
-    total = sum(rho for rho, _, _ in costs)
+    total = sum(row["rho"] for row in costs)
     epsilon = epsilon_of(total, delta) if total else 0.0
     if epsilon > budget * (1 + 1e-6):
         words = f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
