@@ -6,34 +6,26 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shoal.errors import InputError, MisuseError
-from shoal_tables import Ledger
+from shoal_tables import Ledger, Privacy
 from shoal_tables.definition.manifest import Unit
+from shoal_tables.making.calibration import Calibration
 from shoal_tables.making.ledger import Cost, registry_rows
-from shoal_tables.making.promise import epsilon_of, epsilon_of_each, rho_of, sigma_for
+from shoal_tables.making.promise import epsilon_of, epsilon_of_each
+from table_cases import rules_of
 
 PEOPLE = "subscribers 2024"
 
 
 def cost_of(epsilon: float, unit: Unit = "person", factor: float = 1) -> Cost:
-    sigma = sigma_for(epsilon, 1e-8, 1000)
-    rho = rho_of(sigma, 1000)
-    return Cost(
-        kind="flows",
-        unit=unit,
-        unit_of_protection="each distinct value of column 'uid'",
-        rho=rho,
-        epsilon=epsilon_of(rho, 1e-8),
-        delta=1e-8,
-        sigma=sigma,
-        sensitivity=1000,
-        granularity=1000,
-        persons_rho=factor * rho,
-    )
+    cost = Calibration(rules=rules_of("homes"), privacy=Privacy(epsilon=epsilon)).cost()
+    uid = "each distinct value of column 'uid'"
+    return replace(cost, unit=unit, unit_of_protection=uid, persons_rho=factor * cost.promise.rho)
 
 
 def test_tables_add_up_and_the_last_is_refused(tmp_path: Path) -> None:
@@ -41,7 +33,7 @@ def test_tables_add_up_and_the_last_is_refused(tmp_path: Path) -> None:
     for _ in range(3):
         ledger.require(cost_of(1.0))
         ledger.spend(cost_of(1.0))
-    assert ledger.balance().spent == pytest.approx(epsilon_of(3 * cost_of(1.0).rho, 1e-8))
+    assert ledger.balance().spent == pytest.approx(epsilon_of(3 * cost_of(1.0).promise.rho, 1e-8))
     for refuse in (ledger.require, ledger.spend):
         with pytest.raises(MisuseError, match=r"budget is 2: 1\.\d+ is spent"):
             refuse(cost_of(1.5))
@@ -99,7 +91,7 @@ def test_days_of_a_person_cost_the_person_more(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.sqlite", PEOPLE, 5.0)
     ledger.spend(cost_of(0.2))
     ledger.spend(cost_of(0.2, "person-day", factor=14))
-    assert ledger.balance().spent == pytest.approx(epsilon_of(15 * cost_of(0.2).rho, 1e-8))
+    assert ledger.balance().spent == pytest.approx(epsilon_of(15 * cost_of(0.2).promise.rho, 1e-8))
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
@@ -123,7 +115,7 @@ def test_two_processes_spend_no_more_than_the_budget(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         spent = pool.map(_spend, [path] * 16)
-    most = max(n for n in range(1, 17) if epsilon_of(n * cost_of(0.3).rho, 1e-8) <= 1.0)
+    most = max(n for n in range(1, 17) if epsilon_of(n * cost_of(0.3).promise.rho, 1e-8) <= 1.0)
     assert sum(spent) == most == Ledger(path, PEOPLE).balance().tables
 
 

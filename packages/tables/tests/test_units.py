@@ -15,8 +15,8 @@ from shoal import Randomness
 from shoal.runtime.files import sha256_of
 from shoal_tables import Ledger, Privacy, days_of
 from shoal_tables.definition.manifest import CHOSEN, EACH_TRIP, MEASURED, OF_ONE_TRIP, OF_TWO_ENDS, Kind
-from shoal_tables.making.ledger import Cost, registry_rows
-from shoal_tables.making.promise import rho_of
+from shoal_tables.making.calibration import Calibration
+from shoal_tables.making.ledger import registry_rows
 from shoal_tables.making.rules import DaysKind
 from shoal_tables.verification.checking import verify_table
 from table_cases import AREA, FIRST, LAST, make, rules_of
@@ -135,18 +135,8 @@ def test_a_plan_says_what_the_bound_of_trips_is(shoal: Shoal) -> None:
 
 def test_a_ledger_names_the_unit_of_each_table_and_an_older_one_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
-    cost = Cost(
-        kind="flows",
-        unit="person",
-        unit_of_protection=EACH_TRIP,
-        rho=rho_of(6000, 1000),
-        epsilon=0.9,
-        delta=1e-8,
-        sigma=6000,
-        sensitivity=1000,
-        granularity=1000,
-        persons_rho=rho_of(6000, 1000),
-    )
+    privacy = Privacy(epsilon=1.0)
+    cost = Calibration(rules=rules_of("flows"), privacy=privacy, unit_of_protection=EACH_TRIP).cost()
     Ledger(path, "trips", 5.0).spend(cost)
     with closing(sqlite3.connect(path)) as connection:  # as ledgers were before tables stated their unit
         connection.execute("ALTER TABLE tables DROP COLUMN unit_of_protection")

@@ -4,17 +4,17 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict
 
-from shoal.cli.document_kinds import Counts, closed
+from shoal.cli.document_kinds import Counts, Shown, closed
+from shoal_tables.attacks.attacking import TableAttacks
+from shoal_tables.attacks.recovery import Recovery
+from shoal_tables.hidden_cells.checking import Lost, Told
+from shoal_tables.making.promise import ExpectedError
+from shoal_tables.utility.measuring import Measurement
 
 
-@closed
-class PromiseDocument(TypedDict):
+class PromiseDocument(Shown, of=ExpectedError):
     """A promise and the error of its noise; by_size: half of the cells of 50, 100 and 300 are off by less."""
 
-    epsilon: float
-    delta: float
-    half_width: float
-    least_shown: float
     by_size: list[float]
 
 
@@ -67,25 +67,13 @@ class LedgerDocument(TypedDict):
     deployments: list[DeploymentDocument]
 
 
-@closed
-class LostDocument(TypedDict):
+class LostDocument(Shown, of=Lost):
     """What cells lost since an earlier version: cells that lost, exactly known ones, counts at least."""
 
-    certain: int
-    exact: int
-    at_least: int
 
-
-@closed
-class HiddenCellsDocument(TypedDict):
+class HiddenCellsDocument(Shown, of=Told):
     """What follows of hidden and rounded cells."""
 
-    cells: int
-    hidden: int
-    exact: int
-    within_2: int
-    unbounded: int
-    not_proved_tight: int
     lost: LostDocument | None
 
 
@@ -136,39 +124,23 @@ class GameDocument(TypedDict):
     breaks_promise: bool
 
 
-@closed
-class RecoveryDocument(TypedDict):
+class RecoveryDocument(Shown, of=Recovery):
     """The share of counted hours in which recovered paths are where people were."""
 
-    right: float
-    guessing: float
 
-
-@closed
-class TableAttackDocument(TypedDict):
+class TableAttackDocument(Shown, of=TableAttacks):
     """Adversaries on a table, and on the same counts with small cells hidden."""
 
-    table: str
-    epsilon: float
-    delta: float
-    breaks_promise: bool
     games: list[GameDocument]
-    threshold: int
-    told_by_threshold: float
     paths: RecoveryDocument | None
     paths_by_threshold: RecoveryDocument | None
-    notes: list[str]
 
 
-@closed
-class TableMeasurementDocument(TypedDict):
+class TableMeasurementDocument(Shown, of=Measurement):
     """One figure; null where no cell is of this size."""
 
-    name: str
-    words: str
     value: float | None
     better: Literal["lower", "higher"]
-    cells: int
 
 
 @closed

@@ -6,7 +6,7 @@ adversary sees one number, and says "in" where it is above zero. All victims see
 who share cells are right or wrong together: intervals count as many victims as are independent.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log
 from pathlib import Path
 from typing import Any, Final
@@ -115,37 +115,20 @@ class Victims:
 class TableAttacks:
     """The games on a table, and on the same counts with cells below a threshold hidden."""
 
-    games: tuple[Game, ...]
-    manifest: TableManifest
+    table: str
+    epsilon: float
+    delta: float
+    breaks_promise: bool  # an adversary is right more often than promised, or shows a larger epsilon
+    games: list[Game]
     threshold: int
     told_by_threshold: float
     paths: Recovery | None
     paths_by_threshold: Recovery | None
-    notes: tuple[str, ...]
-
-    @property
-    def breaks_promise(self) -> bool:
-        """Whether some adversary is right more often than promised, or shows a larger epsilon."""
-        promised = self.manifest.promise.epsilon
-        return any(
-            game.breaks_promise or (game.bound is not None and game.epsilon > promised) for game in self.games
-        )
+    notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
         """As ``shoal attack --json`` prints it."""
-        promise = self.manifest.promise
-        return {
-            "table": self.manifest.table,
-            "epsilon": promise.epsilon,
-            "delta": promise.delta,
-            "breaks_promise": self.breaks_promise,
-            "games": [game.to_json() for game in self.games],
-            "threshold": self.threshold,
-            "told_by_threshold": self.told_by_threshold,
-            "paths": None if self.paths is None else vars(self.paths),
-            "paths_by_threshold": None if self.paths_by_threshold is None else vars(self.paths_by_threshold),
-            "notes": list(self.notes),
-        }
+        return {**asdict(self), "games": [game.to_json() for game in self.games]}
 
 
 def attack_table(
@@ -173,23 +156,26 @@ def attack_table(
     victims = _victims(everybody, len(published), tries, rng)
     games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
-        games = (*games, _erasure(Path(earlier), published, victims, manifest))
-    notes = (
+        games.append(_erasure(Path(earlier), published, victims, manifest))
+    notes = [
         "all games see one draw of noise; victims who share cells count as fewer",
         "the table without a victim is the published one less the bounded contribution; verify checks that",
-    )
+    ]
     paths = by_threshold = None
     if manifest.table == "presence":
         least = threshold * manifest.promise.granularity
         hidden = np.where(victims.counts_unbounded < least, 0, victims.counts_unbounded)
         truth, places = _true_paths(everybody, manifest, rng), shapely.from_wkb(zones.geometries)
         paths, by_threshold = (_recover(cells, truth, places, manifest, rng) for cells in (published, hidden))
-    return TableAttacks(games, manifest, threshold, changed, paths, by_threshold, notes)
+    epsilon, delta = manifest.promise.epsilon, manifest.promise.delta
+    breaks = any(one.breaks_promise or (one.bound is not None and one.epsilon > epsilon) for one in games)
+    about = (manifest.table, epsilon, delta, breaks)
+    return TableAttacks(*about, games, threshold, changed, paths, by_threshold, notes)
 
 
 def play_all(
     published: Integers, victims: Victims, manifest: TableManifest, threshold: int
-) -> tuple[tuple[Game, ...], float]:
+) -> tuple[list[Game], float]:
     """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
     promise = manifest.promise
     bound, delta = guessing_share(promise.epsilon, promise.delta), promise.delta
@@ -202,13 +188,13 @@ def play_all(
     by_all = "knows everything about everybody else, and the victim's contribution"
     by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
     by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
-    games = (
+    games = [
         play("everybody-else", by_all, known + gap / 2, known - gap / 2, bound, delta, n),
         play("marginals", by_sums, unlike - gap / 2, unlike - 1.5 * gap, bound, delta, n),
         play(
             "everybody-else, threshold", by_counts, changed - 0.5, 0 * changed - 0.5, None, delta, victims.n
         ),
-    )
+    ]
     return games, float(changed.mean())
 
 

@@ -1,5 +1,6 @@
 """``shoal check TABLE --kind ...``: tables made elsewhere."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.runtime.staging import explain_write_errors, require_absent
 from shoal.units import counted
-from shoal_tables.hidden_cells.checking import HiddenCells, check_table
+from shoal_tables.hidden_cells.checking import HiddenCells, Told, check_table
 from shoal_tables.hidden_cells.reading import Hiding
 
 _KINDS: Final = ("flows", "presence", "dwell", "homes")
@@ -99,8 +100,9 @@ def check(
     if output is not None:
         with explain_write_errors(output):
             csv.write_csv(pa.table(result.rows()), output)
-    print_result(settings.as_json, result.to_json(), _lines(result), well=not result.exit_code)
-    return result.exit_code
+    told = result.told()
+    print_result(settings.as_json, asdict(told), _lines(result, told), well=not told.exit_code)
+    return told.exit_code
 
 
 def _range(text: str | None) -> tuple[int, int] | None:
@@ -112,17 +114,16 @@ def _range(text: str | None) -> tuple[int, int] | None:
     return int(low), int(high)
 
 
-def _lines(result: HiddenCells) -> list[str]:
-    facts = result.to_json()
+def _lines(result: HiddenCells, told: Told) -> list[str]:
     lines = [
-        f"{counted(facts['cells'], 'cell')}, {facts['hidden']:,} of them hidden or rounded",
-        f"follow exactly: {facts['exact']:,}; to within 2: {facts['within_2']:,}; without an upper bound: "
-        f"{facts['unbounded']:,}",
+        f"{counted(told.cells, 'cell')}, {told.hidden:,} of them hidden or rounded",
+        f"follow exactly: {told.exact:,}; to within 2: {told.within_2:,}; without an upper bound: "
+        f"{told.unbounded:,}",
     ]
-    if facts["lost"] is not None:
+    if (lost := told.lost) is not None:
         lines.append(
-            f"since the earlier version: {counted(facts['lost']['certain'], 'cell')} certainly lost a count "
-            f"({facts['lost']['exact']:,} exactly known), {facts['lost']['at_least']:,} in all at least"
+            f"since the earlier version: {counted(lost.certain, 'cell')} certainly lost a count "
+            f"({lost.exact:,} exactly known), {lost.at_least:,} in all at least"
         )
     rows = result.rows()
     exact = [
@@ -131,7 +132,7 @@ def _lines(result: HiddenCells) -> list[str]:
     for row in exact[:_SHOWN]:
         cell = ", ".join(f"{name} {rows[name][row]}" for name in result.columns)
         lines.append(f"  {cell}: {rows['low'][row]:,}")
-    open_ranges = facts["not_proved_tight"]
-    if open_ranges:
-        lines.append(f"note: {counted(open_ranges, 'range')} may be wider than what follows; give --minutes")
+    if told.not_proved_tight:
+        ranges = counted(told.not_proved_tight, "range")
+        lines.append(f"note: {ranges} may be wider than what follows; give --minutes")
     return lines

@@ -189,6 +189,34 @@ _WITHIN: Final = 2
 
 
 @dataclass(frozen=True)
+class Lost:
+    """What cells lost since an earlier version: cells that lost, exactly known ones, counts at least."""
+
+    certain: int
+    exact: int
+    at_least: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What follows of hidden and rounded cells."""
+
+    cells: int
+    hidden: int
+    exact: int
+    within_2: int
+    unbounded: int
+    not_proved_tight: int
+    lost: Lost | None
+
+    @property
+    def exit_code(self) -> int:
+        """1: something follows; 3: nothing so far, and the time was too short; 0: nothing follows."""
+        follows = self.exact or (self.lost is not None and self.lost.certain)
+        return 1 if follows else 3 if self.not_proved_tight else 0
+
+
+@dataclass(frozen=True)
 class HiddenCells:
     """The range of each finest cell, and of its loss since an earlier version; None without one."""
 
@@ -198,52 +226,23 @@ class HiddenCells:
     bounds: Bounds
     losses: Bounds | None = None
 
-    @property
-    def width(self) -> Floats:
-        """The width of each hidden cell's range; 0 where its count follows exactly."""
-        return (self.bounds.high - self.bounds.low)[self.is_hidden]
-
-    @property
-    def n_exact(self) -> int:
-        """Hidden cells whose count follows exactly."""
-        return int((self.width == 0).sum())
-
-    @property
-    def n_lost(self) -> int:
-        """Cells that certainly lost a count since the earlier version."""
-        return 0 if self.losses is None else int((self.losses.low > 0).sum())
-
-    @property
-    def n_open(self) -> int:
-        """Ranges that are true, but that the time did not allow to prove tight."""
-        tight = self.bounds.is_tight if self.losses is None else self.bounds.is_tight & self.losses.is_tight
-        return int((~tight).sum())
-
-    @property
-    def exit_code(self) -> int:
-        """1: something follows; 3: nothing so far, and the time was too short; 0: nothing follows."""
-        return 1 if self.n_exact or self.n_lost else 3 if self.n_open else 0
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``shoal check --kind ... --json`` prints it."""
-        lost = None
+    def told(self) -> Told:
+        """What the ranges say in all."""
+        lost, tight = None, self.bounds.is_tight
         if self.losses is not None:
-            certain = self.losses.low > 0
-            exact = certain & (self.losses.low == self.losses.high)
-            lost = {
-                "certain": int(certain.sum()),
-                "exact": int(exact.sum()),
-                "at_least": int(self.losses.low.sum()),
-            }
-        return {
-            "cells": len(self.cells),
-            "hidden": int(self.is_hidden.sum()),
-            "exact": self.n_exact,
-            "within_2": int((self.width <= _WITHIN).sum()),
-            "unbounded": int(np.isinf(self.width).sum()),
-            "not_proved_tight": self.n_open,
-            "lost": lost,
-        }
+            low, tight = self.losses.low, tight & self.losses.is_tight
+            exact = (low > 0) & (low == self.losses.high)
+            lost = Lost(int((low > 0).sum()), int(exact.sum()), int(low.sum()))
+        width = (self.bounds.high - self.bounds.low)[self.is_hidden]
+        return Told(
+            cells=len(self.cells),
+            hidden=int(self.is_hidden.sum()),
+            exact=int((width == 0).sum()),
+            within_2=int((width <= _WITHIN).sum()),
+            unbounded=int(np.isinf(width).sum()),
+            not_proved_tight=int((~tight).sum()),  # true, but the time did not allow to prove more
+            lost=lost,
+        )
 
     def rows(self) -> dict[str, list[Any]]:
         """A column for each key, and ``low``, ``high`` and ``tight`` of each hidden cell."""

@@ -214,12 +214,7 @@ class Calibration:
             kind=self.rules.table,
             unit=self.rules.unit,
             unit_of_protection=self.unit_of_protection,
-            rho=self.rho,
-            epsilon=epsilon_of(self.rho, self.privacy.delta),
-            delta=self.privacy.delta,
-            sigma=self.sigma,
-            sensitivity=self.sensitivity,
-            granularity=self.granularity,
+            promise=self.promise(""),
             persons_rho=counts * (days if disjoint else days**2) + (self.rho - counts) * days**2,
         )
 

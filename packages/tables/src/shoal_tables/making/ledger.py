@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.version import __version__
-from shoal_tables.definition.manifest import LedgerEntry, Unit
+from shoal_tables.definition.manifest import LedgerEntry, Promise, Unit
 from shoal_tables.making.promise import DELTA, epsilon_of, guess_of, period_of, require_promise
 
 _WAIT_S: Final = 30.0
@@ -34,17 +34,12 @@ class Cost:
     kind: str
     unit: Unit
     unit_of_protection: str
-    rho: float
-    epsilon: float
-    delta: float
-    sigma: int
-    sensitivity: int
-    granularity: int
+    promise: Promise
     persons_rho: float
 
     def rho_for(self, unit: str) -> float:
         """Rho for this unit: a table that protects persons protects each of their days as well."""
-        return self.persons_rho if (unit, self.unit) == ("person", "person-day") else self.rho
+        return self.persons_rho if (unit, self.unit) == ("person", "person-day") else self.promise.rho
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +68,9 @@ class Ledger:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from shoal_tables.making.promise import rho_of
-    >>> cost = Cost(kind="homes", unit="person", unit_of_protection="each person", rho=rho_of(6000, 1000),
-    ...             epsilon=0.9, delta=1e-8, sigma=6000, sensitivity=1000, granularity=1000,
-    ...             persons_rho=rho_of(6000, 1000))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(Path(folder) / "ledger.sqlite", "subscribers 2024", 1.0)
-    ...     entry = ledger.spend(cost)
-    ...     print(round(ledger.balance().spent, 2))
-    0.89
+    >>> ledger = Ledger(Path("ledger.sqlite"), "subscribers 2024", 1.0)
+    >>> ledger.digest[:8]
+    'a3f1af3b'
     """
 
     path: Path
@@ -96,25 +84,21 @@ class Ledger:
 
     def require(self, cost: Cost) -> None:
         """Raise MisuseError when a table would exceed the budget; spends nothing."""
-        if self._is_new():
-            self._require_budget()
-            if (total := epsilon_of(cost.rho_for(cost.unit), DELTA)) > (self.budget or 0):
-                raise self._refusal(total, 0.0, self.budget or 0)
-            return
-        with self._open() as connection:
+        with self._open(cost.unit, in_memory=True) as connection:
             self._require_room(connection, cost)
 
     def spend(self, cost: Cost) -> LedgerEntry:
         """Write the cost of a table before its noise is drawn; later steps cannot take it back."""
-        entry = secrets.token_hex(16)
+        entry, promise = secrets.token_hex(16), cost.promise
         with self._open(cost.unit) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._require_room(connection, cost)
             moment = datetime.now(UTC).isoformat(timespec="seconds")
             connection.execute(
                 "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
-                (entry, moment, cost.kind, cost.unit, self._rho(connection, cost), cost.epsilon, cost.delta,
-                 cost.sigma, cost.sensitivity, cost.granularity, cost.unit_of_protection),
+                (entry, moment, cost.kind, cost.unit, cost.rho_for(_people(connection)[1]), promise.epsilon,
+                 promise.delta, promise.sigma, promise.sensitivity, promise.granularity,
+                 cost.unit_of_protection),
             )  # fmt: skip
             connection.execute("COMMIT")
         return LedgerEntry(people=self.digest, entry=entry)
@@ -137,7 +121,7 @@ class Ledger:
         )
 
     def _require_room(self, connection: sqlite3.Connection, cost: Cost) -> None:
-        digest, _, budget, delta = _people(connection)
+        digest, unit, budget, delta = _people(connection)
         if digest != self.digest:
             raise MisuseError(
                 f"{self.path} is the ledger of other people than the --people that were named; use their "
@@ -154,25 +138,14 @@ class Ledger:
                 "and add up both for whoever is in both. Nothing was spent"
             )
         spent, _ = _spent(connection)
-        total = epsilon_of(spent + self._rho(connection, cost), delta)
+        total = epsilon_of(spent + cost.rho_for(unit), delta)
         if total > budget:
-            raise self._refusal(total, epsilon_of(spent, delta) if spent else 0.0, budget)
-
-    def _rho(self, connection: sqlite3.Connection, cost: Cost) -> float:
-        return cost.rho_for(_people(connection)[1])
-
-    def _refusal(self, total: float, spent: float, budget: float) -> MisuseError:
-        return MisuseError(
-            f"this table would bring these people to epsilon {total:.3g}, and their budget is {budget:.3g}: "
-            f"{spent:.3g} is spent. Choose a smaller --epsilon, or publish no further table of them"
-        )
-
-    def _require_budget(self) -> None:
-        if self.budget is None:
+            before = epsilon_of(spent, delta) if spent else 0.0
             raise MisuseError(
-                f"{self.path} is a new ledger; say with --budget how much epsilon all tables may cost"
+                f"this table would bring these people to epsilon {total:.3g}, and their budget is "
+                f"{budget:.3g}: {before:.3g} is spent. Choose a smaller --epsilon, or publish no further "
+                "table of them"
             )
-        require_promise(self.budget, DELTA)
 
     def _is_new(self) -> bool:
         """Whether there is no file, or one that a command left empty when it was killed."""
@@ -185,20 +158,26 @@ class Ledger:
             return False  # to be named where it is used
 
     @contextmanager
-    def _open(self, unit: Unit | None = None) -> Iterator[sqlite3.Connection]:
-        """A connection; with a unit, a new file gets its people."""
-        if self._is_new():
+    def _open(self, unit: Unit | None = None, *, in_memory: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection; with a unit, a new ledger gets its people, in its file or for now in memory."""
+        is_new = self._is_new()
+        if is_new:
             if unit is None:
                 raise InputError(f"there is no ledger {self.path}; check the path")
-            self._require_budget()
+            if self.budget is None:
+                raise MisuseError(
+                    f"{self.path} is a new ledger; say with --budget how much epsilon all tables may cost"
+                )
+            require_promise(self.budget, DELTA)
             if not self.path.parent.is_dir():
                 raise InputError(f"there is no folder {self.path.parent} for the ledger; make it first")
         try:
-            connection = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)
+            place = ":memory:" if is_new and in_memory else self.path
+            connection = sqlite3.connect(place, timeout=_WAIT_S, isolation_level=None)
             try:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.row_factory = sqlite3.Row
-                if unit is not None:
+                if unit is not None and (is_new or not in_memory):
                     self._create(connection, unit)
                 yield connection
             finally:
