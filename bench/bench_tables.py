@@ -25,7 +25,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
-from shoal_tables.making.calibration import Calibration, add_noise, default_bound
+from shoal_tables.making.calibration import add_noise, default_bound, promise_of
 from shoal_tables.making.contributions import clip, contributions, events_of, sequences_of
 from shoal_tables.making.promise import estimate, scale_of
 from shoal_tables.making.rules import WHOLE_DAY
@@ -117,15 +117,16 @@ def print_errors_of(
 ) -> None:
     unit, cell, number = everyone
     true = np.bincount(cell, values(rules, cell, number), minlength=rules.n_cells)
-    noise = Calibration(rules=rules, privacy=privacy)
-    parts = clip(unit, number, rules, cell % rules.shape[-1], noise.limits)
+    noise = promise_of(rules, privacy)
+    parts = clip(unit, number, rules, cell % rules.shape[-1], noise)
     clipped = np.bincount(cell, parts[1].astype(np.float64), minlength=rules.n_cells).astype(np.int64)
     first = np.flatnonzero(np.diff(unit, prepend=-1))
-    totals = np.array([np.minimum(np.add.reduceat(part, first), noise.limits.most).sum() for part in parts])
+    most = 0 if noise.totals is None else noise.totals.most
+    totals = np.array([np.minimum(np.add.reduceat(part, first), most).sum() for part in parts])
     runs: list[list[float]] = []
     for seed in range(seeds):
         rng = Randomness.for_research(seed)
-        promise = with_totals(noise.promise(""), totals, rng)
+        promise = with_totals(noise, totals, rng)
         noisy = add_noise(clipped, noise.sigma, noise.sensitivity, rng)
         numbers, spread = estimate(rules, noisy, promise)
         off = np.abs(numbers - scale_of(promise) * clipped) <= spread * promise.half_width
@@ -143,15 +144,15 @@ def print_floor(people: StoredPeople, seeds: int) -> None:
         unit, cell, number = contributed(people, rules)
         true = np.bincount(cell, values(rules, cell, number), minlength=rules.n_cells)
         for bound in (1.0, 1.5, 2.0, 2.5, 3.0, 4.0):
-            noise = Calibration(rules=rules, privacy=Privacy(epsilon=1.0, bound=bound))
-            promise = noise.promise("").model_copy(update={"totals": None})
+            noise = promise_of(rules, Privacy(epsilon=1.0, bound=bound))
+            promise = noise.model_copy(update={"totals": None})
             whole = np.rint(true * noise.granularity).astype(np.int64)
             noisy = (
                 add_noise(whole, noise.sigma, noise.sensitivity, Randomness.for_research(seed))
                 for seed in range(seeds)
             )
             alone = [errors(estimate(rules, one, promise)[0] / noise.granularity, true) for one in noisy]
-            parts = clip(unit, number, rules, cell % rules.shape[-1], noise.limits)
+            parts = clip(unit, number, rules, cell % rules.shape[-1], noise)
             clipped = np.bincount(cell, parts[1], minlength=rules.n_cells)
             of_bound = errors(clipped * (true.sum() / clipped.sum()), true)
             shown = [

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from shoal import Grid, Trajectories
 from shoal.runtime.arrays import Integers
 from shoal_tables import Rules, days_of, hours_of
-from shoal_tables.definition.manifest import STAY_STARTS_S, STAYS, Kind, Trips, Unit, Zones
-from shoal_tables.making.contributions import Limits, clip, tally
+from shoal_tables.definition.manifest import STAY_STARTS_S, STAYS, Kind, Promise, Totals, Trips, Unit, Zones
+from shoal_tables.making.contributions import clip, tally
 from shoal_tables.making.zones import ZoneSet
 
 Sample = tuple[int, int, int, datetime]
@@ -141,7 +141,13 @@ def homes(pieces: Pieces, rules: Rules) -> Iterator[tuple[str, ...]]:
         yield (next(name for name in ZONES.names if len(nights.get(name, ())) == most),)
 
 
-def clipped(vector: dict[tuple[str, ...], Fraction], limits: Limits) -> dict[tuple[str, ...], int]:
+def limits_of(granularity: int, sensitivity: int, most: int) -> Promise:
+    """A promise, as far as contributions depend on it."""
+    totals = Totals.model_construct(most=most)
+    return Promise.model_construct(granularity=granularity, sensitivity=sensitivity, totals=totals)
+
+
+def clipped(vector: dict[tuple[str, ...], Fraction], limits: Promise) -> dict[tuple[str, ...], int]:
     """Clipped and rounded, with Python's integers."""
     granularity, sensitivity = limits.granularity, limits.sensitivity
     norm2 = sum(value**2 for value in vector.values())
@@ -197,7 +203,8 @@ def test_counts_equal_those_of_plain_loops(
     sensitivity = int(bound * granularity)
     for seed in range(2):
         people = random_people(seed)
-        limits = Limits(granularity=granularity, sensitivity=sensitivity, most=3 * granularity)
+        most = 3 * granularity
+        limits = limits_of(granularity, sensitivity, most)
         found = tally(people, rules, limits)
         labels, codes = rules.labels(), rules.codes()
         names = list(
@@ -210,7 +217,7 @@ def test_counts_equal_those_of_plain_loops(
             expected.update(after)
             before = sum(math.floor(value * granularity) for value in vector.values())
             totals = [
-                total + min(whole, limits.most)
+                total + min(whole, most)
                 for total, whole in zip(totals, (before, sum(after.values())), strict=True)
             ]
         assert sum(expected.values())
@@ -235,7 +242,7 @@ def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
     number = np.array([n for vector in numbers for n in vector])
     day = np.arange(len(number)) % len(rules.days)
     granularity = parts * scale
-    limits = Limits(granularity=granularity, sensitivity=sensitivity, most=1)
+    limits = limits_of(granularity, sensitivity, 1)
     _, entries = clip(unit, number, rules, day, limits)
     for one in range(len(numbers)):
         own = unit == one
@@ -255,7 +262,7 @@ def test_clipped_vectors_are_exact_and_never_longer_than_the_bound(
 
 def test_one_unit_moves_the_sums_by_no_more_than_their_limits() -> None:
     rules = Rules(table="flows", zones=ZONES, day_of=days_of("each", FIRST, LAST), time_zone=PARIS)
-    people, limits = random_people(5), Limits(granularity=1000, sensitivity=1500, most=2000)
+    people, limits = random_people(5), limits_of(1000, 1500, 2000)
 
     def sums_of(some: Trajectories) -> tuple[Integers, Integers]:
         found, counts = tally(some, rules, limits), np.zeros(rules.n_cells, dtype=np.int64)

@@ -5,7 +5,7 @@ import pytest
 
 from shoal.runtime.arrays import Floats
 from shoal_tables import Privacy, hours_of
-from shoal_tables.making.calibration import Calibration, stand_in
+from shoal_tables.making.calibration import promise_of, stand_in
 from shoal_tables.making.promise import estimate
 from shoal_tables.making.rules import WHOLE_DAY, Hours, Rules
 from table_cases import rules_of
@@ -26,7 +26,7 @@ def true_flows(rules: Rules, uneven: float) -> Floats:
 @pytest.mark.parametrize("hours", [WHOLE_DAY, hours_of("6-10,16-20")])
 def test_intervals_of_flows_cover_as_often_as_they_say(uneven: float, hours: Hours) -> None:
     rules = rules_of("flows", 3000, hours=hours)
-    promise = Calibration(rules=rules, privacy=Privacy(epsilon=1.0)).promise("")
+    promise = promise_of(rules, Privacy(epsilon=1.0))
     counts = np.rint(true_flows(rules, uneven) * promise.granularity).astype(np.int64)
     covered, covered_large, errors = [], [], []
     for seed in range(10):

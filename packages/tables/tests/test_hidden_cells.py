@@ -103,7 +103,7 @@ def test_an_erasure_between_two_versions_is_told(tmp_path: Path) -> None:
     before = _file(tmp_path, "origin,destination,count\na,b,10\nb,a,25\na,c,*\nb,c,12\n", "before.csv")
     after = _file(tmp_path, "origin,destination,count\na,b,*\nb,a,24\na,c,*\nb,c,12\n", "after.csv")
     found = check_table(after, "flows", earlier=before, absent="zero", rules=Hiding(hidden_range=(1, 9)))
-    assert found.to_json()["lost"] == {"certain": 2, "exact": 1, "at_least": 2}
+    assert found.told().lost == Lost(certain=2, exact=1, at_least=2)
     rows = found.rows()
     lost = {
         cell: (low, high)

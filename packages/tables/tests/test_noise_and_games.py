@@ -65,7 +65,7 @@ def test_hours_and_errors_are_written_so() -> None:
 def _cells(seed: int, sigma: int, shape: tuple[int, ...] = (7, 6, 3)) -> NoisyCells:
     rng = np.random.default_rng([seed, 1])  # apart from the draws of noise
     numbers = np.indices(shape).reshape(len(shape), -1)
-    names = ("zone", "hour", "day")
+    names: tuple[str, ...] = ("zone", "hour", "day")
     if len(shape) == 4:
         names, numbers = ("origin", "destination", "hour", "day"), numbers[:, numbers[0] != numbers[1]]
     keys, n = dict(zip(names, numbers, strict=True)), numbers.shape[1]

@@ -17,7 +17,7 @@ from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
 from shoal_tables import Ledger, Privacy, days_of, grid_zones
 from shoal_tables.definition.manifest import Kind, read_table_manifest
-from shoal_tables.making.calibration import Calibration
+from shoal_tables.making.calibration import promise_of
 from shoal_tables.making.folder import table_of
 from table_cases import AREA, FIRST, LAST, city, make, rules_of
 
@@ -49,7 +49,7 @@ def test_a_folder_states_its_numbers(tmp_path: Path, kind: Kind) -> None:
 
 def test_columns_of_presence_follow_from_the_noisy_count_and_the_totals() -> None:
     rules = rules_of("presence")
-    planned = Calibration(rules=rules, privacy=Privacy(epsilon=1.0)).promise("")
+    planned = promise_of(rules, Privacy(epsilon=1.0))
     assert planned.totals is not None
     for before, after, scale in ((3 * 10**8, 2 * 10**8, 1.5), (2 * 10**8, 3 * 10**8, 1), (10**6, 10**5, 1)):
         totals = planned.totals.model_copy(update={"before": before, "after": after})

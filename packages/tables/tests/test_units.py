@@ -15,7 +15,7 @@ from shoal import Randomness
 from shoal.runtime.files import sha256_of
 from shoal_tables import Ledger, Privacy, days_of
 from shoal_tables.definition.manifest import CHOSEN, EACH_TRIP, MEASURED, OF_ONE_TRIP, OF_TWO_ENDS, Kind
-from shoal_tables.making.calibration import Calibration
+from shoal_tables.making.calibration import cost_of, promise_of
 from shoal_tables.making.ledger import registry_rows
 from shoal_tables.making.rules import DaysKind
 from shoal_tables.verification.checking import verify_table
@@ -135,8 +135,8 @@ def test_a_plan_says_what_the_bound_of_trips_is(shoal: Shoal) -> None:
 
 def test_a_ledger_names_the_unit_of_each_table_and_an_older_one_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
-    privacy = Privacy(epsilon=1.0)
-    cost = Calibration(rules=rules_of("flows"), privacy=privacy, unit_of_protection=EACH_TRIP).cost()
+    rules = rules_of("flows")
+    cost = cost_of(rules, promise_of(rules, Privacy(epsilon=1.0)), EACH_TRIP)
     Ledger(path, "trips", 5.0).spend(cost)
     with closing(sqlite3.connect(path)) as connection:  # as ledgers were before tables stated their unit
         connection.execute("ALTER TABLE tables DROP COLUMN unit_of_protection")

@@ -1,6 +1,6 @@
 """What ``shoal tabulate`` does with its options."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
 from shoal_tables.definition.manifest import EACH_TRIP, Trips
 from shoal_tables.making import promise as promises
-from shoal_tables.making.calibration import Calibration, Privacy
+from shoal_tables.making.calibration import Privacy, promise_of
 from shoal_tables.making.ledger import Ledger
 from shoal_tables.making.rules import BY_ZONES, WHOLE_DAY, Rules, days_of, hours_of, read_calendar, slots_of
 from shoal_tables.making.tabulate import tabulate
@@ -25,11 +25,11 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
     """Print the expected error; read and spend nothing."""
     rules = _rules_of(chosen, reading)
     plans = [
-        Calibration(rules=rules, privacy=Privacy(epsilon=epsilon, delta=chosen.delta, bound=chosen.bound))
+        Privacy(epsilon=epsilon, delta=chosen.delta, bound=chosen.bound)
         for epsilon in (promises.EPSILONS if chosen.epsilon is None else (chosen.epsilon,))
     ]
-    errors = [promises.expected_error(plan.promise("")) for plan in plans]
-    bound = plans[0].sensitivity / plans[0].granularity
+    errors = [promises.expected_error(promise_of(rules, privacy)) for privacy in plans]
+    bound = promise_of(rules, plans[0]).bound
     as_of = (
         f"one count in each of {bound**2:.1f} cells" if bound > 1 else f"{bound:.3g} of a count in one cell"
     )
@@ -39,9 +39,8 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
         "each cell",
         *(promises.error_in_words(error, rules.table) for error in errors),
     ]
-    of_trips = replace(plans[0], unit_of_protection=EACH_TRIP)
-    if of_trips.bound != plans[0].bound:
-        one_trip, _ = of_trips.bound
+    one_trip = promise_of(rules, plans[0], unit_of_protection=EACH_TRIP).bound
+    if one_trip != bound:
         lines.append(
             f"where each trip counts as one person, the bound is {one_trip:.3g} instead, and the errors are "
             f"{bound / one_trip:.3g} times smaller"
@@ -92,31 +91,23 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
         ),
         promises.error_in_words(error, rules.table),
     ]
-    document = _document(rules, [error])
-    document |= {"folder": str(chosen.output), "cells_shown": made.shown_cells, "publishable": publishable}
+    about = {"folder": str(chosen.output), "cells_shown": made.shown_cells, "publishable": publishable}
     if ledger is not None:
         balance = ledger.balance()
-        document |= {"spent": balance.spent, "budget": balance.budget}
+        about |= {"spent": balance.spent, "budget": balance.budget}
         lines.append(f"ledger: epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent")
     lines.append(f"{chosen.secret}: the counts before noise; keep it as safe as the raw data")
     if not publishable:
         lines.append("not for publication: made with a research seed")
-    print_result(shown.as_json, document, lines)
+    print_result(shown.as_json, _document(rules, [error], **about), lines)
     return 0
 
 
-def _document(rules: Rules, errors: list[promises.ExpectedError]) -> dict[str, Any]:
-    """A plan, which has no folder and spends nothing."""
-    return {
-        "folder": None,
-        "table": rules.table,
-        "cells": rules.n_cells,
-        "cells_shown": None,
-        "promises": list(map(asdict, errors)),
-        "spent": None,
-        "budget": None,
-        "publishable": None,
-    }
+def _document(rules: Rules, errors: list[promises.ExpectedError], **made: Any) -> dict[str, Any]:
+    """A plan has no folder and spends nothing; made: what else a table has."""
+    order = ("folder", "table", "cells", "cells_shown", "promises", "spent", "budget", "publishable")
+    stated = {"table": rules.table, "cells": rules.n_cells, "promises": list(map(asdict, errors))}
+    return dict.fromkeys(order) | stated | made
 
 
 def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:

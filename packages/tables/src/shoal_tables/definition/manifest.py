@@ -61,7 +61,6 @@ COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
 """The columns that name the cells of each kind of table; the first changes slowest."""
 
 _LARGEST: Final = 1 << 24  # bytes of a readable manifest
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 _Text = Annotated[str, StringConstraints(max_length=4000)]
 _Label = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 _Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -69,10 +68,12 @@ _Whole = Annotated[int, Field(ge=0, le=1 << 53)]
 _Positive = Annotated[int, Field(ge=1, le=1 << 53)]
 
 
-class Zones(BaseModel):
-    """Where zones come from. Fields that a kind does not need are null."""
+class _Stated(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model_config = _STRICT
+
+class Zones(_Stated):
+    """Where zones come from. Fields that a kind does not need are null."""
 
     kind: Literal["grid", "polygons", "h3", "cells"]
     n_zones: _Positive
@@ -89,20 +90,16 @@ class Zones(BaseModel):
     source_sha256: _Digest | None = None  # the file of polygons or cells
 
 
-class Trips(BaseModel):
+class Trips(_Stated):
     """The definition of a trip; ``radius_m`` and ``least_s`` belong to the definition ``stays``."""
-
-    model_config = _STRICT
 
     definition: Literal["stays", "zones"]
     radius_m: _Positive | None = None
     least_s: _Positive | None = None
 
 
-class Totals(BaseModel):
+class Totals(_Stated):
     """All contributions together, before and after the bound, each with noise, in the same integers."""
-
-    model_config = _STRICT
 
     most: _Positive  # one unit adds at most so much to each
     sensitivity: _Positive  # in L2, of both numbers together
@@ -111,10 +108,8 @@ class Totals(BaseModel):
     after: int
 
 
-class Promise(BaseModel):
+class Promise(_Stated):
     """User-level differential privacy, and the numbers that it follows from."""
-
-    model_config = _STRICT
 
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     delta: Annotated[float, Field(gt=0, lt=1)]
@@ -138,19 +133,15 @@ class Promise(BaseModel):
         return self.sensitivity / self.granularity
 
 
-class LedgerEntry(BaseModel):
+class LedgerEntry(_Stated):
     """The row of the ledger that paid for this table."""
-
-    model_config = _STRICT
 
     people: _Digest  # SHA-256 of the name that the publisher gave to the people
     entry: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
-class TableManifest(BaseModel):
+class TableManifest(_Stated):
     """Everything that a table states."""
-
-    model_config = _STRICT
 
     kind: Literal["tables"]
     format_version: Literal[1]

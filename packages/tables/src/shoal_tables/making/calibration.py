@@ -1,7 +1,6 @@
 """From privacy to noise: the table of bounds, limits of a unit, costs of a table, and the sampler."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from math import isqrt, sqrt
 from typing import Final
@@ -22,18 +21,8 @@ from shoal_tables.definition.manifest import (
     Promise,
     Totals,
 )
-from shoal_tables.making.contributions import Limits
+from shoal_tables.making import promise as promises
 from shoal_tables.making.ledger import Cost, Ledger
-from shoal_tables.making.promise import (
-    DELTA,
-    epsilon_of,
-    granularity_for,
-    half_width,
-    least_shown,
-    require_promise,
-    rho_of,
-    sigma_for,
-)
 from shoal_tables.making.rules import Rules
 
 TOTALS_SHARE: Final = 0.02  # of rho, for the totals before and after the bound
@@ -82,13 +71,13 @@ class Privacy:
     """
 
     epsilon: float
-    delta: float = DELTA
+    delta: float = promises.DELTA
     bound: float | None = None
     ledger: Ledger | None = None
     rng: Randomness | None = None
 
     def __post_init__(self) -> None:
-        require_promise(self.epsilon, self.delta)
+        promises.require_promise(self.epsilon, self.delta)
         if self.bound is not None and not 0 < self.bound <= 1e6:
             raise MisuseError(
                 f"--bound {self.bound:g} must be greater than 0; leave it out for the table of bounds"
@@ -106,117 +95,67 @@ class Privacy:
         return self.rng is None or self.rng.publishable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Calibration:
+def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", sampler: str = "") -> Promise:
     """The noise that follows from rules, privacy, and what one unit is; from nothing else in the data.
 
     unit_of_protection: as the reader says it; empty before any data is read.
     """
-
-    rules: Rules
-    privacy: Privacy
-    unit_of_protection: str = ""
-
-    @cached_property
-    def granularity(self) -> int:
-        """Parts of one person or trip."""
-        return granularity_for(self.rules.common_days)
-
-    @cached_property
-    def limits(self) -> Limits:
-        """What one unit adds at most; a larger bound than the usual one needs larger totals."""
-        if self.cells_of_a_trip is not None:
-            most = self.cells_of_a_trip * self.parts_of_a_date
-            return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
-        usual = default_bound(self.rules) * self.granularity
-        days = 1 if self.rules.unit == "person-day" else max(len(self.rules.days), 1)
-        most = int(MOST[self.rules.table] * days * self.granularity * max(self.sensitivity / usual, 1.0))
-        return Limits(granularity=self.granularity, sensitivity=self.sensitivity, most=most)
-
-    @property
-    def cells_of_a_trip(self) -> int | None:
-        """In how many cells a unit counts that is one trip: its flow, or its two ends; None for others."""
-        if self.rules.table == "homes" or self.unit_of_protection != EACH_TRIP:
-            return None
-        return 1 if self.rules.table == "flows" else 2
-
-    @property
-    def parts_of_a_date(self) -> int:
-        """The most that one date adds to a cell, in parts of one."""
-        return self.granularity // int(self.rules.dates_per_day.min())
-
-    @property
-    def bound(self) -> tuple[float, str]:
-        """The bound in L2, and where it comes from."""
-        if self.privacy.bound is not None:
-            return self.privacy.bound, CHOSEN
-        if self.cells_of_a_trip is not None:
-            source = OF_ONE_TRIP if self.cells_of_a_trip == 1 else OF_TWO_ENDS
-            return sqrt(self.cells_of_a_trip) * self.parts_of_a_date / self.granularity, source
-        return default_bound(self.rules), MEASURED
-
-    @cached_property
-    def sensitivity(self) -> int:
-        """The bound in parts of one, rounded down; that of the layout is rounded up and cuts no trip."""
-        bound, source = self.bound
-        if source in (OF_ONE_TRIP, OF_TWO_ENDS):
-            return isqrt((self.cells_of_a_trip or 0) * self.parts_of_a_date**2 - 1) + 1
-        parts = int(np.floor(bound * self.granularity + 1e-9))
-        if parts < 1:
+    granularity = promises.granularity_for(rules.common_days)
+    date = granularity // int(rules.dates_per_day.min())  # the most that one date adds to a cell
+    bound, source, cells = privacy.bound, CHOSEN, 0
+    usual = default_bound(rules)
+    if rules.table != "homes" and unit_of_protection == EACH_TRIP:
+        cells = 1 if rules.table == "flows" else 2  # in which a trip counts: its flow, or its two ends
+    if bound is None and cells:
+        source = OF_ONE_TRIP if cells == 1 else OF_TWO_ENDS
+        sensitivity = isqrt(cells * date**2 - 1) + 1  # rounded up: it cuts no trip
+    else:
+        if bound is None:
+            bound, source = usual, MEASURED
+        sensitivity = int(np.floor(bound * granularity + 1e-9))
+        if sensitivity < 1:
             raise MisuseError(
-                f"--bound {bound:g} is less than one part in {self.granularity}; choose a larger one"
+                f"--bound {bound:g} is less than one part in {granularity}; choose a larger one"
             )
-        return parts
+    totals, share = None, 1.0
+    if rules.table != "homes":
+        days = 1 if rules.unit == "person-day" else max(len(rules.days), 1)
+        larger = max(sensitivity / (usual * granularity), 1.0)  # than usual: so are the totals
+        most = cells * date or int(MOST[rules.table] * days * granularity * larger)
+        both, share = isqrt(2 * most**2) + 1, 1 - TOTALS_SHARE
+        sigma = promises.sigma_for(privacy.epsilon, privacy.delta, both, TOTALS_SHARE)
+        totals = Totals(most=most, sensitivity=both, sigma=sigma, before=0, after=0)
+    sigma = promises.sigma_for(privacy.epsilon, privacy.delta, sensitivity, share)
+    rho = promises.rho_of(sigma, sensitivity) + (
+        0 if totals is None else promises.rho_of(totals.sigma, totals.sensitivity)
+    )
+    return Promise(
+        epsilon=promises.epsilon_of(rho, privacy.delta),
+        delta=privacy.delta,
+        rho=rho,
+        granularity=granularity,
+        sensitivity=sensitivity,
+        bound_source=source,
+        sigma=sigma,
+        half_width=promises.half_width(sigma),
+        least_shown=promises.least_shown(sigma, rules.n_cells),
+        mechanism="discrete Gaussian",
+        sampler=sampler,
+        totals=totals,
+    )
 
-    @cached_property
-    def sigma(self) -> int:
-        """The standard deviation of the noise, in parts of one."""
-        share = 1.0 if self.totals is None else 1 - TOTALS_SHARE
-        return sigma_for(self.privacy.epsilon, self.privacy.delta, self.sensitivity, share)
 
-    @cached_property
-    def totals(self) -> Totals | None:
-        """The limits and the noise of the totals, before they are counted."""
-        if self.rules.table == "homes":
-            return None
-        both = isqrt(2 * self.limits.most**2) + 1
-        sigma = sigma_for(self.privacy.epsilon, self.privacy.delta, both, TOTALS_SHARE)
-        return Totals(most=self.limits.most, sensitivity=both, sigma=sigma, before=0, after=0)
-
-    @property
-    def rho(self) -> float:
-        """What counts and totals cost together."""
-        counts = rho_of(self.sigma, self.sensitivity)
-        return counts if self.totals is None else counts + rho_of(self.totals.sigma, self.totals.sensitivity)
-
-    def promise(self, sampler: str) -> Promise:
-        """What the manifest states."""
-        return Promise(
-            epsilon=epsilon_of(self.rho, self.privacy.delta),
-            delta=self.privacy.delta,
-            rho=self.rho,
-            granularity=self.granularity,
-            sensitivity=self.sensitivity,
-            bound_source=self.bound[1],
-            sigma=self.sigma,
-            half_width=half_width(self.sigma),
-            least_shown=least_shown(self.sigma, self.rules.n_cells),
-            mechanism="discrete Gaussian",
-            sampler=sampler,
-            totals=self.totals,
-        )
-
-    def cost(self) -> Cost:
-        """What the table costs in a ledger."""
-        days, counts = len(self.rules.day_of), rho_of(self.sigma, self.sensitivity)
-        disjoint = len(self.rules.days) == days  # each date has cells of its own; all share the totals
-        return Cost(
-            kind=self.rules.table,
-            unit=self.rules.unit,
-            unit_of_protection=self.unit_of_protection,
-            promise=self.promise(""),
-            persons_rho=counts * (days if disjoint else days**2) + (self.rho - counts) * days**2,
-        )
+def cost_of(rules: Rules, promise: Promise, unit_of_protection: str = "") -> Cost:
+    """What a table costs in a ledger."""
+    days, counts = len(rules.day_of), promises.rho_of(promise.sigma, promise.sensitivity)
+    disjoint = len(rules.days) == days  # each date has cells of its own; all share the totals
+    return Cost(
+        kind=rules.table,
+        unit=rules.unit,
+        unit_of_protection=unit_of_protection,
+        promise=promise,
+        persons_rho=counts * (days if disjoint else days**2) + (promise.rho - counts) * days**2,
+    )
 
 
 def default_bound(rules: Rules) -> float:
@@ -252,7 +191,7 @@ def add_noise(counts: Integers, sigma: int, sensitivity: int, rng: Randomness) -
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64")
     gaussian = dp.m.make_gaussian(*space, scale=float(sigma))
-    if gaussian.map(sensitivity) > rho_of(sigma, sensitivity) * (1 + 1e-9):
+    if gaussian.map(sensitivity) > promises.rho_of(sigma, sensitivity) * (1 + 1e-9):
         raise EngineError("OpenDP accounts for more than the table would promise; no noise was drawn")
     parts = [gaussian(counts[at : at + _AT_ONCE].tolist()) for at in range(0, len(counts), _AT_ONCE)]
     return np.concatenate([np.array(part, dtype=np.int64) for part in parts])

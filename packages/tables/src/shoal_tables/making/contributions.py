@@ -14,7 +14,7 @@ from shoal.model.clocks import Clock
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
-from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S
+from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S, Promise
 from shoal_tables.making.rules import Rules
 
 _EPOCH: Final = datetime.date(1970, 1, 1)
@@ -152,15 +152,6 @@ _SAFE: Final = 2.0**62
 _NEAR: Final = 1e-4  # so near a whole number, floating point cannot say on which side of it a quotient lies
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Parts of one, and what one unit adds at most in these parts: in L2, and to each total."""
-
-    granularity: int
-    sensitivity: int
-    most: int
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tally:
     """Sums over some units: of cells with contributions, ascending, and in all before and after the bound."""
@@ -171,16 +162,17 @@ class Tally:
     sums: Integers  # without that limit
 
 
-def tally(people: Trajectories, rules: Rules, limits: Limits) -> Tally:
+def tally(people: Trajectories, rules: Rules, promise: Promise) -> Tally:
     """The secret sums over all units of some people, on a grid of 1 m and 1 s."""
     unit, cell, number = contributions(events_of(sequences_of(people, rules), rules), rules)
-    before, after = clip(unit, number, rules, cell % rules.shape[-1], limits)
+    before, after = clip(unit, number, rules, cell % rules.shape[-1], promise)
     cells, place = np.unique(cell, return_inverse=True)
     counts = np.zeros(len(cells), dtype=np.int64)
     np.add.at(counts, place, after)
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     of_unit = (np.add.reduceat(parts, first) if len(first) else parts for parts in (before, after))
-    totals = np.array([np.minimum(sums, limits.most).sum() for sums in of_unit], dtype=np.int64)
+    most = 0 if promise.totals is None else promise.totals.most
+    totals = np.array([np.minimum(sums, most).sum() for sums in of_unit], dtype=np.int64)
     sums = np.array([before.sum(), after.sum()], dtype=np.int64)
     return Tally(cells=cells, counts=counts, totals=totals, sums=sums)
 
@@ -194,12 +186,12 @@ def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Int
 
 
 def clip(
-    unit: Integers, number: Integers, rules: Rules, day: Integers, limits: Limits
+    unit: Integers, number: Integers, rules: Rules, day: Integers, promise: Promise
 ) -> tuple[Integers, Integers]:
     """Clip in L2 and round down; the parts of each entry, ascending by unit, before and after [n]."""
     if not len(unit):
         return number, number
-    scale, granularity, sensitivity = rules.common_days, limits.granularity, limits.sensitivity
+    scale, granularity, sensitivity = rules.common_days, promise.granularity, promise.sensitivity
     weight = scale // rules.dates_per_day if rules.has_days else np.ones(1, dtype=np.int64)
     w = number * (weight[day] if rules.has_days else 1)
     first = np.flatnonzero(np.diff(unit, prepend=-1))

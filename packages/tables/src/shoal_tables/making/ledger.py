@@ -210,7 +210,8 @@ def _people(connection: sqlite3.Connection) -> tuple[str, Unit, float, float]:
 
 def _units(connection: sqlite3.Connection) -> set[str]:
     """What one unit is in the tables so far; those of older versions did not say."""
-    return {dict(row).get("unit_of_protection") for row in _tables(connection)} - {None}
+    said = (dict(row).get("unit_of_protection") for row in _tables(connection))
+    return {unit for unit in said if unit is not None}
 
 
 def _tables(connection: sqlite3.Connection) -> list[sqlite3.Row]:

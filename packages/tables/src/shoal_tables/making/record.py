@@ -14,15 +14,8 @@ from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
 from shoal.units import counted, show_s
 from shoal_tables.definition.manifest import Promise, TableManifest, counted_things
+from shoal_tables.making import promise as promises
 from shoal_tables.making.ledger import Balance
-from shoal_tables.making.promise import (
-    SIZES,
-    expected_error,
-    period_of,
-    promise_in_words,
-    scale_of,
-    unit_in_words,
-)
 from shoal_tables.making.rules import Rules
 
 MOST_LINES: Final = 150
@@ -37,7 +30,7 @@ _COUNTS: Final = {
 def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance: Balance | None) -> str:
     """The record as one HTML page that loads nothing."""
     promise, who = manifest.promise, manifest.unit_of_protection
-    error, totals = expected_error(promise), promise.totals
+    error, totals = promises.expected_error(promise), promise.totals
     things = counted_things(rules.table, who)
     most = promise.sensitivity if totals is None else totals.most
     drawing = draw_map(rules, promise, table, things)
@@ -46,21 +39,17 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         {} if drawing is None else {"map": drawing},
         public=True,
         package="shoal_tables.making",
-        table=rules.table,
-        promise_in_words=promise_in_words(error.epsilon, error.delta, rules.unit, who),
-        cells=rules.n_cells,
+        promise_in_words=promises.promise_in_words(error.epsilon, error.delta, rules.unit, who),
         shown=len(table) - table["shown"].null_count,
-        zones=rules.zones.statement.n_zones,
+        rules=rules,
+        manifest=manifest,
         error=error,
-        by_size=list(zip(SIZES, error.by_size, strict=True)),
-        publishable=manifest.publishable,
+        by_size=list(zip(promises.SIZES, error.by_size, strict=True)),
         meaning=meaning_in_words(rules, things),
-        protected=period_of(rules.unit),
-        unit_in_words=unit_in_words(who),
-        bound=promise.bound,
-        scale=scale_of(promise),
+        protected=promises.period_of(rules.unit),
+        unit_in_words=promises.unit_in_words(who),
+        scale=promises.scale_of(promise),
         most=most / promise.granularity,
-        bound_source=promise.bound_source,
         ledger=_ledger_in_words(balance),
         caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
         "blank. Lines: the largest flows that are certain enough to show.",
@@ -106,7 +95,7 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Dr
         shape = (statement.rows or 1, statement.columns or 1)
         sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
         square_km = ((statement.side_m or 1) / 1000) ** 2
-        noise = expected_error(promise).half_width * np.sqrt(len(count) / statement.n_zones)
+        noise = promises.expected_error(promise).half_width * np.sqrt(len(count) / statement.n_zones)
         certain = np.where(sums >= 2 * noise, sums, 0)
         layers.append(density_cells(certain / square_km, (west, east), (south, north), things))
     elif statement.kind != "cells":

@@ -22,8 +22,8 @@ from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.version import __version__
 from shoal_tables.definition.manifest import COLUMNS, Files, Promise, TableManifest
-from shoal_tables.making.calibration import Calibration, Privacy, add_noise, sampler_name
-from shoal_tables.making.contributions import Limits, Tally, tally
+from shoal_tables.making.calibration import Privacy, add_noise, cost_of, promise_of, sampler_name
+from shoal_tables.making.contributions import Tally, tally
 from shoal_tables.making.folder import (
     digests_of,
     require_apart,
@@ -70,7 +70,8 @@ class Counts:
 
     counts: Integers
     totals: Integers
-    calibration: Calibration  # for the unit that the reader found
+    promise: Promise  # for the unit that the reader found
+    unit_of_protection: str
     cut: float  # the share that the bound takes away
     reading: Reading
     notes: tuple[str, ...]
@@ -144,15 +145,15 @@ def tabulate(
     require_absent(secret)
     report_partials(output, secret)
     require_apart(output, secret, *([] if ledger is None else [ledger.path]))
-    sampler, calibration = sampler_name(rng), Calibration(rules=rules, privacy=privacy)
+    promise = promise_of(rules, privacy, sampler=sampler_name(rng))
     if ledger is not None:
         if ledger.path.resolve() == secret.resolve():
             raise MisuseError(f"--ledger and --secret are both {secret}; give each a file")
-        ledger.require(calibration.cost())
+        ledger.require(cost_of(rules, promise))
     reading = require_reading(reading or Reading(), rules)
-    exact = count(source, calibration, partial_name(secret), reading, run, engine)
-    unit_of_protection, notes = exact.calibration.unit_of_protection, exact.notes
-    promise, cost = exact.calibration.promise(sampler), exact.calibration.cost()
+    exact = count(source, rules, privacy, promise.sampler, partial_name(secret), reading, run, engine)
+    promise, unit_of_protection, notes = exact.promise, exact.unit_of_protection, exact.notes
+    cost = cost_of(rules, promise, unit_of_protection)
     if ledger is not None and privacy.bound is None and exact.cut > _MOST:
         raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
     if exact.counts.max() < promise.least_shown:
@@ -192,27 +193,29 @@ def tabulate(
 
 def count(
     source: object,
-    calibration: Calibration,
+    rules: Rules,
+    privacy: Privacy,
+    sampler: str,
     scratch: Path,
     reading: Reading,
     run: Run,
     engine: Engine | None,
 ) -> Counts:
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
-    rules = calibration.rules
     try:
         people = _store_on_plane(source, reading, scratch, run, engine)
         if people.crs != rules.zones.plane:
-            unit = "local meters" if people.crs is None else "degrees"
+            given = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
-                f"the positions are in {unit}, and the zones are not; for local meters give --area in meters "
-                "and --plane local, else --crs"
+                f"the positions are in {given}, and the zones are not; for local meters give --area in "
+                "meters and --plane local, else --crs"
             )
         if people.intake.reading.counts_steps(people.middles[:, 0]):
             raise InputError("the times count steps, and a table needs times of a clock; give --time-unit")
         counts, totals, sums = (np.zeros(size, dtype=np.int64) for size in (rules.n_cells, 2, 2))
-        calibration = replace(calibration, unit_of_protection=people.intake.unit_of_protection)
-        tally_some = partial(tally_people, scratch, rules, calibration.limits)
+        unit = people.intake.unit_of_protection
+        promise = promise_of(rules, privacy, unit_of_protection=unit, sampler=sampler)
+        tally_some = partial(tally_people, scratch, rules, promise)
         for part in run_tasks(tally_some, parts_of(people.lengths), engine or run, run, "counting"):
             counts[part.cells] += part.counts
             totals += part.totals
@@ -229,7 +232,8 @@ def count(
     return Counts(
         counts=counts,
         totals=totals,
-        calibration=calibration,
+        promise=promise,
+        unit_of_protection=unit,
         cut=cut,
         reading=people.intake.reading,
         notes=notes,
@@ -258,9 +262,9 @@ def _words_of_cut(cut: float) -> str:
     )
 
 
-def tally_people(stored: Path, rules: Rules, limits: Limits, span: tuple[int, int]) -> Tally:
+def tally_people(stored: Path, rules: Rules, promise: Promise, span: tuple[int, int]) -> Tally:
     """The sums over some of the people; safe to repeat."""
-    return tally(StoredPeople.open(stored).load(np.arange(*span)), rules, limits)
+    return tally(StoredPeople.open(stored).load(np.arange(*span)), rules, promise)
 
 
 def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:

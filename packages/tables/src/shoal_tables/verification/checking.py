@@ -15,7 +15,7 @@ from shoal_tables.definition.manifest import NUMBERS, Files, TableManifest, read
 from shoal_tables.verification import files, statements
 from shoal_tables.verification.contributions import Recount, people_on_disk, recount
 from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
-from shoal_tables.verification.zones import read_table, read_zones, table_file
+from shoal_tables.verification.zones import Cells, cells_of, read_table, read_zones, table_file, zone_findings
 
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
@@ -71,9 +71,9 @@ def verify_table(
     manifest = read_table_manifest(folder)
     findings = [*files.file_findings(folder, manifest), *statements.statement_findings(manifest)]
     zones = read_zones(folder)
-    wrong_zones = list(files.zone_findings(zones, manifest))
+    wrong_zones = list(zone_findings(zones, manifest))
     table = read_table(folder / table_file(folder), manifest)
-    cells = None if wrong_zones else files.cells_of(manifest, zones.names, table)
+    cells = None if wrong_zones else cells_of(manifest, zones.names, table.num_rows)
     findings += wrong_zones
     if cells is not None:
         findings += files.cell_findings(table, cells, Files.TABLE, NUMBERS)
@@ -124,7 +124,7 @@ def verify_table(
     return TableVerification(verdict, manifest, intake, counted.units, counted.units_over)
 
 
-def _secret(path: Path, folder: Path, cells: files.Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
+def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
     findings = []
     if folder.resolve() in path.resolve().parents:
         findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
@@ -149,7 +149,7 @@ def _secret(path: Path, folder: Path, cells: files.Cells, counted: Recount) -> t
 
 
 def _noise(
-    published: Integers, before: Integers, counted: Recount, cells: files.Cells, manifest: TableManifest
+    published: Integers, before: Integers, counted: Recount, cells: Cells, manifest: TableManifest
 ) -> list[Finding]:
     promise = manifest.promise
     tested = NoisyCells(
@@ -168,7 +168,7 @@ def _noise(
     return of_noise
 
 
-def _notes(manifest: TableManifest, cells: files.Cells, counted: Recount) -> list[str]:
+def _notes(manifest: TableManifest, cells: Cells, counted: Recount) -> list[str]:
     share = statements.guessing_share(manifest.promise.epsilon, manifest.promise.delta)
     notes = [
         f"with everything known about all other units, at most {share:.1%} of guesses whether one unit is in "

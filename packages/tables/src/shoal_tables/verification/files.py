@@ -3,16 +3,14 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from html import unescape
-from math import ceil, prod
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import shapely
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 from scipy import special
@@ -26,24 +24,16 @@ from shoal.runtime.files import sha256_of
 from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.identifiers import searchable_text
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
-from shoal_tables.definition.manifest import (
-    STAYS,
-    Files,
-    Promise,
-    TableManifest,
-    days_in_order,
-    hour_label,
-    read_table_manifest,
-)
+from shoal_tables.definition.manifest import Files, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification.statements import guessing_share
 from shoal_tables.verification.zones import (
+    Cells,
     ZoneFile,
+    cells_of,
     column_types,
     export_findings,
-    grid_names,
     read_table,
     read_zones,
-    shapes_of_zones,
     table_file,
 )
 
@@ -62,45 +52,11 @@ _HALF_BELOW: Final = 0.67449  # half of all normal errors are smaller than so ma
 _SIZES: Final = {1: 50, 2: 100, 3: 300}  # of the cells whose error a record states
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The cells of a table in order: names of the values of each key, and their numbers [n]."""
-
-    labels: Mapping[str, Sequence[str]]
-    keys: Mapping[str, Integers]
-
-    @property
-    def n(self) -> int:
-        """The number of cells."""
-        return len(next(iter(self.keys.values())))
-
-
-def cells_of(manifest: TableManifest, zones: Sequence[str], table: pa.Table) -> Cells | None:
-    """All cells of a table, empty ones too; None where the file has another number of rows."""
-    all_labels: dict[str, Sequence[str]] = {
-        "zone": zones,
-        "origin": zones,
-        "destination": zones,
-        "hour": [hour_label(begin, end) for begin, end in manifest.hours],
-        "stay": STAYS,
-        "day": days_in_order(manifest.day_of),
-    }
-    labels = {name: all_labels[name] for name in manifest.columns}
-    sizes = [len(one) for one in labels.values()]
-    none = prod(sizes[1:]) if manifest.table == "flows" else 0  # no trip ends where it begins
-    if table.num_rows != prod(sizes) - none:
-        return None
-    numbers = np.indices(sizes).reshape(len(labels), -1)
-    if manifest.table == "flows":
-        numbers = numbers[:, numbers[0] != numbers[1]]
-    return Cells(labels, dict(zip(labels, numbers, strict=True)))
-
-
 def read_folder(folder: Path) -> tuple[TableManifest, ZoneFile, pa.Table]:
     """Manifest, zones and the table; InputError where it lacks cells."""
     manifest, zones = read_table_manifest(folder), read_zones(folder)
     table = read_table(folder / table_file(folder), manifest)
-    if cells_of(manifest, zones.names, table) is None:
+    if cells_of(manifest, zones.names, table.num_rows) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     return manifest, zones, table
 
@@ -219,20 +175,6 @@ def leak_findings(folder: Path, zones: Sequence[str], people: StoredPeople) -> I
             yield Finding("raw-identifiers", f"{name} holds identifiers of the raw data")
 
 
-def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]:
-    """Find zones that are not those of the manifest."""
-    names = zones.names
-    if len(names) != manifest.zones.n_zones or len(set(names)) < len(names):
-        yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
-    elif manifest.zones.kind == "grid" and names != grid_names(manifest):
-        yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
-    else:
-        expected = shapes_of_zones(names, manifest)
-        shapes = shapely.normalize(shapely.from_wkb(zones.geometries))
-        if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
-            yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
-
-
 def wrong_rows(name: str) -> Finding:
     """The finding of a file with too few or too many rows."""
     words = "zones, hours and days are public, and empty cells are cells"
@@ -254,7 +196,7 @@ def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[st
         return
     for column in cells.keys:
         texts = np.array(table[column].cast(pa.string()).to_pylist(), dtype=object)
-        if not np.array_equal(texts, np.array(cells.labels[column], dtype=object)[cells.keys[column]]):
+        if not np.array_equal(texts, cells.texts(column)):
             words = f"{name} has other values of '{column}', or another order, than stated"
             yield Finding("cells-differ", words)
             return

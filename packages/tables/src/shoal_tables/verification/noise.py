@@ -191,11 +191,11 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         probability = float(stats.chi2.sf(total, int(used.sum())))
         words = f"cells that agree in {' and '.join(names)} share noise"
         yield Outcome("noise-shared", probability, words)
-    names, codes, n = list(cells.keys), list(cells.keys.values()), len(z)
+    codes, n = list(cells.keys.values()), len(z)
     grid = np.zeros([int(one.max()) + 1 for one in codes])
     grid[tuple(codes)] = z
     likeliest = 2 / (np.sqrt(2 * np.pi) * cells.sigma)  # no size of noise has a larger probability
-    for place, name in enumerate(names):
+    for place, name in enumerate(cells.keys):
         order = np.lexsort([*codes[:place][::-1], *codes[place:][::-1]])  # this key changes slowest
         length = _longest_repeat(np.abs(cells.noise[order]))
         probability = min(n * (n - 1) / 2 * likeliest**length, 1.0) if length else 1.0

@@ -1,8 +1,9 @@
 """Read a table in each of its formats; and the zone of each point, from the public file of zones alone."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from shoal_tables.definition.manifest import (
     COLUMNS,
     EXPORTED,
     NUMBERS,
+    STAYS,
     Files,
     TableManifest,
     days_in_order,
@@ -83,13 +85,24 @@ def _in_grid(x: Integers, y: Integers, manifest: TableManifest) -> Integers:
     return np.where(inside, row * columns + column, OUTSIDE)
 
 
-def grid_names(manifest: TableManifest) -> tuple[str, ...]:
-    """The names of the squares of a grid, in their order."""
-    grid = manifest.zones
-    return tuple(f"r{row}c{column}" for row in range(grid.rows or 0) for column in range(grid.columns or 0))
+def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]:
+    """Find zones that are not those of the manifest."""
+    names, grid = zones.names, manifest.zones
+    squares = tuple(
+        f"r{row}c{column}" for row in range(grid.rows or 0) for column in range(grid.columns or 0)
+    )
+    if len(names) != grid.n_zones or len(set(names)) < len(names):
+        yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
+    elif grid.kind == "grid" and names != squares:
+        yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+    else:
+        expected = _shapes_of(names, manifest)
+        shapes = shapely.normalize(shapely.from_wkb(zones.geometries))
+        if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
+            yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
 
 
-def shapes_of_zones(names: tuple[str, ...], manifest: TableManifest) -> Any:
+def _shapes_of(names: tuple[str, ...], manifest: TableManifest) -> Any:
     """The shapes of the squares of a grid and of H3 cells; None where the file of zones decides."""
     grid = manifest.zones
     if grid.kind == "grid":
@@ -149,6 +162,44 @@ def _at_cells(x: Integers, y: Integers, manifest: TableManifest, geometries: lis
     return np.array([at.get(point, OUTSIDE) for point in points], dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a table in order: names of the values of each key, and their numbers [n]."""
+
+    labels: Mapping[str, Sequence[str]]
+    keys: Mapping[str, Integers]
+
+    @property
+    def n(self) -> int:
+        """The number of cells."""
+        return len(next(iter(self.keys.values())))
+
+    def texts(self, name: str) -> Any:
+        """The value of a key in each cell."""
+        return np.array(self.labels[name], dtype=object)[self.keys[name]]
+
+
+def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int) -> Cells | None:
+    """All cells of a table, empty ones too; None where there are not as many rows."""
+    all_labels: dict[str, Sequence[str]] = {
+        "zone": zones,
+        "origin": zones,
+        "destination": zones,
+        "hour": [hour_label(begin, end) for begin, end in manifest.hours],
+        "stay": STAYS,
+        "day": days_in_order(manifest.day_of),
+    }
+    labels = {name: all_labels[name] for name in manifest.columns}
+    sizes = [len(one) for one in labels.values()]
+    none = prod(sizes[1:]) if manifest.table == "flows" else 0  # no trip ends where it begins
+    if rows != prod(sizes) - none:
+        return None
+    numbers = np.indices(sizes).reshape(len(labels), -1)
+    if manifest.table == "flows":
+        numbers = numbers[:, numbers[0] != numbers[1]]
+    return Cells(labels, dict(zip(labels, numbers, strict=True)))
+
+
 def column_types(manifest: TableManifest) -> dict[str, pa.DataType]:
     """The type of each column of a table, in order."""
     names = dict.fromkeys(COLUMNS[manifest.table], pa.string())
@@ -204,30 +255,24 @@ def _from_csv(path: Path, manifest: TableManifest) -> pa.Table:
 def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
     with requiring_extra("omx needs h5py", "omx", of="shoal-tables"):
         import h5py
-    zones = parquet.ParquetFile(path.parent / "zones.parquet").read()["zone"].to_pylist()
-    n = len(zones)
-    hours = [hour_label(*hour) for hour in manifest.hours]
-    slices = [(hour, day) for hour in hours for day in days_in_order(manifest.day_of)]
-    a, b = np.nonzero(~np.eye(n, dtype=bool))
-    names = np.array(zones, dtype=object)
-    columns: dict[str, Any] = {
-        "origin": np.repeat(names[a], len(slices)),
-        "destination": np.repeat(names[b], len(slices)),
-        "hour": [hour for hour, _ in slices] * len(a),
-        "day": [day for _, day in slices] * len(a),
-    }
+    zones, days = read_zones(path.parent).names, days_in_order(manifest.day_of)
+    slices, n = [f"{hour_label(*hour)} {day}" for hour in manifest.hours for day in days], len(zones)
     with h5py.File(path, "r") as file:
         data = file["data"]
-        expected = {f"{name} {hour} {day}" for name in NUMBERS for hour, day in slices}
+        expected = {f"{name} {one}" for name in NUMBERS for one in slices}
         if set(file) != {"data", "lookup"} or set(file["lookup"]) != {"zone"} or set(data) != expected:
             raise ValueError("other matrices")
         if not np.array_equal(file["lookup/zone"][:], np.arange(1, n + 1)):
             raise ValueError("other zones")
+        columns: dict[str, Any] = {}
         for name in NUMBERS:
-            matrices = [_matrix(data, f"{name} {hour} {day}", n) for hour, day in slices]
-            columns[name] = np.stack([matrix[a, b] for matrix in matrices], axis=1).ravel()
+            matrices = [_matrix(data, f"{name} {one}", n)[~np.eye(n, dtype=bool)] for one in slices]
+            columns[name] = np.stack(matrices, axis=1).ravel()
+    cells = cells_of(manifest, zones, len(columns["count"]))
+    if cells is None:
+        raise ValueError("other cells")
     shown = pa.array(columns["shown"], from_pandas=True).cast(pa.int64())
-    return pa.table(columns | {"shown": shown})
+    return pa.table({**{name: cells.texts(name) for name in cells.keys}, **columns, "shown": shown})
 
 
 def _matrix(data: Any, name: str, n: int) -> Any:
