@@ -82,10 +82,8 @@ class Zones(_Stated):
     x0: int | None = None
     y0: int | None = None
     columns: _Positive | None = None
-    rows: _Positive | None = None
-    """The squares of a grid; x0 and y0, in meters of the plane, are its southwest corner."""
-    resolution: Annotated[int, Field(ge=0, le=15)] | None = None
-    """Of H3 cells."""
+    rows: _Positive | None = None  # squares of a grid; x0 and y0 are its southwest corner, in meters
+    resolution: Annotated[int, Field(ge=0, le=15)] | None = None  # of H3 cells
     source: _Text | None = None
     source_sha256: _Digest | None = None  # the file of polygons or cells
 
@@ -115,8 +113,7 @@ class Promise(_Stated):
     delta: Annotated[float, Field(gt=0, lt=1)]
     rho: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     granularity: _Positive
-    sensitivity: _Positive
-    """The bound in L2 of one unit's integers; the bound itself is sensitivity / granularity."""
+    sensitivity: _Positive  # the bound in L2 of one unit's integers
     bound_source: _Text
     sigma: _Positive
     half_width: _Whole  # of the intervals, in the secret file's integers

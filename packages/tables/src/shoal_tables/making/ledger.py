@@ -225,8 +225,8 @@ def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
 
 def registry_rows(path: Path) -> list[dict[str, Any]]:
     """Each table in a ledger as a row of the registry of deployments, but for the organization."""
-    ledger = Ledger(path, "")
-    with ledger._open() as connection:
+    unknown = "what the table's manifest says"
+    with Ledger(path, "")._open() as connection:
         rows = [dict(row) for row in _tables(connection)]
     return [
         {
@@ -234,7 +234,8 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
             "deployment_date": row["spent_at"][:10],
             "dp_flavor": "zero-concentrated differential privacy",
             "privacy_loss": {name: row[name] for name in ("rho", "epsilon", "delta")},
-            "privacy_unit": _unit_of(row),
+            "privacy_unit": f"{period_of(row['unit'])}; one unit is "
+            f"{row.get('unit_of_protection') or unknown}",
             "model": "central",
             "mechanism": f"discrete Gaussian, sigma {row['sigma']} for a sensitivity of {row['sensitivity']} "
             f"(1/{row['granularity']})",
@@ -244,8 +245,3 @@ def registry_rows(path: Path) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-
-
-def _unit_of(row: dict[str, Any]) -> str:
-    unit = row.get("unit_of_protection") or "what the table's manifest says"
-    return f"{period_of(row['unit'])}; one unit is {unit}"

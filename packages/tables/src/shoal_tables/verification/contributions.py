@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.disk.storing import store_people
+from shoal.measures.query import batches_of_records
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.trajectories import Trajectories
@@ -66,12 +67,8 @@ def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeopl
 
 def _samples_in_parts(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[Samples]:
     """Yield the samples of some people after those of others, each person's together."""
-    first, ends = 0, np.cumsum(people.lengths)
-    while first < people.n_subjects:
-        target = ends[first] - people.lengths[first] + _SAMPLES
-        last = max(int(np.searchsorted(ends, target, side="right")), first + 1)
-        yield _samples(people.load(np.arange(first, last)), manifest, zones)
-        first = last
+    for some in batches_of_records(np.cumsum([0, *people.lengths]), _SAMPLES):
+        yield _samples(people.load(np.arange(some.start, some.stop)), manifest, zones)
 
 
 def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -> Samples:

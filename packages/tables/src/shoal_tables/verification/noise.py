@@ -22,7 +22,6 @@ REFUSED: Final = 1e-4  # the probability with which a table with the stated nois
 _EXACT_SIGMA: Final = 50_000  # above it, a normal density differs by less than the square of 1 / sigma
 _STRATA: Final = 8
 _FEWEST: Final = 4
-_FAMILIES: Final = 10  # nine of cells, one of totals
 _MOST_SLICES: Final = 5000  # whose products fit into memory
 _EDGES: Final = (0.25, 0.5, 1.0, 1.7, 2.5, 3.5)
 
@@ -52,9 +51,7 @@ def noise_findings(cells: NoisyCells) -> list[Finding]:
     """Find what noise of the stated kind would show at most once in 10,000 tables."""
     if not len(cells.noise):
         return []
-    return [
-        Finding(one.kind, one.message) for one in outcomes(cells) if one.probability * _FAMILIES < REFUSED
-    ]
+    return [Finding(one.kind, one.message) for one in outcomes(cells) if one.probability < _OF_A_FAMILY]
 
 
 def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
@@ -68,28 +65,16 @@ def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
         (near.max() ** len(noise), "the totals have far less noise than stated"),
         (shared, "the totals share their noise"),
     )
-    allowed = REFUSED / _FAMILIES / len(tests)
+    allowed = _OF_A_FAMILY / len(tests)
     return [Finding("totals-differ", words) for probability, words in tests if probability < allowed]
 
 
 def outcomes(cells: NoisyCells) -> list[Outcome]:
     """The most telling test of each family, with the probability of the whole family."""
     z = normal_scores(cells)
-    families = (
-        _scale(z),
-        _shape(z),
-        _scale_by_size(z, cells),
-        _scale_by_key(z, cells),
-        _zeros(cells),
-        _repetition(z, cells),
-        _sharing(z, cells),
-        _dependence(z, cells),
-        _rounding_and_cover(cells),
-    )
-    assert len(families) == _FAMILIES - 1  # noqa: S101  # the shares of REFUSED depend on it
     worst = []
-    for family in families:
-        tests = list(family)
+    for family in _FAMILIES:
+        tests = list(family(z, cells))
         if tests:
             least = min(tests, key=lambda test: test.probability)
             worst.append(Outcome(least.kind, min(least.probability * len(tests), 1.0), least.message))
@@ -112,7 +97,7 @@ def normal_scores(cells: NoisyCells) -> Floats:
     return scores
 
 
-def _scale(z: Floats) -> Iterator[Outcome]:
+def _scale(z: Floats, _: NoisyCells) -> Iterator[Outcome]:
     probability, ratio = _of_squares(z)
     yield Outcome(
         "noise-scale", probability, f"the noise has {ratio:.3g} times the stated standard deviation"
@@ -121,7 +106,7 @@ def _scale(z: Floats) -> Iterator[Outcome]:
     yield Outcome("noise-mean", _two_sided(mean), "the noise is not centered on zero")
 
 
-def _shape(z: Floats) -> Iterator[Outcome]:
+def _shape(z: Floats, _: NoisyCells) -> Iterator[Outcome]:
     fit = stats.kstest(z, "norm", method="auto" if len(z) < 10_000 else "asymp")
     words = "the noise is no discrete Gaussian of the stated scale"
     yield Outcome("noise-shape", float(fit.pvalue), words)
@@ -155,7 +140,7 @@ def _scale_by_key(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         yield Outcome("noise-scale-by-key", probability, words)
 
 
-def _zeros(cells: NoisyCells) -> Iterator[Outcome]:
+def _zeros(_: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     at_zero = 1 - 2 * at_least(1, cells.sigma)
     for name, chosen in (("all cells", slice(None)), *_by_size(cells.counts)):
         exact = cells.noise[chosen] == 0
@@ -242,7 +227,7 @@ def _dependence(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
             yield Outcome("noise-follows-counts", _two_sided(score), f"the noise of cells follows {name}")
 
 
-def _rounding_and_cover(cells: NoisyCells) -> Iterator[Outcome]:
+def _rounding_and_cover(_: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     n, published = len(cells.noise), cells.counts + cells.noise
     for divisor in sorted({2, 5, 10, cells.granularity, 10 * cells.granularity} - {1}):
         likeliest = _likeliest_residue(cells.sigma, divisor)
@@ -253,6 +238,20 @@ def _rounding_and_cover(cells: NoisyCells) -> Iterator[Outcome]:
     outside = int((np.abs(cells.noise) > cells.half_width).sum())
     probability = float(stats.binom.sf(outside - 1, n, 2 * at_least(cells.half_width + 1, cells.sigma)))
     yield Outcome("interval-does-not-cover", probability, f"{outside:,} of {n:,} intervals miss the count")
+
+
+_FAMILIES: Final = (
+    _scale,
+    _shape,
+    _scale_by_size,
+    _scale_by_key,
+    _zeros,
+    _repetition,
+    _sharing,
+    _dependence,
+    _rounding_and_cover,
+)
+_OF_A_FAMILY: Final = REFUSED / (len(_FAMILIES) + 1)  # one more tests the totals
 
 
 def _by_size(counts: Integers) -> Iterator[tuple[str, Any]]:
@@ -320,7 +319,7 @@ def _of_lags(products: Floats, cycles: Integers, n: int) -> float:
 _SLOPES: Final = np.concatenate([np.geomspace(1e-6, 0.1, 60), np.linspace(0.1, 0.4999, 60)])
 
 
-def _tail_of_circles(total: float, cycle: int, circles: int) -> float:
+def _tail_of_circles(total: float, cycle: int, circles: float) -> float:
     """Bound P(|S| >= total) for sums of products of normal neighbors along closed circles."""
     root = np.sqrt(1 - 4 * _SLOPES**2)
     rest = (1 - root) / (2 * _SLOPES)
@@ -329,6 +328,5 @@ def _tail_of_circles(total: float, cycle: int, circles: int) -> float:
 
 
 def _tail_of_pairs(total: float, pairs: float) -> float:
-    """Bound P(|S| >= total) for a sum of products of independent pairs of normal numbers."""
-    slopes = 2 * _SLOPES
-    return min(2 * float(np.exp((-pairs / 2 * np.log1p(-(slopes**2)) - slopes * total).min())), 1.0)
+    """Bound P(|S| >= total) for a sum of products of independent pairs: along circles, each counts twice."""
+    return _tail_of_circles(2 * total, 2, pairs)

@@ -213,9 +213,6 @@ def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
     yield homes and manifest.unit != "person", "unit-differs", words
 
 
-_PAID = "SELECT kind, unit, sigma, sensitivity, granularity, counts_sha256, rho FROM tables WHERE entry = ?"
-
-
 def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find a table that the ledger does not know, and a ledger that spent more than its budget."""
     if manifest.ledger is None:
@@ -225,7 +222,6 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     try:
         with closing(sqlite3.connect(f"file:{path.resolve().as_posix()}?mode=ro", uri=True)) as connection:
             people = connection.execute("SELECT digest, unit, budget, delta FROM people").fetchall()
-            paid = connection.execute(_PAID, (manifest.ledger.entry,)).fetchall()
             connection.row_factory = sqlite3.Row
             costs = [dict(row) for row in connection.execute("SELECT * FROM tables")]
     except sqlite3.Error as error:
@@ -236,17 +232,17 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     units = {row.get("unit_of_protection") for row in costs}
     if units - {None, manifest.unit_of_protection}:  # tables of older versions did not say theirs
         yield Finding("unit-differs", "the ledger adds up tables of other units than this one")
+    paid = [row for row in costs if row["entry"] == manifest.ledger.entry]
     yield from _entry_findings(paid, manifest, people[0][1])
     yield from _total_findings(people[0], costs)
 
 
-def _entry_findings(paid: list[Any], manifest: TableManifest, unit: str) -> Iterator[Finding]:
-    promise = manifest.promise
-    numbers = (promise.sigma, promise.sensitivity, promise.granularity)
-    expected = (manifest.table, manifest.unit, *numbers, manifest.counts_sha256)
+def _entry_findings(paid: list[dict[str, Any]], manifest: TableManifest, unit: str) -> Iterator[Finding]:
+    stated = manifest.promise.model_dump(include={"sigma", "sensitivity", "granularity"})
+    stated |= {"kind": manifest.table, "unit": manifest.unit, "counts_sha256": manifest.counts_sha256}
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
-    elif tuple(paid[0][:6]) != expected or paid[0][6] < _cost(manifest, unit) * (1 - 1e-9):
+    elif not stated.items() <= paid[0].items() or paid[0]["rho"] < _cost(manifest, unit) * (1 - 1e-9):
         yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
 
 
