@@ -10,17 +10,8 @@ import numpy as np
 from shoal.errors import EngineError, MisuseError, requiring_extra
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness, require_randomness
-from shoal_tables.definition.manifest import (
-    CHOSEN,
-    EACH_TRIP,
-    MEASURED,
-    OF_ONE_TRIP,
-    OF_TWO_ENDS,
-    STAND_IN,
-    Kind,
-    Promise,
-    Totals,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import Kind, Promise, Totals
 from shoal_tables.making import promise as promises
 from shoal_tables.making.ledger import Cost, Ledger
 from shoal_tables.making.rules import Rules
@@ -102,16 +93,16 @@ def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", 
     """
     granularity = promises.granularity_for(rules.common_days)
     date = granularity // int(rules.dates_per_day.min())  # the most that one date adds to a cell
-    bound, source, cells = privacy.bound, CHOSEN, 0
+    bound, source, cells = privacy.bound, terms.CHOSEN, 0
     usual = default_bound(rules)
-    if rules.table != "homes" and unit_of_protection == EACH_TRIP:
+    if rules.table != "homes" and unit_of_protection == terms.EACH_TRIP:
         cells = 1 if rules.table == "flows" else 2  # in which a trip counts: its flow, or its two ends
     if bound is None and cells:
-        source = OF_ONE_TRIP if cells == 1 else OF_TWO_ENDS
+        source = terms.OF_ONE_TRIP if cells == 1 else terms.OF_TWO_ENDS
         sensitivity = isqrt(cells * date**2 - 1) + 1  # rounded up: it cuts no trip
     else:
         if bound is None:
-            bound, source = usual, MEASURED
+            bound, source = usual, terms.MEASURED
         sensitivity = int(np.floor(bound * granularity + 1e-9))
         if sensitivity < 1:
             raise MisuseError(
@@ -176,7 +167,7 @@ _AT_ONCE: Final = 50_000
 def sampler_name(rng: Randomness) -> str:
     """The sampler with its version, as a manifest states it; MissingExtraError without OpenDP."""
     if not rng.publishable:
-        return STAND_IN
+        return terms.STAND_IN
     with requiring_extra("a table for publication gets its noise from OpenDP", "noise", of="shoal-tables"):
         import opendp  # noqa: F401  (named in the error when it is missing)
     return f"opendp {version('opendp')}"

@@ -17,15 +17,8 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import write_layers
 from shoal.runtime.staging import staged_folder
-from shoal_tables.definition.manifest import (
-    EXPORTED,
-    NUMBERS,
-    Files,
-    Promise,
-    TableManifest,
-    package_of,
-    read_table_manifest,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import Files, Promise, TableManifest
 from shoal_tables.making.promise import estimate
 from shoal_tables.making.rules import Rules
 from shoal_tables.making.zones import ZoneSet
@@ -105,10 +98,10 @@ def _cells(rules: Rules) -> dict[str, pa.Array]:
 
 def export_table(folder: Path, target: Path, form: str) -> int:
     """Write the table of a folder in another format, complete or not at all; how many cells it has."""
-    if form not in EXPORTED:
-        raise MisuseError(f"'{form}' is no format of a table; choose from {', '.join(EXPORTED)}")
+    if form not in terms.EXPORTED:
+        raise MisuseError(f"'{form}' is no format of a table; choose from {', '.join(terms.EXPORTED)}")
     require_apart(folder, target)
-    manifest = read_table_manifest(folder)
+    manifest = terms.read_table_manifest(folder)
     if digests_of(folder) != manifest.files:
         raise InputError(f"{folder} holds other files than its manifest states; check it with shoal verify")
     table = pq.read_table(folder / Files.TABLE)
@@ -117,12 +110,12 @@ def export_table(folder: Path, target: Path, form: str) -> int:
             shutil.copyfile(folder / name, staging / name)
         write = {"csv": _write_csv, "omx": _write_omx, "geopackage": _write_geopackage}[form]
         write(table, staging, manifest)
-        write_json(package_of(staging, manifest, form), staging / Files.PACKAGE)
+        write_json(terms.package_of(staging, manifest, form), staging / Files.PACKAGE)
     return len(table)
 
 
 def _write_csv(table: pa.Table, staging: Path, _: TableManifest) -> None:
-    csv.write_csv(table, staging / EXPORTED["csv"])
+    csv.write_csv(table, staging / terms.EXPORTED["csv"])
 
 
 def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
@@ -134,11 +127,11 @@ def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
     n, apart = manifest.zones.n_zones, ~np.eye(manifest.zones.n_zones, dtype=bool)
     slices = len(table) // (n * (n - 1))
     hours, days = (table[name].to_pylist()[:slices] for name in ("hour", "day"))
-    with h5py.File(staging / EXPORTED["omx"], "w") as file:
+    with h5py.File(staging / terms.EXPORTED["omx"], "w") as file:
         file.attrs["OMX_VERSION"] = np.bytes_("0.2")
         file.attrs["SHAPE"] = np.array([n, n], dtype=np.int32)
         file["lookup/zone"] = np.arange(1, n + 1, dtype=np.uint32)
-        for name in NUMBERS:
+        for name in terms.NUMBERS:
             column = table[name].cast(pa.float64()).to_numpy().reshape(-1, slices)
             for place in range(slices):
                 matrix = np.full((n, n), np.nan)
@@ -151,4 +144,4 @@ def _write_geopackage(table: pa.Table, staging: Path, manifest: TableManifest) -
     zones = pq.read_table(staging / Files.ZONES)
     shapes = np.array(zones["geometry"].to_pylist(), dtype=object)
     layers = {"zones": (zones.select(["zone"]), shapes, manifest.zones.crs), "table": (table, None, None)}
-    write_layers(staging / EXPORTED["geopackage"], layers)
+    write_layers(staging / terms.EXPORTED["geopackage"], layers)

@@ -22,17 +22,9 @@ from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.version import __version__
 from shoal_tables.definition.manifest import COLUMNS, Files, Promise, TableManifest
+from shoal_tables.making import folder as files
 from shoal_tables.making.calibration import Privacy, add_noise, cost_of, promise_of, sampler_name
 from shoal_tables.making.contributions import Tally, tally
-from shoal_tables.making.folder import (
-    digests_of,
-    require_apart,
-    secret_of,
-    table_of,
-    write_json,
-    write_parquet,
-    write_zones,
-)
 from shoal_tables.making.record import record_page
 from shoal_tables.making.rules import Rules
 
@@ -144,7 +136,7 @@ def tabulate(
     require_absent(output)
     require_absent(secret)
     report_partials(output, secret)
-    require_apart(output, secret, *([] if ledger is None else [ledger.path]))
+    files.require_apart(output, secret, *([] if ledger is None else [ledger.path]))
     promise = promise_of(rules, privacy, sampler=sampler_name(rng))
     if ledger is not None:
         if ledger.path.resolve() == secret.resolve():
@@ -166,7 +158,7 @@ def tabulate(
         notes = (*notes, words)
     manifest = manifest_of(rules, promise, exact.reading, unit_of_protection, publishable=rng.publishable)
     with (
-        staged_file(secret, lambda file: write_parquet(secret_of(rules, exact.counts), file)),
+        staged_file(secret, lambda file: files.write_parquet(files.secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,  # first to get its name: of two commands, one leaves no secret
     ):
         entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
@@ -178,15 +170,15 @@ def tabulate(
         digest = sha256(drawn.astype("<i8").tobytes()).hexdigest()
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
-        table = table_of(rules, noisy, promise)
+        table = files.table_of(rules, noisy, promise)
         balance = None if ledger is None else ledger.balance()
         page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance)
-        write_parquet(table, folder / Files.TABLE)
+        files.write_parquet(table, folder / Files.TABLE)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")
-        write_zones(rules.zones, folder / Files.ZONES)
-        facts = {"promise": promise, "ledger": entry, "counts_sha256": digest, "files": digests_of(folder)}
-        manifest = manifest.model_copy(update=facts)
-        write_json(manifest.model_dump(mode="json"), folder / Files.MANIFEST)
+        files.write_zones(rules.zones, folder / Files.ZONES)
+        facts = {"promise": promise, "ledger": entry, "counts_sha256": digest}
+        manifest = manifest.model_copy(update=facts | {"files": files.digests_of(folder)})
+        files.write_json(manifest.model_dump(mode="json"), folder / Files.MANIFEST)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 

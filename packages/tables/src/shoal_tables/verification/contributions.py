@@ -24,18 +24,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.units import DAY_S
-from shoal_tables.definition.manifest import (
-    NIGHT_BEGINS_MIN,
-    NIGHT_ENDS_MIN,
-    STAY_STARTS_S,
-    STAYS,
-    TableManifest,
-    days_in_order,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.zones import OUTSIDE, ZoneFile, zone_of_points
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).date()
-_QUARTER_S: Final = 900
+_STEP_S: Final = 30
 _SAMPLES: Final = 2_000_000
 
 
@@ -94,25 +88,15 @@ def _numbered(same: Any, n: int) -> Integers:
 
 
 def _offset_s(t: Integers, zone: str | None) -> Integers:
-    """The offset of local time from UTC; it changes within a quarter of an hour for few zones, long ago."""
-    if zone is None:
-        return np.zeros(len(t), dtype=np.int64)
+    """The offset of local time from UTC; since 1970 it changed at whole half minutes alone."""
     try:
-        local = ZoneInfo(zone)
+        local = ZoneInfo(zone or "UTC")
     except (KeyError, ValueError, OSError) as error:
         raise InputError("manifest.json states a time zone that this machine does not know") from error
-
-    def offset(second: int) -> int:
-        shift = datetime.fromtimestamp(second, tz=local).utcoffset()
-        return 0 if shift is None else int(shift.total_seconds())
-
-    quarters, back = np.unique(t // _QUARTER_S, return_inverse=True)
-    begins = np.array([offset(one * _QUARTER_S) for one in quarters.tolist()], dtype=np.int64)
-    ends = np.array([offset(one * _QUARTER_S + _QUARTER_S - 1) for one in quarters.tolist()], dtype=np.int64)
-    starts = begins[back.ravel()]
-    for sample in np.flatnonzero((begins != ends)[back.ravel()]).tolist():
-        starts[sample] = offset(int(t[sample]))
-    return starts
+    steps, back = np.unique(t // _STEP_S, return_inverse=True)
+    moments = (datetime.fromtimestamp(step * _STEP_S, tz=local) for step in steps.tolist())
+    offsets = [int(one.replace(tzinfo=UTC).timestamp() - one.timestamp()) for one in moments]
+    return np.array(offsets, dtype=np.int64)[back.ravel()]
 
 
 Contributions = tuple[Integers, Integers, Integers]  # unit, cell and whole number c, ascending, int64 [k]
@@ -130,7 +114,7 @@ class Frame:
     @classmethod
     def of(cls, manifest: TableManifest) -> "Frame":
         """The frame that a manifest states."""
-        days = days_in_order(manifest.day_of)
+        days = terms.days_in_order(manifest.day_of)
         number = {day: place for place, day in enumerate(days)}
         day_of_date = {days_since_1970(date): number[day] for date, day in manifest.day_of.items()}
         counts = np.bincount(list(day_of_date.values()), minlength=len(days))
@@ -138,7 +122,7 @@ class Frame:
         shape = {
             "presence": (zones, hours, len(days)),
             "flows": (zones, zones - 1, hours, len(days)),
-            "dwell": (zones, len(STAYS), len(days)),
+            "dwell": (zones, len(terms.STAYS), len(days)),
             "homes": (zones,),
         }[manifest.table]
         return cls(shape, manifest.hours, day_of_date, counts.astype(np.int64))
@@ -227,14 +211,14 @@ def _dwell(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
     visits = visits[np.lexsort(visits.T[::-1])[::-1]]  # the longest of a unit, zone and date before others
     longest = np.unique(visits[:, :3], axis=0, return_index=True)[1]
     unit, zone, date, length = visits[longest].T
-    stay = np.searchsorted(STAY_STARTS_S, length, side="right") - 1
+    stay = np.searchsorted(terms.STAY_STARTS_S, length, side="right") - 1
     return _counted(np.stack([unit, frame.cell(zone, stay, date=date)], axis=1))
 
 
 def _homes(samples: Samples, _frame: Frame, _: TableManifest) -> Contributions:
-    at_night = (samples.minute >= NIGHT_BEGINS_MIN) | (samples.minute < NIGHT_ENDS_MIN)
+    at_night = (samples.minute >= terms.NIGHT_BEGINS_MIN) | (samples.minute < terms.NIGHT_ENDS_MIN)
     at_night &= samples.zone != OUTSIDE
-    night = samples.date[at_night] - (samples.minute[at_night] < NIGHT_ENDS_MIN)
+    night = samples.date[at_night] - (samples.minute[at_night] < terms.NIGHT_ENDS_MIN)
     nights = np.unique(np.stack([samples.unit[at_night], samples.zone[at_night], night], axis=1), axis=0)
     unit, zone, count = _counted(nights)
     order = np.lexsort((zone, -count, unit))

@@ -25,17 +25,9 @@ from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.identifiers import searchable_text
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal_tables.definition.manifest import Files, Promise, TableManifest, read_table_manifest
+from shoal_tables.verification import zones as of_zones
 from shoal_tables.verification.statements import guessing_share
-from shoal_tables.verification.zones import (
-    Cells,
-    ZoneFile,
-    cells_of,
-    column_types,
-    export_findings,
-    read_table,
-    read_zones,
-    table_file,
-)
+from shoal_tables.verification.zones import Cells, ZoneFile
 
 _FILES: Final = frozenset({Files.MANIFEST, Files.TABLE, Files.ZONES, Files.REPORT})
 _MOST_COUNTED: Final = 1 << 53
@@ -54,18 +46,18 @@ _SIZES: Final = {1: 50, 2: 100, 3: 300}  # of the cells whose error a record sta
 
 def read_folder(folder: Path) -> tuple[TableManifest, ZoneFile, pa.Table]:
     """Manifest, zones and the table; InputError where it lacks cells."""
-    manifest, zones = read_table_manifest(folder), read_zones(folder)
-    table = read_table(folder / table_file(folder), manifest)
-    if cells_of(manifest, zones.names, table.num_rows) is None:
+    manifest, zones = read_table_manifest(folder), of_zones.read_zones(folder)
+    table = of_zones.read_table(folder / of_zones.table_file(folder), manifest)
+    if of_zones.cells_of(manifest, zones.names, table.num_rows) is None:
         raise InputError(f"{folder} lacks cells; verify the table first")
     return manifest, zones, table
 
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
-    form = table_file(folder)
+    form = of_zones.table_file(folder)
     allowed = _FILES if form == Files.TABLE else _FILES - {Files.TABLE} | {form, Files.PACKAGE}
-    yield from export_findings(folder, manifest)
+    yield from of_zones.export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
         if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
@@ -78,10 +70,10 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     for name in (Files.TABLE, Files.ZONES, Files.REPORT):
         if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-    for name, types in ((Files.TABLE, column_types(manifest)), (Files.ZONES, _ZONE_TYPES)):
+    for name, types in ((Files.TABLE, of_zones.column_types(manifest)), (Files.ZONES, _ZONE_TYPES)):
         if not (folder / name).exists():
             continue
-        schema = read_table(folder / name).schema
+        schema = of_zones.read_table(folder / name).schema
         further = set(schema.metadata or ()) - _METADATA
         further |= {key for one in schema for key in one.metadata or ()} - _FIELD
         if further or not _is_geo(schema, manifest):

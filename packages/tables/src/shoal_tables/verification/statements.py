@@ -20,17 +20,8 @@ from shoal.model.intake import Reading
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats
-from shoal_tables.definition.manifest import (
-    CHOSEN,
-    COVERAGE,
-    EACH_TRIP,
-    MEASURED,
-    MOST_DELTA,
-    OF_ONE_TRIP,
-    OF_TWO_ENDS,
-    STAND_IN,
-    TableManifest,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import Frame
 
 _NEAR: Final = 1e-3  # far more than a sum over whole numbers and its integral differ by
@@ -100,7 +91,7 @@ _OF_ZONES: Final = {
     "cells": {"source", "source_sha256"},
 }
 """The fields of zones that each kind has, beside those of all kinds."""
-_OF_TRIPS: Final = {OF_ONE_TRIP: (1, ("flows",)), OF_TWO_ENDS: (2, ("presence", "dwell"))}
+_OF_TRIPS: Final = {terms.OF_ONE_TRIP: (1, ("flows",)), terms.OF_TWO_ENDS: (2, ("presence", "dwell"))}
 """By the source of a bound of trips: the most cells in which a trip counts, and in which tables."""
 _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
@@ -161,25 +152,25 @@ def _of_budget(manifest: TableManifest) -> Iterator[Statement]:
     words = f"sensitivities and sigmas cost rho {rho:.6g}; stated is {promise.rho:.6g}"
     yield abs(promise.rho - rho) > 1e-9 * rho, "budget-differs", words
     words = f"delta {promise.delta:.3g} allows the promise to fail altogether"
-    yield promise.delta > MOST_DELTA, "budget-differs", words
+    yield promise.delta > terms.MOST_DELTA, "budget-differs", words
     epsilon = epsilon_of(rho, promise.delta)
     words = f"this noise gives epsilon {epsilon:.4g} at the stated delta; stated is {promise.epsilon:.4g}"
     yield abs(promise.epsilon - epsilon) > 1e-6 * epsilon, "budget-differs", words
     delta = delta_of_gaussian(promise.epsilon, sqrt(2 * rho))
     words = "the stated epsilon needs a larger delta with this noise"
     yield delta > promise.delta * (1 + 1e-6), "budget-differs", words
-    low, high = least_half_width(promise.sigma, COVERAGE)
-    words = f"intervals of {COVERAGE:.0%} need another half_width than stated"
+    low, high = least_half_width(promise.sigma, terms.COVERAGE)
+    words = f"intervals of {terms.COVERAGE:.0%} need another half_width than stated"
     yield not low <= promise.half_width <= high, "interval-differs", words
 
 
 def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
     sampler, from_opendp = manifest.promise.sampler, bool(_OPENDP.fullmatch(manifest.promise.sampler))
-    wrong = manifest.publishable != from_opendp or not (manifest.publishable or sampler == STAND_IN)
+    wrong = manifest.publishable != from_opendp or not (manifest.publishable or sampler == terms.STAND_IN)
     yield wrong, "sampler-differs", "a table for publication has noise of OpenDP, and no other one has"
     words = "the bound comes from elsewhere than from the publisher or from shoal"
     source = manifest.promise.bound_source
-    yield source not in (CHOSEN, MEASURED, *_OF_TRIPS), "bound-differs", words
+    yield source not in (terms.CHOSEN, terms.MEASURED, *_OF_TRIPS), "bound-differs", words
     words = "the bound is not what one trip adds at most, or a unit is something else than one trip"
     yield source in _OF_TRIPS and not _is_of_one_trip(manifest), "bound-differs", words
     words = "zones and samples are not both on the earth or both in local meters"
@@ -189,7 +180,7 @@ def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
 def _is_of_one_trip(manifest: TableManifest) -> bool:
     """Whether units are trips, and the bound is the least that cuts none on the day of fewest dates."""
     cells, tables = _OF_TRIPS[manifest.promise.bound_source]
-    if manifest.table not in tables or manifest.unit_of_protection != EACH_TRIP or not manifest.day_of:
+    if manifest.table not in tables or manifest.unit_of_protection != terms.EACH_TRIP or not manifest.day_of:
         return False
     fewest, bound = int(Frame.of(manifest).n_dates.min()), manifest.promise.sensitivity
     longest = cells * manifest.promise.granularity**2

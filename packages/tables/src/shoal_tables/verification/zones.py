@@ -20,17 +20,8 @@ from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.gdal import one_driver
 from shoal.runtime.json_values import require_unique_keys
-from shoal_tables.definition.manifest import (
-    COLUMNS,
-    EXPORTED,
-    NUMBERS,
-    STAYS,
-    Files,
-    TableManifest,
-    days_in_order,
-    hour_label,
-    package_of,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import Files, TableManifest
 
 OUTSIDE: Final = -1
 _DEGREES: Final = "EPSG:4326"
@@ -185,9 +176,9 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int) -> Cells 
         "zone": zones,
         "origin": zones,
         "destination": zones,
-        "hour": [hour_label(begin, end) for begin, end in manifest.hours],
-        "stay": STAYS,
-        "day": days_in_order(manifest.day_of),
+        "hour": [terms.hour_label(begin, end) for begin, end in manifest.hours],
+        "stay": terms.STAYS,
+        "day": terms.days_in_order(manifest.day_of),
     }
     labels = {name: all_labels[name] for name in manifest.columns}
     sizes = [len(one) for one in labels.values()]
@@ -202,14 +193,14 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int) -> Cells 
 
 def column_types(manifest: TableManifest) -> dict[str, pa.DataType]:
     """The type of each column of a table, in order."""
-    names = dict.fromkeys(COLUMNS[manifest.table], pa.string())
-    return {**names, **dict.fromkeys(NUMBERS, pa.float64()), "shown": pa.int64()}
+    names = dict.fromkeys(terms.COLUMNS[manifest.table], pa.string())
+    return {**names, **dict.fromkeys(terms.NUMBERS, pa.float64()), "shown": pa.int64()}
 
 
 def table_file(folder: Path) -> str:
     """The name of the file with the table: that of an export, if the folder holds one and no Parquet."""
     if not (folder / Files.TABLE).exists():
-        for name in EXPORTED.values():
+        for name in terms.EXPORTED.values():
             if (folder / name).exists():
                 return name
     return Files.TABLE
@@ -219,9 +210,9 @@ def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
     """Read a table, an export (which needs its manifest), zones, or a secret file; InputError for others."""
     require_plain_file(path)
     readers = {
-        EXPORTED["csv"]: _from_csv,
-        EXPORTED["omx"]: _from_omx,
-        EXPORTED["geopackage"]: _from_geopackage,
+        terms.EXPORTED["csv"]: _from_csv,
+        terms.EXPORTED["omx"]: _from_omx,
+        terms.EXPORTED["geopackage"]: _from_geopackage,
     }
     try:
         if manifest is None or path.name not in readers:
@@ -243,8 +234,8 @@ def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
         raise InputError(
             f"{folder / Files.PACKAGE} does not list the files; export the table again"
         ) from error
-    form = next(form for form, file in EXPORTED.items() if file == name)
-    if listed != package_of(folder, manifest, form):
+    form = next(form for form, file in terms.EXPORTED.items() if file == name)
+    if listed != terms.package_of(folder, manifest, form):
         yield Finding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
 
 
@@ -255,17 +246,17 @@ def _from_csv(path: Path, manifest: TableManifest) -> pa.Table:
 def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
     with requiring_extra("omx needs h5py", "omx", of="shoal-tables"):
         import h5py
-    zones, days = read_zones(path.parent).names, days_in_order(manifest.day_of)
-    slices, n = [f"{hour_label(*hour)} {day}" for hour in manifest.hours for day in days], len(zones)
+    zones, days = read_zones(path.parent).names, terms.days_in_order(manifest.day_of)
+    slices, n = [f"{terms.hour_label(*hour)} {day}" for hour in manifest.hours for day in days], len(zones)
     with h5py.File(path, "r") as file:
         data = file["data"]
-        expected = {f"{name} {one}" for name in NUMBERS for one in slices}
+        expected = {f"{name} {one}" for name in terms.NUMBERS for one in slices}
         if set(file) != {"data", "lookup"} or set(file["lookup"]) != {"zone"} or set(data) != expected:
             raise ValueError("other matrices")
         if not np.array_equal(file["lookup/zone"][:], np.arange(1, n + 1)):
             raise ValueError("other zones")
         columns: dict[str, Any] = {}
-        for name in NUMBERS:
+        for name in terms.NUMBERS:
             matrices = [_matrix(data, f"{name} {one}", n)[~np.eye(n, dtype=bool)] for one in slices]
             columns[name] = np.stack(matrices, axis=1).ravel()
     cells = cells_of(manifest, zones, len(columns["count"]))
@@ -300,7 +291,7 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
         raise ValueError("other shapes")
     columns = dict(zip(about["fields"], values, strict=True))
     shown = pa.array(np.asarray(columns["shown"], dtype=np.float64), from_pandas=True).cast(pa.int64())
-    keys = {name: pa.array(columns[name], pa.string()) for name in COLUMNS[manifest.table]}
-    if list(columns) != [*keys, *NUMBERS]:
+    keys = {name: pa.array(columns[name], pa.string()) for name in terms.COLUMNS[manifest.table]}
+    if list(columns) != [*keys, *terms.NUMBERS]:
         raise ValueError("other columns")
     return pa.table(columns | keys | {"shown": shown})
