@@ -5,7 +5,7 @@ import pytest
 
 import plain_table as plain
 from shoal.errors import MisuseError
-from shoal_tables.attacks.recovery import recover_paths, score_recovery
+from shoal_tables.attacks.attacking import recover_paths, score_recovery
 
 SIDE = 12
 PLACES = (1000 * np.indices((SIDE, SIDE)).reshape(2, -1).T[:, ::-1]).astype(np.float64)

@@ -5,8 +5,7 @@ from typing import Any, Final, Literal
 from typing_extensions import TypedDict
 
 from shoal.cli.document_kinds import Counts, Shown, closed
-from shoal_tables.attacks.attacking import TableAttacks
-from shoal_tables.attacks.recovery import Recovery
+from shoal_tables.attacks.attacking import Recovery, TableAttacks
 from shoal_tables.hidden_cells.checking import Lost, Told
 from shoal_tables.making.promise import ExpectedError
 from shoal_tables.utility.measuring import Measurement

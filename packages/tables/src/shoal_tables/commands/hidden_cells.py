@@ -71,15 +71,7 @@ _SHOWN: Final = 5
 )
 @click.option("--output", type=PATH, metavar="FILE.csv", help="Write the range of each hidden cell (secret).")
 @output_options
-def check(
-    table: Path,
-    kind: str,
-    absent: str | None,
-    nested: Path | None,
-    earlier: Path | None,
-    output: Path | None,
-    **options: Any,
-) -> int:
+def check(table: Path, output: Path | None, **options: Any) -> int:
     """Find the hidden cells of TABLE, which another tool published, that follow from the cells shown.
 
     Ranges come from linear programs over all public cells and sums; no raw data are needed.
@@ -89,13 +81,9 @@ def check(
         require_absent(output)
     result = check_table(
         table,
-        kind,
         rules=Hiding(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
-        absent=absent,
-        nested=nested,
-        earlier=earlier,
-        count=options["count"],
         seconds=60 * options["minutes"],
+        **{name: options[name] for name in ("kind", "absent", "nested", "earlier", "count")},
     )
     if output is not None:
         with explain_write_errors(output):

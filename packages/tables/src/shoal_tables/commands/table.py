@@ -20,6 +20,9 @@ from shoal_tables.making.promise import period_of, unit_in_words
 from shoal_tables.utility.measuring import measure_table
 from shoal_tables.verification.checking import verify_table
 
+_raw: Final = click.argument("raw", metavar="RAW")
+_folder: Final = click.argument("folder", type=PATH, metavar="DIR")
+
 
 def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
     """Settings of reading from the options; the manifest gives cell, slot and plane."""
@@ -45,8 +48,8 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
     epilog="Exit 0: the table is what its manifest promises; 1: it is not; 2: bad input; 3: no findings, but "
     "parts were not checked.",
 )
-@click.argument("raw", metavar="RAW")
-@click.argument("folder", type=PATH, metavar="DIR")
+@_raw
+@_folder
 @click.option(
     "--secret", type=PATH, metavar="FILE", help="The counts before noise; compared with the recount."
 )
@@ -85,8 +88,8 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
     ),
     epilog="Exit 0: no adversary is right more often than promised; 1: one is; 2: bad input.",
 )
-@click.argument("raw", metavar="RAW")
-@click.argument("folder", type=PATH, metavar="DIR")
+@_raw
+@_folder
 @click.option(
     "--earlier",
     type=PATH,
@@ -163,8 +166,8 @@ def attack(
         ("shoal measure calls.csv flows", "errors by size of cell, common part of trips, rank, total"),
     ),
 )
-@click.argument("raw", metavar="RAW")
-@click.argument("folder", type=PATH, metavar="DIR")
+@_raw
+@_folder
 @input_options
 @output_options
 def measure(raw: str, folder: Path, **options: Any) -> int:
@@ -191,7 +194,7 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
     cls=Command,
     examples=(("shoal publish flows --to flows-omx --format omx", "for a model of transport"),),
 )
-@click.argument("folder", type=PATH, metavar="DIR")
+@_folder
 @click.option("--to", "target", type=PATH, required=True, metavar="DIR", help="The folder to write.")
 @click.option(
     "--format",

@@ -27,8 +27,7 @@ class Files:
     PACKAGE: Final = "datapackage.json"
 
 
-EXPORTED: Final = {"csv": "table.csv", "omx": "table.omx", "geopackage": "table.gpkg"}
-"""The file with the table in other formats."""
+EXPORTED: Final = {"csv": "table.csv", "omx": "table.omx", "geopackage": "table.gpkg"}  # by format
 NUMBERS: Final = ("count", "estimate", "low", "high", "shown")  # the columns of numbers
 COVERAGE: Final = 0.95  # of the intervals ``low`` to ``high``
 STAND_IN: Final = "seeded stand-in, not for publication"  # the sampler of tables with a research seed
@@ -43,8 +42,7 @@ OF_TWO_ENDS: Final = (
 )
 EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
-STAYS: Final = ("0-15", "15-60", "60-240", "240+")
-"""Classes of the length of a visit in minutes, each with its lower end."""
+STAYS: Final = ("0-15", "15-60", "60-240", "240+")  # minutes of a visit, each with its lower end
 STAY_STARTS_S: Final = (0, 900, 3600, 14400)
 NIGHT_BEGINS_MIN: Final = 20 * 60
 NIGHT_ENDS_MIN: Final = 6 * 60
@@ -117,12 +115,10 @@ class Promise(_Stated):
     bound_source: _Text
     sigma: _Positive
     half_width: _Whole  # of the intervals, in the secret file's integers
-    least_shown: _Whole = 0
-    """``shown`` is null below this, times the spread of the estimate: noise alone seldom reaches it."""
+    least_shown: _Whole = 0  # ``shown`` is null below it times the spread: noise alone seldom reaches it
     mechanism: Literal["discrete Gaussian"]
     sampler: _Text  # the library and version that drew the noise
-    totals: Totals | None
-    """What the bound took away in all; null for homes, of which no unit has more than one."""
+    totals: Totals | None  # null for homes, of which no unit has more than one
 
     @property
     def bound(self) -> float:

@@ -18,16 +18,8 @@ from scipy.sparse import csgraph
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal_tables.definition.manifest import COLUMNS
-from shoal_tables.hidden_cells.reading import (
-    Hiding,
-    Key,
-    System,
-    finest_cells,
-    read_parents,
-    read_published,
-    stacked_versions,
-    system_of,
-)
+from shoal_tables.hidden_cells import reading
+from shoal_tables.hidden_cells.reading import Hiding, Key, System
 
 _TOLERANCE: Final = 1e-6
 _ROUNDS: Final = 200
@@ -54,7 +46,9 @@ def bound(system: System, seconds: float = 600.0) -> Bounds:
     rest = System(
         low[free], high[free], system.sums[:, free], system.sum_low - settled, system.sum_high - settled
     )
-    for numbers, rows in _blocks(rest.sums, _live_sums(rest)):
+    least, largest, n_free = _ranges_of_sums(rest.sums, rest.low, rest.high)
+    live = (least < rest.sum_low) | (largest > rest.sum_high) | ((n_free > 0) & (rest.sum_high < np.inf))
+    for numbers, rows in _blocks(rest.sums, np.flatnonzero(live)):
         cells, part = free[numbers], sparse.csc_array(rest.sums[rows][:, numbers])
         block = _Block(part, rest.sum_low[rows], rest.sum_high[rows], low[cells], high[cells])
         block.solve(deadline)
@@ -86,13 +80,6 @@ def _ranges_of_sums(sums: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any
     """The least of each sum, the largest of its cells that have an end, and how many have none."""
     free = np.isinf(high)
     return sums @ low, sums @ np.where(free, 0, high), sums @ free.astype(float)
-
-
-def _live_sums(system: System) -> Integers:
-    """The sums that do not hold by the ranges alone."""
-    least, largest, n_free = _ranges_of_sums(system.sums, system.low, system.high)
-    largest = np.where(n_free > 0, np.inf, largest)
-    return np.flatnonzero((least < system.sum_low) | (largest > system.sum_high))
 
 
 def _blocks(sums: Any, live: Integers) -> list[tuple[Any, Any]]:
@@ -277,16 +264,16 @@ def check_table(
         raise MisuseError(f"--kind {kind} is unknown; give one of {', '.join(COLUMNS)}")
     if absent not in (None, "zero", "hidden"):
         raise MisuseError("--absent is zero or hidden")
-    parent_of: Mapping[str, str] = {} if nested is None else read_parents(Path(nested))
+    parent_of: Mapping[str, str] = {} if nested is None else reading.read_parents(Path(nested))
     outer = set(parent_of.values())
     files = [Path(file) for file in (table, earlier) if file is not None]
-    versions = [read_published(file, kind, rules, outer, count) for file in files]
-    keys, added_up = finest_cells(versions, parent_of, absent)
+    versions = [reading.read_published(file, kind, rules, outer, count) for file in files]
+    keys, added_up = reading.finest_cells(versions, parent_of, absent)
     later, *others = (
-        system_of(version, len(keys), of_row, rules.hidden_range, absent)
+        reading.system_of(version, len(keys), of_row, rules.hidden_range, absent)
         for version, of_row in zip(versions, added_up, strict=True)
     )
-    system = stacked_versions(others[0], later) if others else later
+    system = reading.stacked_versions(others[0], later) if others else later
     ranges, n = bound(system, seconds), len(later.low)
     counts, losses = (
         Bounds(ranges.low[part], ranges.high[part], ranges.is_tight[part])

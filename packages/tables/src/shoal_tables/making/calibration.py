@@ -54,11 +54,6 @@ class Privacy:
     ------
     MisuseError
         For a value that promises nothing.
-
-    Examples
-    --------
-    >>> Privacy(epsilon=1.0).publishable
-    True
     """
 
     epsilon: float

@@ -204,14 +204,10 @@ def clip(
     long = np.repeat(too_long, lengths)
     before = w * (granularity // scale)
     after = before.copy()
-    after[long] = _quotients(w[long], np.repeat(norms, lengths)[long], sensitivity)
-    return before, after
-
-
-def _quotients(w: Integers, norm: Integers, sensitivity: int) -> Integers:
-    """floor(w * sensitivity / sqrt(norm)), exactly."""
+    w, norm = w[long], np.repeat(norms, lengths)[long]
     quotient = w * float(sensitivity) / np.sqrt(norm.astype(np.float64))
     whole = np.floor(quotient).astype(np.int64)
     for index in np.flatnonzero(np.abs(quotient - np.rint(quotient)) < _NEAR).tolist():
         whole[index] = isqrt((int(w[index]) * sensitivity) ** 2 // int(norm[index]))
-    return whole
+    after[long] = whole
+    return before, after

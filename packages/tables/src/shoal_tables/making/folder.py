@@ -108,14 +108,12 @@ def export_table(folder: Path, target: Path, form: str) -> int:
     with staged_folder(target) as staging:
         for name in {Files.MANIFEST, *manifest.files} - {Files.TABLE}:
             shutil.copyfile(folder / name, staging / name)
-        write = {"csv": _write_csv, "omx": _write_omx, "geopackage": _write_geopackage}[form]
-        write(table, staging, manifest)
+        if form == "csv":
+            csv.write_csv(table, staging / terms.EXPORTED["csv"])
+        else:
+            {"omx": _write_omx, "geopackage": _write_geopackage}[form](table, staging, manifest)
         write_json(terms.package_of(staging, manifest, form), staging / Files.PACKAGE)
     return len(table)
-
-
-def _write_csv(table: pa.Table, staging: Path, _: TableManifest) -> None:
-    csv.write_csv(table, staging / terms.EXPORTED["csv"])
 
 
 def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:

@@ -65,12 +65,6 @@ class Ledger:
         The publisher's name for the people, such as "subscribers 2024"; only its digest is stored.
     budget : float or None
         Epsilon for all tables together; needed for a new file.
-
-    Examples
-    --------
-    >>> ledger = Ledger(Path("ledger.sqlite"), "subscribers 2024", 1.0)
-    >>> ledger.digest[:8]
-    'a3f1af3b'
     """
 
     path: Path
@@ -129,10 +123,11 @@ class Ledger:
             )
         if self.budget is not None and self.budget != budget:
             raise MisuseError(f"{self.path} has the budget {budget:g}; leave out --budget, or give the same")
-        others = _units(connection) - {cost.unit_of_protection}
+        units = {dict(row).get("unit_of_protection") for row in _tables(connection)}
+        others = sorted(filter(None, units - {cost.unit_of_protection}))  # of older tables it is unknown
         if others and cost.unit_of_protection:  # unknown before any data is read
             raise MisuseError(
-                f"one unit of the tables in {self.path} is {' or '.join(sorted(others))}; of this table it "
+                f"one unit of the tables in {self.path} is {' or '.join(others)}; of this table it "
                 f"is {cost.unit_of_protection}. What different units spend does not add up: read the data so "
                 "that the unit is the same, for example with --id, or give this table a ledger of its own, "
                 "and add up both for whoever is in both. Nothing was spent"
@@ -206,12 +201,6 @@ def _people(connection: sqlite3.Connection) -> tuple[str, Unit, float, float]:
     if row is None:
         raise InputError("the ledger names no people; it was not completed, so remove it and give --budget")
     return row
-
-
-def _units(connection: sqlite3.Connection) -> set[str]:
-    """What one unit is in the tables so far; those of older versions did not say."""
-    said = (dict(row).get("unit_of_protection") for row in _tables(connection))
-    return {unit for unit in said if unit is not None}
 
 
 def _tables(connection: sqlite3.Connection) -> list[sqlite3.Row]:

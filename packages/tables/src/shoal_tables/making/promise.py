@@ -32,11 +32,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     def at(log_step: float) -> float:
         step = float(np.exp(log_step))  # the order less 1
         order = 1 + step
-        return float(
-            order * rho + (-np.log(delta) - np.log(step) - order * (np.log1p(step) - np.log(step))) / step
-            if step < 1
-            else order * rho + (-np.log(delta) - np.log(step) + order * np.log1p(-1 / order)) / step
-        )
+        return float(order * rho + (-np.log(delta) - log_step - order * np.log1p(1 / step)) / step)
 
     middle = 0.5 * np.log(-np.log(delta) / rho)
     minimum = optimize.minimize_scalar(
@@ -139,10 +135,8 @@ def period_of(unit: Unit) -> str:
     return "one unit over the whole period" if unit == "person" else "one local day of one unit"
 
 
-SIGMAS_OF_A_TOTAL: Final = 10
-"""A total below so many standard deviations of its noise says nothing about the bound."""
-SIGMAS_OF_A_FLOW: Final = 4
-"""From so many standard deviations on, flows there and back together say how they differ."""
+SIGMAS_OF_A_TOTAL: Final = 10  # a total below so many deviations of its noise says nothing about the bound
+SIGMAS_OF_A_FLOW: Final = 4  # from so many on, flows there and back together say how they differ
 
 
 def scale_of(promise: Promise) -> float:
@@ -165,19 +159,19 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
     square = np.zeros((zones, zones, counts.shape[1]), dtype=np.int64)
     square[origin, destination] = counts
     back = square[destination, origin]
-    weight = _weights(np.maximum(counts + back, 0.0), (counts - back).astype(np.float64), promise.sigma)
-    numbers: Floats = (counts + back + weight * (counts - back)) / 2
-    spread: Floats = np.sqrt((1 + weight) / 2)
-    return np.asarray(scale * numbers.ravel()), np.asarray(scale * spread.ravel())
-
-
-def _weights(both: Floats, difference: Floats, sigma: int) -> Floats:
-    """How much of the differences there and back is no noise, if they are a typical share of the flows."""
+    both, difference, sigma = (
+        np.maximum(counts + back, 0.0),
+        (counts - back).astype(np.float64),
+        promise.sigma,
+    )
     large = both >= SIGMAS_OF_A_FLOW * sigma
     squares = np.where(large, both**2, 0).sum(axis=0)
     beyond = np.where(large, difference**2 - 2.0 * sigma**2, 0).sum(axis=0)
-    true = np.maximum(beyond, 0) / np.maximum(squares, 1) * both**2
-    return np.where(squares > 0, true / (true + 2.0 * sigma**2), 1.0)
+    true = np.maximum(beyond, 0) / np.maximum(squares, 1) * both**2  # of a difference, what is no noise
+    weight = np.where(squares > 0, true / (true + 2.0 * sigma**2), 1.0)
+    numbers: Floats = (counts + back + weight * (counts - back)) / 2
+    spread: Floats = np.sqrt((1 + weight) / 2)
+    return np.asarray(scale * numbers.ravel()), np.asarray(scale * spread.ravel())
 
 
 SIZES: Final = (50, 100, 300)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.disk.storing import store_people
-from shoal.model.intake import Reading
+from shoal.model.intake import Intake, Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import local_path
@@ -63,9 +63,8 @@ class Counts:
     counts: Integers
     totals: Integers
     promise: Promise  # for the unit that the reader found
-    unit_of_protection: str
+    intake: Intake
     cut: float  # the share that the bound takes away
-    reading: Reading
     notes: tuple[str, ...]
 
 
@@ -144,8 +143,8 @@ def tabulate(
         ledger.require(cost_of(rules, promise))
     reading = require_reading(reading or Reading(), rules)
     exact = count(source, rules, privacy, promise.sampler, partial_name(secret), reading, run, engine)
-    promise, unit_of_protection, notes = exact.promise, exact.unit_of_protection, exact.notes
-    cost = cost_of(rules, promise, unit_of_protection)
+    promise, notes = exact.promise, exact.notes
+    cost = cost_of(rules, promise, exact.intake.unit_of_protection)
     if ledger is not None and privacy.bound is None and exact.cut > _MOST:
         raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
     if exact.counts.max() < promise.least_shown:
@@ -156,7 +155,7 @@ def tabulate(
                 f"{words}. Nothing was spent; choose larger zones, fewer --hours or a larger --epsilon"
             )
         notes = (*notes, words)
-    manifest = manifest_of(rules, promise, exact.reading, unit_of_protection, publishable=rng.publishable)
+    manifest = manifest_of(rules, promise, exact.intake, publishable=rng.publishable)
     with (
         staged_file(secret, lambda file: files.write_parquet(files.secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,  # first to get its name: of two commands, one leaves no secret
@@ -221,15 +220,8 @@ def count(
         )
     cut = 1 - float(sums[1]) / float(sums[0])
     notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *people.intake.notes)
-    return Counts(
-        counts=counts,
-        totals=totals,
-        promise=promise,
-        unit_of_protection=unit,
-        cut=cut,
-        reading=people.intake.reading,
-        notes=notes,
-    )
+    intake = people.intake
+    return Counts(counts=counts, totals=totals, promise=promise, intake=intake, cut=cut, notes=notes)
 
 
 def _store_on_plane(
@@ -289,9 +281,7 @@ def parts_of(lengths: Integers) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise(cuts) if end > first]
 
 
-def manifest_of(
-    rules: Rules, promise: Promise, reading: Reading, unit_of_protection: str, *, publishable: bool
-) -> TableManifest:
+def manifest_of(rules: Rules, promise: Promise, intake: Intake, *, publishable: bool) -> TableManifest:
     """The manifest of a table, except for its draw; MisuseError for values that no manifest can state."""
     try:
         return TableManifest(
@@ -300,10 +290,10 @@ def manifest_of(
             shoal_version=__version__,
             table=rules.table,
             unit=rules.unit,
-            unit_of_protection=str(unit_of_protection),
+            unit_of_protection=str(intake.unit_of_protection),
             zones=rules.zones.statement,
             plane=rules.zones.plane,
-            reading=asdict(reading),
+            reading=asdict(intake.reading),
             first_day=rules.first_day,
             last_day=rules.last_day,
             day_of=rules.day_of if rules.has_days else {},

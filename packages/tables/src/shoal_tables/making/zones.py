@@ -12,7 +12,7 @@ from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_positions import read_cells
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import one_driver
 from shoal_tables.definition.manifest import Zones
@@ -54,7 +54,9 @@ class ZoneSet:
         return find(places // spread + x.min(), places % spread + y.min())[back]
 
     def _in_polygon(self, x: Integers, y: Integers) -> Integers:
-        points = shapely.points(*transform(self.plane or "", self.statement.crs or "", *_middles(x, y)))
+        points = shapely.points(
+            *transform(self.plane or "", self.statement.crs or "", x + np.float64(0.5), y + np.float64(0.5))
+        )
         hits = shapely.STRtree(self.shapes).query(points, predicate="intersects")
         zone = np.full(len(points), len(self.shapes))
         np.minimum.at(zone, hits[0], hits[1])
@@ -63,7 +65,7 @@ class ZoneSet:
     def _in_h3(self, x: Integers, y: Integers) -> Integers:
         import h3
 
-        lon, lat = transform(self.plane or "", WGS84, *_middles(x, y))
+        lon, lat = transform(self.plane or "", WGS84, x + np.float64(0.5), y + np.float64(0.5))
         cells = (h3.latlng_to_cell(*at, self.statement.resolution) for at in zip(lat, lon, strict=True))
         return _positions(cells, self.names)
 
@@ -295,10 +297,6 @@ def _bounds_on(crs: str, area: Area) -> Area:
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise MisuseError(f"--area does not lie on the plane {crs}; choose another --plane")
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
-
-
-def _middles(x: Integers, y: Integers) -> tuple[Floats, Floats]:
-    return x.astype(np.float64) + 0.5, y.astype(np.float64) + 0.5
 
 
 def _cell_places(points: Any, plane: str) -> list[tuple[int, int]]:

@@ -39,16 +39,13 @@ class TableVerification:
 
     def to_json(self) -> dict[str, Any]:
         """As ``shoal verify --json`` prints it."""
-        promise = self.manifest.promise
+        manifest, promise = self.manifest, self.manifest.promise
         return {
             **{name: value for name, value in self.verdict.to_json().items() if name != "findings"},
             "findings": [{"kind": one.kind, "message": one.message} for one in self.verdict.findings[:100]],
             "outcome": self.verdict.word,
-            "table": self.manifest.table,
-            "unit": self.manifest.unit,
-            "unit_of_protection": self.manifest.unit_of_protection,
-            "epsilon": promise.epsilon,
-            "delta": promise.delta,
+            **manifest.model_dump(include={"table", "unit", "unit_of_protection"}),
+            **promise.model_dump(include={"epsilon", "delta"}),
             "guesses_right_at_most": statements.guessing_share(promise.epsilon, promise.delta),
             "units": self.units,
             "units_cut": self.units_over,

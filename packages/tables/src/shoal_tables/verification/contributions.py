@@ -59,12 +59,6 @@ def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeopl
         yield store_people(raw, reading, Path(scratch) / "people", run)
 
 
-def _samples_in_parts(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[Samples]:
-    """Yield the samples of some people after those of others, each person's together."""
-    for some in batches_of_records(np.cumsum([0, *people.lengths]), _SAMPLES):
-        yield _samples(people.load(np.arange(some.start, some.stop)), manifest, zones)
-
-
 def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -> Samples:
     t = original.t.astype(np.int64)
     person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
@@ -118,13 +112,9 @@ class Frame:
         number = {day: place for place, day in enumerate(days)}
         day_of_date = {days_since_1970(date): number[day] for date, day in manifest.day_of.items()}
         counts = np.bincount(list(day_of_date.values()), minlength=len(days))
-        zones, hours = manifest.zones.n_zones, len(manifest.hours)
-        shape = {
-            "presence": (zones, hours, len(days)),
-            "flows": (zones, zones - 1, hours, len(days)),
-            "dwell": (zones, len(terms.STAYS), len(days)),
-            "homes": (zones,),
-        }[manifest.table]
+        sizes = {"destination": manifest.zones.n_zones - 1, "hour": len(manifest.hours)}
+        sizes |= {"stay": len(terms.STAYS), "day": len(days)}
+        shape = tuple(sizes.get(name, manifest.zones.n_zones) for name in manifest.columns)
         return cls(shape, manifest.hours, day_of_date, counts.astype(np.int64))
 
     @property
@@ -263,7 +253,8 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
     frame = Frame.of(manifest)
     common, n_days, first = frame.common_multiple, max(len(frame.n_dates), 1), 0
     count_of = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[manifest.table]
-    for part in _samples_in_parts(people, manifest, zones):
+    for some in batches_of_records(np.cumsum([0, *people.lengths]), _SAMPLES):
+        part = _samples(people.load(np.arange(some.start, some.stop)), manifest, zones)
         if not len(part.t):
             continue
         unit, cell, count = count_of(part, frame, manifest)

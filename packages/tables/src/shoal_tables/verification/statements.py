@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, exp, inf, isqrt, log, log1p, sqrt
+from math import ceil, exp, isqrt, log, log1p, sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,10 +48,6 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 def delta_of_gaussian(epsilon: float, ratio: float) -> float:
     """The least delta of Gaussian noise whose sensitivity is ``ratio`` times sigma (Balle and Wang 2018)."""
-    if ratio == 0:
-        return 0.0
-    if ratio == inf:
-        return 1.0
     first = special.ndtr(ratio / 2 - epsilon / ratio)
     second = exp(epsilon + float(special.log_ndtr(-ratio / 2 - epsilon / ratio)))
     return float(first - second)

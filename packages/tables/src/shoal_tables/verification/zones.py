@@ -14,7 +14,7 @@ import shapely
 from pyarrow import csv, parquet
 
 from shoal.errors import InputError, requiring_extra
-from shoal.model.projection import transform
+from shoal.model.projection import WGS84, transform
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats, Integers
@@ -24,7 +24,6 @@ from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import Files, TableManifest
 
 OUTSIDE: Final = -1
-_DEGREES: Final = "EPSG:4326"
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _in_h3(x: Floats, y: Floats, manifest: TableManifest, names: tuple[str, ...]
     h3 = _h3()
     if manifest.plane is None or manifest.zones.resolution is None:
         raise InputError("manifest.json states H3 zones without a plane or a resolution")
-    lon, lat = transform(manifest.plane, _DEGREES, x, y)
+    lon, lat = transform(manifest.plane, WGS84, x, y)
     number = {name: zone for zone, name in enumerate(names)}
     cells = (
         h3.latlng_to_cell(a, b, manifest.zones.resolution)
@@ -209,12 +208,10 @@ def table_file(folder: Path) -> str:
 def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
     """Read a table, an export (which needs its manifest), zones, or a secret file; InputError for others."""
     require_plain_file(path)
-    readers = {
-        terms.EXPORTED["csv"]: _from_csv,
-        terms.EXPORTED["omx"]: _from_omx,
-        terms.EXPORTED["geopackage"]: _from_geopackage,
-    }
+    readers = {terms.EXPORTED["omx"]: _from_omx, terms.EXPORTED["geopackage"]: _from_geopackage}
     try:
+        if manifest is not None and path.name == terms.EXPORTED["csv"]:
+            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=column_types(manifest)))
         if manifest is None or path.name not in readers:
             return parquet.ParquetFile(path).read()
         return readers[path.name](path, manifest)
@@ -237,10 +234,6 @@ def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     form = next(form for form, file in terms.EXPORTED.items() if file == name)
     if listed != terms.package_of(folder, manifest, form):
         yield Finding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
-
-
-def _from_csv(path: Path, manifest: TableManifest) -> pa.Table:
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=column_types(manifest)))
 
 
 def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
