@@ -137,9 +137,6 @@ _DRAWS: Final = 100
 _MOST_PATHS: Final = 1000  # matching takes the cube of it
 
 
-Everybody = dict[str, Integers]  # the fields of unit vectors by name, of all units together
-
-
 @dataclass(frozen=True)
 class Victims:
     """Contributions of the units to attack [k], before and after the bound, and sums of all units [cells]."""
@@ -199,7 +196,7 @@ def attack_table(
     published = published_integers(table, manifest.promise.granularity)[0]
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         parts = list(unit_vectors(people, manifest, zones))
-    everybody = {
+    everybody = {  # the fields of unit vectors by name, of all units together
         name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(part, name) for part in parts)])
         for name in ("unit", "cell", "bounded", "unbounded")
     }
@@ -256,7 +253,7 @@ def _independent(victims: Victims) -> float:
     return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
 
 
-def _true_paths(everybody: Everybody, manifest: TableManifest, rng: Randomness) -> Integers:
+def _true_paths(everybody: dict[str, Integers], manifest: TableManifest, rng: Randomness) -> Integers:
     """Zones of some units in the hours of the first day [n, hours], where they count most; -1 if nowhere."""
     hours, days = len(manifest.hours), len(set(manifest.day_of.values()))
     order = np.argsort(everybody["unbounded"], kind="stable")
@@ -301,7 +298,7 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     )
 
 
-def _victims(everybody: Everybody, n_cells: int, most: int, rng: Randomness) -> Victims:
+def _victims(everybody: dict[str, Integers], n_cells: int, most: int, rng: Randomness) -> Victims:
     unit, cell, integers, people = everybody.values()
     counts, unbounded = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
     np.add.at(counts, cell, integers)

@@ -141,16 +141,14 @@ class TableManifest(_Stated):
     shoal_version: Version
     table: Kind
     unit: Unit
-    unit_of_protection: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-    """What is one person here, as the reader says it: the id of a person, or only a trip or a file."""
+    unit_of_protection: Annotated[str, StringConstraints(min_length=1, max_length=1000)]  # as the reader says
     zones: Zones
     plane: _Text | None  # the plane of x and y in meters; null for local meters
     reading: dict[str, Any]
     first_day: date
     last_day: date
     day_of: dict[date, _Label]  # the day of the cells that each date of the period counts in; empty for homes
-    hours: tuple[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(le=1440)]], ...]
-    """Local minutes since midnight, begin and end; empty for dwell and homes."""
+    hours: tuple[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(le=1440)]], ...]  # local minutes
     trips: Trips | None  # for flows
     longest_gap_s: _Positive
     promise: Promise

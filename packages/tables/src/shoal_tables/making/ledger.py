@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 from typing import Any, Final
 
@@ -109,10 +110,9 @@ class Ledger:
         """The spent and the remaining epsilon."""
         with self._open() as connection:
             _, unit, budget, delta = _people(connection)
-            rho, tables = _spent(connection)
-        return Balance(
-            unit=unit, budget=budget, delta=delta, spent=epsilon_of(rho, delta) if rho else 0.0, tables=tables
-        )
+            rhos = [row["rho"] for row in _tables(connection)]
+        spent = epsilon_of(fsum(rhos), delta) if rhos else 0.0
+        return Balance(unit=unit, budget=budget, delta=delta, spent=spent, tables=len(rhos))
 
     def _require_room(self, connection: sqlite3.Connection, cost: Cost) -> None:
         digest, unit, budget, delta = _people(connection)
@@ -123,7 +123,8 @@ class Ledger:
             )
         if self.budget is not None and self.budget != budget:
             raise MisuseError(f"{self.path} has the budget {budget:g}; leave out --budget, or give the same")
-        units = {dict(row).get("unit_of_protection") for row in _tables(connection)}
+        tables = _tables(connection)
+        units = {dict(row).get("unit_of_protection") for row in tables}
         others = sorted(filter(None, units - {cost.unit_of_protection}))  # of older tables it is unknown
         if others and cost.unit_of_protection:  # unknown before any data is read
             raise MisuseError(
@@ -132,7 +133,7 @@ class Ledger:
                 "that the unit is the same, for example with --id, or give this table a ledger of its own, "
                 "and add up both for whoever is in both. Nothing was spent"
             )
-        spent, _ = _spent(connection)
+        spent = fsum(row["rho"] for row in tables)
         total = epsilon_of(spent + cost.rho_for(unit), delta)
         if total > budget:
             before = epsilon_of(spent, delta) if spent else 0.0
@@ -168,15 +169,12 @@ class Ledger:
                 raise InputError(f"there is no folder {self.path.parent} for the ledger; make it first")
         try:
             place = ":memory:" if is_new and in_memory else self.path
-            connection = sqlite3.connect(place, timeout=_WAIT_S, isolation_level=None)
-            try:
+            with closing(sqlite3.connect(place, timeout=_WAIT_S, isolation_level=None)) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.row_factory = sqlite3.Row
                 if unit is not None and (is_new or not in_memory):
                     self._create(connection, unit)
                 yield connection
-            finally:
-                connection.close()
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path} is no ledger that can be used: {error}") from error
 
@@ -205,11 +203,6 @@ def _people(connection: sqlite3.Connection) -> tuple[str, Unit, float, float]:
 
 def _tables(connection: sqlite3.Connection) -> list[sqlite3.Row]:
     return connection.execute("SELECT * FROM tables ORDER BY spent_at, entry").fetchall()
-
-
-def _spent(connection: sqlite3.Connection) -> tuple[float, int]:
-    rho, tables = connection.execute("SELECT coalesce(sum(rho), 0), count(*) FROM tables").fetchone()
-    return float(rho), int(tables)
 
 
 def registry_rows(path: Path) -> list[dict[str, Any]]:

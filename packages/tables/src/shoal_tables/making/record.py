@@ -50,7 +50,10 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         unit_in_words=promises.unit_in_words(who),
         scale=promises.scale_of(promise),
         most=most / promise.granularity,
-        ledger=_ledger_in_words(balance),
+        ledger="No ledger counts what other tables of the same people tell; their epsilons add up."
+        if balance is None
+        else f"The ledger of these people: {counted(balance.tables, 'table')} with this one, epsilon "
+        f"{balance.spent:.3g} of a budget of {balance.budget:.3g} spent.",
         caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
         "blank. Lines: the largest flows that are certain enough to show.",
     )
@@ -136,12 +139,3 @@ def _on_plane(rules: Rules, x: Floats, y: Floats) -> tuple[Floats, Floats]:
     if crs is not None and plane is not None and crs != plane:
         x, y = transform(crs, plane, x, y)
     return x / 1000, y / 1000
-
-
-def _ledger_in_words(balance: Balance | None) -> str:
-    if balance is None:
-        return "No ledger counts what other tables of the same people tell; their epsilons add up."
-    return (
-        f"The ledger of these people: {counted(balance.tables, 'table')} with this one, epsilon "
-        f"{balance.spent:.3g} of a budget of {balance.budget:.3g} spent."
-    )

@@ -160,7 +160,9 @@ def tabulate(
         staged_file(secret, lambda file: files.write_parquet(files.secret_of(rules, exact.counts), file)),
         staged_folder(output) as folder,  # first to get its name: of two commands, one leaves no secret
     ):
-        entry = None if ledger is None else ledger.spend(cost)  # from here on it is spent, whatever happens
+        entry = balance = None
+        if ledger is not None:
+            entry = ledger.spend(cost)  # from here on it is spent, whatever happens
         noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
         promise = with_totals(promise, exact.totals, rng)
         drawn = noisy
@@ -169,8 +171,8 @@ def tabulate(
         digest = sha256(drawn.astype("<i8").tobytes()).hexdigest()
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
+            balance = ledger.balance()
         table = files.table_of(rules, noisy, promise)
-        balance = None if ledger is None else ledger.balance()
         page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance)
         files.write_parquet(table, folder / Files.TABLE)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")

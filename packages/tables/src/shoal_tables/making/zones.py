@@ -22,6 +22,7 @@ LOCAL: Final = "local"
 MOST_ZONES: Final = 100_000
 _OVERLAP: Final = 1e-3  # share of the smaller of two polygons that may overlap: slivers of digitizing
 _SIDE_POINTS: Final = 65
+_HALF: Final = np.float64(0.5)  # of a meter: the middle of a position
 _NAMES: Final = ("zone", "id", "code", "name")
 
 Area = tuple[float, float, float, float]
@@ -54,9 +55,7 @@ class ZoneSet:
         return find(places // spread + x.min(), places % spread + y.min())[back]
 
     def _in_polygon(self, x: Integers, y: Integers) -> Integers:
-        points = shapely.points(
-            *transform(self.plane or "", self.statement.crs or "", x + np.float64(0.5), y + np.float64(0.5))
-        )
+        points = shapely.points(*transform(self.plane or "", self.statement.crs or "", x + _HALF, y + _HALF))
         hits = shapely.STRtree(self.shapes).query(points, predicate="intersects")
         zone = np.full(len(points), len(self.shapes))
         np.minimum.at(zone, hits[0], hits[1])
@@ -65,7 +64,7 @@ class ZoneSet:
     def _in_h3(self, x: Integers, y: Integers) -> Integers:
         import h3
 
-        lon, lat = transform(self.plane or "", WGS84, x + np.float64(0.5), y + np.float64(0.5))
+        lon, lat = transform(self.plane or "", WGS84, x + _HALF, y + _HALF)
         cells = (h3.latlng_to_cell(*at, self.statement.resolution) for at in zip(lat, lon, strict=True))
         return _positions(cells, self.names)
 

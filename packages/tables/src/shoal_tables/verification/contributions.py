@@ -47,11 +47,6 @@ class Samples:
     piece: Integers
 
 
-def days_since_1970(day: Any) -> int:
-    """The number of a date."""
-    return int((day - EPOCH).days)
-
-
 @contextmanager
 def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeople]:
     """Sort the raw data into a temporary folder, so that few people at a time are in memory."""
@@ -64,7 +59,7 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
     date, minute = local // DAY_S, local % DAY_S // 60
-    begin, end = days_since_1970(manifest.first_day), days_since_1970(manifest.last_day)
+    begin, end = (manifest.first_day - EPOCH).days, (manifest.last_day - EPOCH).days
     used = np.flatnonzero((date >= begin) & (date <= end))
     t, person, date, minute = t[used], person[used], date[used], minute[used]
     x, y = original.x[used].astype(np.int64), original.y[used].astype(np.int64)
@@ -110,7 +105,7 @@ class Frame:
         """The frame that a manifest states."""
         days = terms.days_in_order(manifest.day_of)
         number = {day: place for place, day in enumerate(days)}
-        day_of_date = {days_since_1970(date): number[day] for date, day in manifest.day_of.items()}
+        day_of_date = {(date - EPOCH).days: number[day] for date, day in manifest.day_of.items()}
         counts = np.bincount(list(day_of_date.values()), minlength=len(days))
         sizes = {"destination": manifest.zones.n_zones - 1, "hour": len(manifest.hours)}
         sizes |= {"stay": len(terms.STAYS), "day": len(days)}

@@ -184,9 +184,7 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         order = np.lexsort([*codes[:place][::-1], *codes[place:][::-1]])  # this key changes slowest
         length = _longest_repeat(np.abs(cells.noise[order]))
         probability = min(n * (n - 1) / 2 * likeliest**length, 1.0) if length else 1.0
-        words = (
-            f"the noise of {length:,} cells in a row stands a second time, for another {name} or beside it"
-        )
+        words = f"the noise of {length:,} cells in a row stands twice, for another {name} or beside it"
         yield Outcome("noise-shared", float(probability), words)
         slices = np.moveaxis(grid, place, 0).reshape(grid.shape[place], -1)
         if 1 < len(slices) <= _MOST_SLICES:
