@@ -1,6 +1,6 @@
 """Search for runs of characters that hashes and names share."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ import numpy.typing as npt
 from shoal.runtime.arrays import Flags
 from shoal.runtime.compiled import compiled
 
+PIECE: Final = 4  # bytes
 Words = npt.NDArray[np.uint64]
 
 
@@ -26,18 +27,17 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 
 
 @compiled
-def rows_that_hold(
-    digests: npt.NDArray[np.uint8], n_bytes: int, pieces: Words, filled: npt.NDArray[np.uint8]
-) -> Flags:
-    """[n]: which digests [n, bytes] hold one of these pieces (ascending) of n_bytes bytes."""
-    mask = (np.uint64(1) << np.uint64(8 * n_bytes)) - np.uint64(1)
+def rows_that_hold(digests: npt.NDArray[np.uint8], pieces: Words, filled: npt.NDArray[np.uint8]) -> Flags:
+    """[n]: which digests [n, bytes] hold one of these pieces (ascending) at an even place."""
+    mask = (np.uint64(1) << np.uint64(8 * PIECE)) - np.uint64(1)
     holds = np.zeros(len(digests), np.bool_)
     for row in range(len(digests)):
         piece = np.uint64(0)
-        for place in range(digests.shape[1]):
-            piece = ((piece << np.uint64(8)) | np.uint64(digests[row, place])) & mask
+        for place in range(1, digests.shape[1], 2):
+            two = np.uint64(digests[row, place - 1]) << np.uint64(8) | np.uint64(digests[row, place])
+            piece = (piece << np.uint64(16) | two) & mask
             at = filter_place(piece, 8 * len(filled))
-            if place >= n_bytes - 1 and filled[at >> 3] >> (at & 7) & 1:
+            if place >= PIECE - 1 and filled[at >> 3] >> (at & 7) & 1:
                 first = np.searchsorted(pieces, piece)
                 if first < len(pieces) and pieces[first] == piece:
                     holds[row] = True

@@ -85,7 +85,7 @@ class RarerHashes:
             yield digests_of(empty, encoded)
         for (_, empty), column in zip(self.hashes, digests, strict=True):
             for texts in (*changed, column, [digest.hex().encode() for digest in column]):
-                yield digests_of(empty, texts)
+                yield column if texts == encoded else digests_of(empty, texts)
 
 
 _OF_ALL: Final = RarerHashes(
