@@ -12,7 +12,7 @@ from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, distinct
+from shoal.runtime.arrays import Floats, Integers, distinct, narrow
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
@@ -28,8 +28,9 @@ def positions_repeat(original: Trajectories) -> bool:
     """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
     n, width = original.n_subjects, int(np.ptp(original.y)) + 2
     codes = (original.x - original.x.min()) * width + original.y - original.y.min()
-    pairs, samples = np.unique(codes * n + np.repeat(np.arange(n), original.lengths), return_counts=True)
-    cells, first, people = np.unique(pairs // n, return_index=True, return_counts=True)
+    keys = narrow(codes * n + np.repeat(np.arange(n), original.lengths))
+    pairs, samples = np.unique(keys, return_counts=True)
+    cells, first, people = np.unique(pairs.astype(np.int64) // n, return_index=True, return_counts=True)
     shared = people >= _SHARED
     for step in (1, width - 1, width, width + 1):
         shared &= ~(np.isin(cells + step, cells) | np.isin(cells - step, cells))
@@ -93,7 +94,7 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         for x in (west, east - 1)
         for y in (south, north - 1)
     ]
-    corner = distinct(np.concatenate(corners)) // records.n_records
+    corner = distinct(narrow(np.concatenate(corners))).astype(np.int64) // records.n_records
     first = np.flatnonzero(np.diff(corner, prepend=-1))
     counts = np.diff(first, append=len(corner))
     cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.kernels.insider import guess_samples, holds, number_cells
 from shoal.kernels.ordering import first_not_below
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
 WAYS: Final = ("box by box", "surest place", "usual place", "busiest place", "own place")
@@ -42,22 +42,21 @@ class Contents(NamedTuple):
     """Places in the boxes of a record: box b has offsets[b] to offsets[b + 1]."""
 
     offsets: Integers
-    places: Integers  # [c], positions in the list
-    sides: Integers  # [c], the set of sides that a place lies at
+    places: Numbers  # uint32 [c], positions in the list
+    sides: Numbers  # uint8 [c], the set of sides that a place lies at
 
 
 @compiled
-def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
-    # the set of sides that these bounds lie at, -1 = they reach out of the box
-    if bounds[0] < boxes[b, 2] or bounds[1] < boxes[b, 3]:
-        return -1
-    if bounds[2] > boxes[b, 4] or bounds[3] > boxes[b, 5]:
+def _sides_at(boxes: Integers, b: int, bounds: Integers, place: int, reach: int) -> int:
+    # the set of sides that a place's bounds [p, 4] lie at, -1 = they reach out of the box
+    west, south, east, north = bounds[place, 0], bounds[place, 1], bounds[place, 2], bounds[place, 3]
+    if west < boxes[b, 2] or south < boxes[b, 3] or east > boxes[b, 4] or north > boxes[b, 5]:
         return -1
     return int(
-        (bounds[0] < boxes[b, 2] + reach)
-        + 2 * (bounds[1] < boxes[b, 3] + reach)
-        + 4 * (bounds[2] > boxes[b, 4] - reach)
-        + 8 * (bounds[3] > boxes[b, 5] - reach)
+        (west < boxes[b, 2] + reach)
+        + 2 * (south < boxes[b, 3] + reach)
+        + 4 * (east > boxes[b, 4] - reach)
+        + 8 * (north > boxes[b, 5] - reach)
     )
 
 
@@ -69,12 +68,12 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
         rows[b, 0] = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
         rows[b, 1] = first_not_below(places.x, rows[b, 0], len(places.x), boxes[b, 4])
         most += rows[b, 1] - rows[b, 0]
-    inside, sides = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    inside, sides = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint8)
     offsets, n = np.zeros(len(boxes) + 1, dtype=np.int64), 0
     for b in range(len(boxes)):
         for place in range(rows[b, 0], rows[b, 1]):
             if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
-                at = _sides_at(boxes, b, places.bounds[place], reach)
+                at = _sides_at(boxes, b, places.bounds, place, reach)
                 if at >= 0:
                     inside[n], sides[n] = place, at
                     n += 1
@@ -156,7 +155,7 @@ def _largest(values: Floats, first: int, end: int) -> int:
 
 
 @compiled
-def _prior(places: Integers, busyness: Floats) -> Floats:
+def _prior(places: Numbers, busyness: Floats) -> Floats:
     prior = np.zeros(len(busyness))
     for place in places:
         prior[place] = busyness[place]
@@ -170,10 +169,14 @@ def _prior(places: Integers, busyness: Floats) -> Floats:
 @compiled
 def _weigh_places(contents: Contents, b: int, habit: Floats, shares: Floats, mass: Floats) -> float:
     # fill the weights [c] of the places in a box and the share of each set of sides in their sum, returned
-    mass[:] = 0.0
+    mass[:], inside = 0.0, 0.0
     for c in range(contents.offsets[b], contents.offsets[b + 1]):
         shares[c] = habit[contents.places[c]]
-        mass[contents.sides[c]] += shares[c]
+        if contents.sides[c]:
+            mass[contents.sides[c]] += shares[c]
+        else:  # most places
+            inside += shares[c]
+    mass[0] = inside
     total = _sum(mass)
     _divide(mass, total)
     return total
@@ -348,11 +351,11 @@ def _find_known(
         while s < len(times) and times[s] < boxes[b, 1]:
             if holds(boxes, b, known[s, 1], known[s, 2]):
                 x, y = known[s, 1], known[s, 2]
-                bounds = np.array([x, y, x + 1, y + 1])
                 place = _place_at(places, x, y)
-                if place >= 0:
-                    bounds = places.bounds[place]
-                touched[b] |= max(_sides_at(boxes, b, bounds, reach), 0)
+                at = _sides_at(boxes, b, places.bounds, place, reach) if place >= 0 else -1
+                if place < 0:
+                    at = _sides_at(boxes, b, np.array([[x, y, x + 1, y + 1]]), 0, reach)
+                touched[b] |= max(at, 0)
                 if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
                     own[b] = s
             s += 1

@@ -90,9 +90,10 @@ class SpreadDigests(Digests):
         np.save(self._folder / _FIRST, prefixes.first)
         numbers = tuple(SPELLINGS.index(search.spelling) for search in searches)
         pieces = pieces_of((search.spelling, search.index) for search in searches)
-        for name, index in zip((_PIECES, *numbers), (pieces, *(one.index for one in searches)), strict=True):
-            for file, content in zip(_files(self._folder, name), index, strict=True):
-                np.save(file, content)
+        indexes = [pieces, *(search.index for search in searches)]
+        for name, index in zip((_PIECES, *numbers), indexes, strict=True):
+            for part, file in zip(RunIndex._fields, _files(self._folder, name), strict=True):
+                np.save(file, getattr(index, part))
         tasks = [
             DigestTask(folder=self._folder.resolve(), part=part, n_ids=len(self._ids), spellings=numbers)
             for part in range(self._n_parts)
@@ -104,7 +105,7 @@ class SpreadDigests(Digests):
                 search.compared += compared
 
 
-def _files(folder: Path, name: int | str) -> list[Path]:
+def _files(folder: Path, name: object) -> list[Path]:
     return [folder / f"{part}-{name}.npy" for part in RunIndex._fields]
 
 
