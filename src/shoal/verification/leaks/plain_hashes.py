@@ -39,12 +39,11 @@ def _hashes_of_hashlib(names: Iterable[str]) -> Iterator[_Hash]:
 
 def digests_of(empty: Any, texts: Iterable[bytes]) -> list[bytes]:
     """The digest of each text. empty: a hash without input, of any library that copies hashes."""
-    length = () if empty.digest_size else (_SHAKE_BYTES,)
-    digests: list[bytes] = []
+    size, digests = empty.digest_size, list[bytes]()
     for text in texts:
         copy = empty.copy()
         copy.update(text)
-        digests.append(copy.digest(*length))
+        digests.append(copy.digest() if size else copy.digest(_SHAKE_BYTES))
     return digests
 
 
