@@ -264,17 +264,10 @@ def digest_of(uid: str) -> np.ndarray:
     return np.frombuffer(hashlib.sha256(uid.encode()).digest(), dtype=np.uint8)[None, :]
 
 
-def compare(search: digests.RunSearch, some: np.ndarray) -> None:
-    """Compare some hashes with the runs of one search."""
-    pieces = digests.pieces_of([(search.spelling, search.index)])
-    wanted = [(search.spelling, search.index, search.hits)]
-    search.compared += sum(digests.mark_spelled_runs(some, pieces, wanted))
-
-
 def searched(names: list[str], expected: float) -> digests.RunSearch:
     """A search that has seen one hash, among so many others that chance gives so many runs of 12."""
     search = digests.RunSearch(digests.HEX, names)
-    compare(search, digest_of(UID))
+    search.compare(digest_of(UID))
     search.compared = int(expected * 2**48 / len(np.unique(search.index.windows)))
     return search
 
@@ -283,9 +276,9 @@ def test_what_is_expected_by_chance_is_counted_window_by_window() -> None:
     """A SHA-256 has 53 runs of 12 digits, a name of 16 digits 5, of which these two share one."""
     search = digests.RunSearch(digests.HEX, ["0123456789abcdef", "fedc0123456789ab"])
     assert search.expected == 0
-    compare(search, digest_of(UID))
+    search.compare(digest_of(UID))
     assert search.expected == 9 * 53 / 2**48
-    compare(search, np.concatenate([digest_of(uid) for uid in ("a", "b")]))
+    search.compare(np.concatenate([digest_of(uid) for uid in ("a", "b")]))
     assert search.expected == 9 * 53 * 3 / 2**48
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from shoal.runtime.arrays import read_only
 from shoal.verification.leaks import digests
-from shoal.verification.leaks.digests import SPELLINGS, RunIndex, count_runs, mark_spelled_runs, pieces_of
-from shoal.verification.leaks.loops import fill_filter, mark_runs, rows_that_hold
+from shoal.verification.leaks.digests import SPELLINGS, RunIndex, count_runs, mark_spelled_runs
+from shoal.verification.leaks.loops import fill_filter, mark_runs
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: str(spelling.bits))
@@ -63,9 +63,9 @@ def test_no_run_is_missed_where_only_some_rows_are_looked_at(
             spelling.alphabet.index(item) << (spelling.bits * (11 - n)) for n, item in enumerate(text)
         )
         for run, is_met in ((number % 2**64, True), (number % 2**64 ^ 1 << 20, False)):
-            sought, hits = RunIndex.of(np.array([run], dtype=np.uint64)), np.zeros(1, dtype=np.bool_)
-            pieces = pieces_of([(spelling, sought)])
-            assert mark_spelled_runs(raw, pieces, [(spelling, sought, hits)]) == [len(written)]
+            sought = RunIndex.of(np.array([run], dtype=np.uint64), spelling.bits)
+            hits = np.zeros(1, dtype=np.bool_)
+            assert mark_spelled_runs(spelling, raw, sought, hits) == len(written)
             assert hits.tolist() == [is_met]
 
 
@@ -74,5 +74,4 @@ def test_rows_without_four_bytes_of_a_run_are_left_out(first: int) -> None:
     """Of a thousand random rows, one holds a run that is sought; it alone is looked at closely."""
     raw = read_only(np.random.default_rng(3).integers(0, 256, (1000, 64), dtype=np.uint8))
     run = np.array([int(raw[700].tobytes().hex()[first : first + 12], 16)], dtype=np.uint64)
-    pieces = pieces_of([(SPELLINGS[0], RunIndex.of(run))])
-    assert np.flatnonzero(rows_that_hold(raw, *pieces)).tolist() == [700]
+    assert RunIndex.of(run, 4).candidates_in(raw).tolist() == raw[700:701].tolist()

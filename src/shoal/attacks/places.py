@@ -22,12 +22,14 @@ from shoal.kernels.place_likelihood import (
     top_places,
 )
 from shoal.kernels.undone_moves import sum_origin_evidence
+from shoal.measures.query import batches_of_records
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
 _PART: Final = 100
+_AT_ONCE: Final = 1 << 18  # samples
 _A_SHARE: Final = 1e4  # how much more a share of a record's points says than none
 _RULES: Final = (
     ("visits, even boxes", "expects most visits there if boxes are filled evenly"),
@@ -48,6 +50,7 @@ def attack_top(evaluation: Evaluation[BoxTarget], most: int, *, rng: np.random.G
     of their shares), and the exact anonymity set: records whose boxes hold all of the cells.
     """
     del rng  # nothing is drawn: the cells are those of the whole trajectory
+    evaluation.target.drop_time_index()
     places = top_cells(evaluation.people.keep(evaluation.victims), most)
     knowledge = f"{most} most visited place{'s' * (most > 1)}"
     knows = f"knows the {knowledge} of a person, without times, and names"
@@ -203,10 +206,13 @@ def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], m
 
 def top_cells(people: Trajectories, most: int) -> list[Integers]:
     """int64 [<= N, 2] of each person in cells: the most visited ones, ascending."""
-    n = people.n_subjects
+    n, offsets = people.n_subjects, people.offsets
     cells, counts = np.empty((n, most, 2), dtype=np.int64), np.empty(n, dtype=np.int64)
-    x, y = (np.array(column, dtype=np.int64) for column in (people.x, people.y))
-    top_places(np.array(people.offsets), x, y, most, cells, counts)
+    for some in batches_of_records(offsets, _AT_ONCE):  # copies of all places would be the peak of memory
+        rows = slice(offsets[some.start], offsets[some.stop])
+        x, y = (np.array(column[rows], dtype=np.int64) for column in (people.x, people.y))
+        ends = offsets[some.start : some.stop + 1] - rows.start
+        top_places(ends, x, y, most, cells[some], counts[some])
     return [record_cells[:count] for record_cells, count in zip(cells, counts.tolist(), strict=True)]
 
 

@@ -154,17 +154,14 @@ def count_visitors(boxes: BoxColumns, offsets: Integers, raster: Raster, counts:
     absent, sure, seen = np.ones(columns * rows), np.zeros(columns * rows), np.zeros(columns * rows)
     touched = np.empty(columns * rows, dtype=np.int64)
     counts[:] = 0.0
-    x_min, x_max, y_min, y_max = 0, 0, 0, 0  # of no box
-    x0, x1, y0, y1 = 0, 0, 0, 0
+    area = (0, 0, 0, 0)  # of no box
     for record in range(len(offsets) - 1):
         n_touched = 0
         for i in range(offsets[record], offsets[record + 1]):
-            if x_min != boxes.x_min[i] or x_max != boxes.x_max[i]:  # many samples are where the last one was
-                x_min, x_max = boxes.x_min[i], boxes.x_max[i]
-                x0, x1 = _shares_along(x_min * cell_m, x_max * cell_m, raster.x_m, east)
-            if y_min != boxes.y_min[i] or y_max != boxes.y_max[i]:
-                y_min, y_max = boxes.y_min[i], boxes.y_max[i]
-                y0, y1 = _shares_along(y_min * cell_m, y_max * cell_m, raster.y_m, north)
+            before, area = area, (boxes.x_min[i], boxes.x_max[i], boxes.y_min[i], boxes.y_max[i])
+            if area != before:  # many samples are where the last one was
+                x0, x1 = _shares_along(area[0] * cell_m, area[1] * cell_m, raster.x_m, east)
+                y0, y1 = _shares_along(area[2] * cell_m, area[3] * cell_m, raster.y_m, north)
             for row in range(y0, y1):
                 for column in range(x0, x1):
                     zone, share = row * columns + column, north[row] * east[column]

@@ -1,6 +1,6 @@
 """The facts of a release, each computed once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -208,21 +208,13 @@ class Facts:
 
 def crowds_of(release: Release) -> Integers:
     """int64 [records]: each record's crowd: those with the same boxes."""
-    columns = release.boxes.columns()
-    numbers: dict[bytes, int] = {}
-    crowds = [
-        numbers.setdefault(_digest_of(column[a:b] for column in columns), len(numbers))
-        for a, b in pairwise(release.offsets.tolist())
-    ]
-    return np.array(crowds, dtype=np.int64)
-
-
-def _digest_of(columns: Iterable[Integers]) -> bytes:
-    """The boxes themselves would fill the memory once more."""
-    digest = blake2b(digest_size=32)
-    for column in columns:
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.digest()
+    columns = list(map(np.ascontiguousarray, release.boxes.columns()))
+    numbers: dict[bytes, int] = {}  # by digests: boxes themselves would fill the memory once more
+    crowds = np.empty(release.n_records, dtype=np.int64)
+    for record, (a, b) in enumerate(pairwise(release.offsets.tolist())):
+        boxes = b"".join(column[a:b].data for column in columns)
+        crowds[record] = numbers.setdefault(blake2b(boxes, digest_size=32).digest(), len(numbers))
+    return crowds
 
 
 def _without_outliers(places: Integers) -> tuple[int, int]:

@@ -46,7 +46,7 @@ _FILTERED: Final = 32  # filter bits for each run
 _NO_CODE: Final = 255
 _NAMES_AT_ONCE: Final = 1 << 18
 _TWELVE_DIGITS: Final = np.uint64((1 << 48) - 1)
-_ONE_PIECE: Final = np.uint64((1 << 8 * PIECE) - 1)
+_WHOLE: Final = 5  # bytes in every run, wherever it begins in a byte
 _MOST_PIECES: Final = 1 << 22  # more would need too much memory
 _HEX: Final = re.compile(r"[0-9a-f]+")
 _IN_TEXT: Final = re.compile(
@@ -167,12 +167,10 @@ class Digests:
 
     def compare(self, prefixes: "PrefixSearch", searches: Sequence["RunSearch"]) -> None:
         """Compare all hashes with prefixes and runs."""
-        wanted = [(search.spelling, search.index, search.hits) for search in searches]
-        pieces = pieces_of((spelling, index) for spelling, index, _ in wanted)
         for digests in self:
             prefixes.compare(digests)
-            for search, compared in zip(searches, mark_spelled_runs(digests, pieces, wanted), strict=True):
-                search.compared += compared
+            for search in searches:
+                search.compare(digests)
 
 
 def find_hashed_names(ids: Sequence[str] | Digests, names: Iterable[str]) -> frozenset[str]:
@@ -279,30 +277,29 @@ def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[tuple[byte
 
 
 class RunIndex(NamedTuple):
-    """Runs to search for, or pieces of runs."""
+    """Runs to search for."""
 
     windows: Windows  # uint64 [w], ascending
-    filter: Codes
+    filter: Codes  # filter, pieces_filter: of both
+    pieces: Windows  # the first and the last of the whole bytes of each run: either begin at an even place
+    pieces_filter: Codes
 
     @classmethod
-    def of(cls, windows: Windows) -> "RunIndex":
-        """Of these, ascending."""
-        return cls(windows, _filter_of(windows))
+    def of(cls, windows: Windows, bits: int) -> "RunIndex":
+        """Of these runs (ascending) of characters of ``bits`` bits."""
+        width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
+        pieces = np.empty(0, dtype=np.uint64)
+        if len(windows) * (8 // step) <= _MOST_PIECES:
+            mask = np.uint64((1 << 8 * PIECE) - 1)
+            ends = (width - begins - 8 * n for begins in range(0, 8, step) for n in (PIECE, _WHOLE))
+            pieces = distinct(np.concatenate([windows >> np.uint64(end) & mask for end in ends]))
+        return cls(windows, _filter_of(windows), pieces, _filter_of(pieces))
 
-
-def pieces_of(runs: Iterable[tuple[Spelling, RunIndex]]) -> RunIndex:
-    """Four bytes that begin at an even place in each row that holds one of these runs; of too many, none.
-
-    Five whole bytes are in every run, wherever it begins in a byte: the first or the last four begin so.
-    """
-    pieces = [
-        index.windows >> np.uint64(min(64, spelling.bits * SHORTEST_RUN) - begins - 8 * PIECE) & _ONE_PIECE
-        for spelling, index in runs
-        for first_whole in range(0, 8, gcd(spelling.bits, 8))
-        for begins in (first_whole, first_whole + 8)
-    ]
-    few = sum(map(len, pieces)) <= _MOST_PIECES
-    return RunIndex.of(distinct(np.concatenate(pieces)) if few and pieces else np.empty(0, dtype=np.uint64))
+    def candidates_in(self, digests: Codes) -> Codes:
+        """The digests [n, bytes] that may hold a run: all others lack the pieces of each."""
+        if not len(self.pieces):
+            return digests
+        return digests[rows_that_hold(digests, self.pieces, self.pieces_filter)]
 
 
 def _filter_of(runs: Windows) -> Codes:
@@ -324,7 +321,7 @@ class RunSearch:
             every[at : at + windows.size] = windows.ravel()
             at += windows.size
         every.sort()
-        self.index = RunIndex.of(every)
+        self.index = RunIndex.of(every, spelling.bits)
         self.hits = np.zeros(len(every), dtype=np.bool_)
         self.compared = 0
         self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
@@ -347,6 +344,10 @@ class RunSearch:
                 is_regular = ~np.isin(owner, list(self._known.irregular))
                 some, owner = some[is_regular], owner[is_regular]
             yield (some[:, None] >> shifts) & _TWELVE_DIGITS, owner
+
+    def compare(self, digests: Codes) -> None:
+        """Mark the runs in these digests [n, bytes]."""
+        self.compared += mark_spelled_runs(self.spelling, digests, self.index, self.hits)
 
     @property
     def expected(self) -> float:
@@ -382,21 +383,13 @@ class RunSearch:
         return np.unique(owner[starts][length >= least])
 
 
-def mark_spelled_runs(
-    digests: Codes, pieces: RunIndex, wanted: Sequence[tuple[Spelling, RunIndex, Flags]]
-) -> list[int]:
-    """Mark in the flags the runs that stand in digests [n, bytes]; return how many were compared, of each.
-
-    pieces: of all runs; digests without any are not looked at closely.
-    """
-    some = digests[rows_that_hold(digests, *pieces)] if len(pieces.windows) else digests
-    counts = []
-    for spelling, index, hits in wanted:
-        for start in range(spelling.starts):
-            mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)
-        in_one = (count_runs(digests.shape[1] - start, spelling.bits) for start in range(spelling.starts))
-        counts.append(len(digests) * sum(in_one))
-    return counts
+def mark_spelled_runs(spelling: Spelling, digests: Codes, index: RunIndex, hits: Flags) -> int:
+    """Mark in hits the runs of the index that stand in digests [n, bytes]; return how many were compared."""
+    some = index.candidates_in(digests)
+    for start in range(spelling.starts):
+        mark_runs(some, start, spelling.bits, SHORTEST_RUN, index.windows, index.filter, hits)
+    in_one = (count_runs(digests.shape[1] - start, spelling.bits) for start in range(spelling.starts))
+    return len(digests) * sum(in_one)
 
 
 def count_runs(n_bytes: int, bits: int) -> int:

@@ -21,14 +21,12 @@ from shoal.verification.leaks.digests import (
     digests_beginning,
     made_in_full,
     mark_spelled_runs,
-    pieces_of,
 )
 from shoal.verification.leaks.plain_hashes import Codes, digest_rows
 
 _IDS_OF_A_TASK: Final = 16 * IDS_AT_ONCE
 _IDS: Final = "ids.arrow"
 _FIRST: Final = "first.npy"
-_PIECES: Final = "pieces"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +49,17 @@ class DigestMatches(NamedTuple):
 def compare_part(task: DigestTask) -> DigestMatches:
     """Hash one part and compare."""
     first = _mapped(task.folder / _FIRST)
-    pieces, *indexes = (
-        RunIndex(*map(_mapped, _files(task.folder, name))) for name in (_PIECES, *task.spellings)
-    )
-    wanted = [
-        (SPELLINGS[number], index, np.zeros(len(index.windows), dtype=np.bool_))
-        for number, index in zip(task.spellings, indexes, strict=True)
+    indexes = [
+        (SPELLINGS[number], RunIndex(*map(_mapped, _files(task.folder, number)))) for number in task.spellings
     ]
-    compared = np.zeros(len(wanted), dtype=np.int64)
+    hits = [np.zeros(len(index.windows), dtype=np.bool_) for _, index in indexes]
+    looked = [0] * len(indexes)
     beginnings: list[tuple[bytes, int]] = []
     for digests in _digests(task):
         beginnings += digests_beginning(first, digests)
-        compared += np.array(mark_spelled_runs(digests, pieces, wanted), dtype=np.int64)
-    places = (np.flatnonzero(hits) for _, _, hits in wanted)
-    return DigestMatches(beginnings, list(zip(places, compared.tolist(), strict=True)))
+        for place, (spelling, index) in enumerate(indexes):
+            looked[place] += mark_spelled_runs(spelling, digests, index, hits[place])
+    return DigestMatches(beginnings, list(zip(map(np.flatnonzero, hits), looked, strict=True)))
 
 
 class SpreadDigests(Digests):
@@ -89,24 +84,22 @@ class SpreadDigests(Digests):
             return
         np.save(self._folder / _FIRST, prefixes.first)
         numbers = tuple(SPELLINGS.index(search.spelling) for search in searches)
-        pieces = pieces_of((search.spelling, search.index) for search in searches)
-        indexes = [pieces, *(search.index for search in searches)]
-        for name, index in zip((_PIECES, *numbers), indexes, strict=True):
-            for part, file in zip(RunIndex._fields, _files(self._folder, name), strict=True):
-                np.save(file, getattr(index, part))
+        for number, search in zip(numbers, searches, strict=True):
+            for name, file in zip(RunIndex._fields, _files(self._folder, number), strict=True):
+                np.save(file, getattr(search.index, name))
         tasks = [
             DigestTask(folder=self._folder.resolve(), part=part, n_ids=len(self._ids), spellings=numbers)
             for part in range(self._n_parts)
         ]
         for results in run_tasks(compare_part, tasks, self._engine, self._run, "seeking hashes"):
             prefixes.mark(results.beginnings)
-            for search, (places, compared) in zip(searches, results.runs, strict=True):
+            for search, (places, looked) in zip(searches, results.runs, strict=True):
                 search.hits[places] = True
-                search.compared += compared
+                search.compared += looked
 
 
-def _files(folder: Path, name: object) -> list[Path]:
-    return [folder / f"{part}-{name}.npy" for part in RunIndex._fields]
+def _files(folder: Path, spelling: int) -> list[Path]:
+    return [folder / f"{part}-{spelling}.npy" for part in RunIndex._fields]
 
 
 def _mapped(path: Path) -> Any:
