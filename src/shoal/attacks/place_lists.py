@@ -6,13 +6,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.target import BoxTarget
+from shoal.attacks.target import BoxTarget, narrowest
 from shoal.kernels.joint_reading import PlaceList, expect_visits
 from shoal.measures.leaves import part_places
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, distinct, narrow
+from shoal.runtime.arrays import Floats, Integers, distinct
 
 _ANYWHERE: Final = 1 << 40  # cells: a side says nothing
 _ROUNDS: Final = 2
@@ -28,8 +28,8 @@ def positions_repeat(original: Trajectories) -> bool:
     """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
     n, width = original.n_subjects, int(np.ptp(original.y)) + 2
     codes = (original.x - original.x.min()) * width + original.y - original.y.min()
-    keys = narrow(codes * n + np.repeat(np.arange(n), original.lengths))
-    pairs, samples = np.unique(keys, return_counts=True)
+    keys = codes * n + np.repeat(np.arange(n), original.lengths)
+    pairs, samples = np.unique(keys.astype(narrowest(keys)), return_counts=True)
     cells, first, people = np.unique(pairs.astype(np.int64) // n, return_index=True, return_counts=True)
     shared = people >= _SHARED
     for step in (1, width - 1, width, width + 1):
@@ -94,7 +94,8 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         for x in (west, east - 1)
         for y in (south, north - 1)
     ]
-    corner = distinct(narrow(np.concatenate(corners))).astype(np.int64) // records.n_records
+    corner = np.concatenate(corners)
+    corner = distinct(corner.astype(narrowest(corner))).astype(np.int64) // records.n_records
     first = np.flatnonzero(np.diff(corner, prepend=-1))
     counts = np.diff(first, append=len(corner))
     cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least

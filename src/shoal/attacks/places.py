@@ -211,8 +211,7 @@ def top_cells(people: Trajectories, most: int) -> list[Integers]:
     for some in batches_of_records(offsets, _AT_ONCE):  # copies of all places would be the peak of memory
         rows = slice(offsets[some.start], offsets[some.stop])
         x, y = (np.array(column[rows], dtype=np.int64) for column in (people.x, people.y))
-        ends = offsets[some.start : some.stop + 1] - rows.start
-        top_places(ends, x, y, most, cells[some], counts[some])
+        top_places(offsets[some.start : some.stop + 1] - rows.start, x, y, most, cells[some], counts[some])
     return [record_cells[:count] for record_cells, count in zip(cells, counts.tolist(), strict=True)]
 
 

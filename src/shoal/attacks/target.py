@@ -20,7 +20,8 @@ _BOXES_OF_A_TILE: Final = 32
 _FEW_PLACES: Final = 1 << 16  # that an index may count without asking whether there are more boxes
 
 
-def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
+def narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
+    """32 bits where all numbers fit: half the memory, and sorted twice as fast."""
     limits, n = np.iinfo(np.int32), len(columns[0])
     fits = n <= limits.max and all(
         column.min() >= limits.min and column.max() < limits.max for column in columns if n
@@ -30,7 +31,7 @@ def _narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
 
 def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     """Boxes [b, 6] over time; record i owns offsets[i] to offsets[i + 1]."""
-    levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], _narrowest(boxes)
+    levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], narrowest(boxes)
     fill_levels(boxes, levels)
     class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
@@ -51,7 +52,7 @@ def _owners(offsets: Integers, kind: Any) -> Integers:
 
 def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
     """Rectangles of boxes [b, 6]; record: int64 [b], ascending."""
-    kind = _narrowest(boxes)
+    kind = narrowest(boxes)
     room = [np.empty(shape, dtype=kind) for shape in ((len(boxes), 4), len(boxes), len(boxes))]
     places = PlaceTiles(empty_tiles(boxes, 0, len(boxes)), *room)
     n = fill_place_tiles(boxes, record, places)
@@ -96,7 +97,7 @@ class BoxTarget:
 
     @classmethod
     def _of_samples(cls, offsets: Integers, t: Integers, x: Integers, y: Integers, grid: Grid) -> "BoxTarget":
-        boxes = np.empty((len(t), len(BOX_COLUMNS)), dtype=_narrowest(t, x, y))
+        boxes = np.empty((len(t), len(BOX_COLUMNS)), dtype=narrowest(t, x, y))
         for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
             np.add(column, beyond, out=boxes[:, place], casting="same_kind")
         return cls(offsets=offsets, boxes=boxes, grid=grid)
@@ -107,7 +108,7 @@ class BoxTarget:
         if grid is not None and not release.payload.on_grid:
             return cls._of_samples(*release.cells_of_points(grid), grid)
         columns = release.boxes.columns()
-        boxes = np.empty((release.n_samples, len(columns)), dtype=_narrowest(*columns))
+        boxes = np.empty((release.n_samples, len(columns)), dtype=narrowest(*columns))
         for place, column in enumerate(columns):
             boxes[:, place] = column
         return cls(offsets=release.offsets, boxes=boxes, grid=release.snapped_grid())
@@ -115,7 +116,7 @@ class BoxTarget:
     @classmethod
     def of_boxes(cls, offsets: Integers, boxes: Integers, grid: Grid) -> "BoxTarget":
         """Boxes int64 [b, 6], each record's ascending."""
-        return cls(offsets=offsets, boxes=boxes.astype(_narrowest(*boxes.T)), grid=grid)
+        return cls(offsets=offsets, boxes=boxes.astype(narrowest(*boxes.T)), grid=grid)
 
     @classmethod
     def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":

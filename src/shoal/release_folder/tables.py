@@ -65,8 +65,8 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
         writer = ColumnwiseWriter(file, schema)
         for release, rows in _row_groups(parts):
             record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
-            names = pa.array(release.trajectory_ids, pa.string()).take(pa.array(record))
-            writer.write(pa.table({"trajectory_id": names}))
+            names = pa.array(release.trajectory_ids, pa.string())
+            writer.write(pa.table({"trajectory_id": names.take(pa.array(record))}))
             for name, values in _columns_of(release, rows):
                 kind = np.int64 if pa.types.is_int64(schema.field(name).type) else np.float64
                 writer.write(pa.table({name: values.astype(kind, copy=False)}))

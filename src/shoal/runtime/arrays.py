@@ -13,12 +13,6 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-def narrow(numbers: Integers) -> Numbers:
-    """In 32 bits where they fit, which are sorted twice as fast."""
-    fits = not len(numbers) or (numbers.min() >= 0 and numbers.max() < 1 << 32)
-    return numbers.astype(np.uint32) if fits else numbers
-
-
 def distinct(numbers: Numbers) -> Numbers:
     """Each number once, ascending; sorting is faster than the hashing of ``numpy.unique``."""
     ordered = np.sort(numbers, axis=None)

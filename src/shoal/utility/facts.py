@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
@@ -18,13 +17,11 @@ from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.run import Run
 from shoal.units import states
 from shoal.utility.accuracy import Accuracy, accuracy_of, covering_extents_of
 from shoal.utility.points import PointUtility, space_distortion
-
-Flags = npt.NDArray[np.bool_]
 
 KS: Final = (2, 5)
 _AT_ONCE: Final = 1 << 18  # samples

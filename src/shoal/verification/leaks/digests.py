@@ -20,7 +20,7 @@ import numpy.typing as npt
 from shoal.model.names import Pseudonyms
 from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.units import counted, show_share
-from shoal.verification.leaks.forms import is_among
+from shoal.verification.leaks.forms import Words, is_among
 from shoal.verification.leaks.loops import PIECE, fill_filter, mark_runs, rows_that_hold
 from shoal.verification.leaks.plain_hashes import (
     BYTES_OF_ALL,
@@ -55,7 +55,6 @@ _IN_TEXT: Final = re.compile(
 _HEX_IN_TEXT: Final = re.compile(rf"(?<![^\W_])[0-9a-f]{{{SHORTEST_IN_TEXT},128}}(?![^\W_])")
 _IN_FULL: Final = 4  # thousands of identifiers, evenly chosen, whose rarest hashes are made, too
 FirstDigits = npt.NDArray[np.uint32]
-Windows = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,13 +278,13 @@ def digests_beginning(first: FirstDigits, digests: Codes) -> Iterator[tuple[byte
 class RunIndex(NamedTuple):
     """Runs to search for."""
 
-    windows: Windows  # uint64 [w], ascending
+    windows: Words  # uint64 [w], ascending
     filter: Codes  # filter, pieces_filter: of both
-    pieces: Windows  # the first and the last of the whole bytes of each run: either begin at an even place
+    pieces: Words  # the first and the last of the whole bytes of each run: either begin at an even place
     pieces_filter: Codes
 
     @classmethod
-    def of(cls, windows: Windows, bits: int) -> "RunIndex":
+    def of(cls, windows: Words, bits: int) -> "RunIndex":
         """Of these runs (ascending) of characters of ``bits`` bits."""
         width, step = min(64, bits * SHORTEST_RUN), gcd(bits, 8)
         pieces = np.empty(0, dtype=np.uint64)
@@ -302,7 +301,7 @@ class RunIndex(NamedTuple):
         return digests[rows_that_hold(digests, self.pieces, self.pieces_filter)]
 
 
-def _filter_of(runs: Windows) -> Codes:
+def _filter_of(runs: Words) -> Codes:
     bits = max(10, min(32, (_FILTERED * len(runs)).bit_length()))
     filled = np.zeros(1 << (bits - 3), dtype=np.uint8)
     fill_filter(runs, filled)
@@ -326,7 +325,7 @@ class RunSearch:
         self.compared = 0
         self._n_windows = int(np.count_nonzero(every[1:] != every[:-1])) + min(1, len(every))
 
-    def _cut(self) -> Iterator[tuple[Windows, Integers]]:
+    def _cut(self) -> Iterator[tuple[Words, Integers]]:
         by_length: dict[int, tuple[list[str], list[int]]] = {}
         for place, name in self._known.irregular.items():
             for run in self.spelling.runs(name):
@@ -420,7 +419,7 @@ def _longer_than_chance(lengths: Integers, expected: float, bits: int) -> int:
     return int(lengths.max()) + 1
 
 
-def _windows(codes: Codes, bits: int) -> Windows:
+def _windows(codes: Codes, bits: int) -> Words:
     wide = codes.shape[1] - SHORTEST_RUN + 1
     if wide < 1:
         return np.empty((len(codes), 0), dtype=np.uint64)
