@@ -73,6 +73,7 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
             if release.crs is not None:
                 column, bounds = draw(release, rows, release.crs)
                 writer.write(pa.table({GEOMETRY: column}))
+                del column  # the next ones are as large
                 corners.append(bounds)
         writer.close(_description(corners, shape) if described else {})
     return corners

@@ -3,13 +3,13 @@
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.runtime.arrays import Flags
 from shoal.runtime.compiled import compiled
+from shoal.verification.leaks.forms import Words
+from shoal.verification.leaks.plain_hashes import Codes
 
 PIECE: Final = 4  # bytes
-Words = npt.NDArray[np.uint64]
 
 
 @compiled
@@ -19,7 +19,7 @@ def filter_place(run: Any, places: int) -> Any:
 
 
 @compiled
-def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
+def fill_filter(runs: Words, filled: Codes) -> None:
     """Set the bits of runs, uint8 [places / 8]."""
     for i in range(len(runs)):
         place = filter_place(runs[i], 8 * len(filled))
@@ -27,7 +27,7 @@ def fill_filter(runs: Words, filled: npt.NDArray[np.uint8]) -> None:
 
 
 @compiled
-def rows_that_hold(digests: npt.NDArray[np.uint8], pieces: Words, filled: npt.NDArray[np.uint8]) -> Flags:
+def rows_that_hold(digests: Codes, pieces: Words, filled: Codes) -> Flags:
     """[n]: which digests [n, bytes] hold one of these pieces (ascending) at an even place."""
     mask = (np.uint64(1) << np.uint64(8 * PIECE)) - np.uint64(1)
     holds = np.zeros(len(digests), np.bool_)
@@ -47,13 +47,7 @@ def rows_that_hold(digests: npt.NDArray[np.uint8], pieces: Words, filled: npt.ND
 
 @compiled
 def mark_runs(
-    digests: npt.NDArray[np.uint8],
-    start: int,
-    bits: int,
-    length: int,
-    runs: Words,
-    filled: npt.NDArray[np.uint8],
-    hits: Flags,
+    digests: Codes, start: int, bits: int, length: int, runs: Words, filled: Codes, hits: Flags
 ) -> int:
     """Set hits [r] for the first of equal runs in digests [n, bytes]; return the number compared.
 
