@@ -55,10 +55,8 @@ def made(
     release, linkage = assemble(
         original,
         classes,
-        claim=method.claim(),
-        method="glove",
-        parameters=method.parameters(),
-        rng=Randomness.for_research(1),
+        method,
+        Randomness.for_research(1),
     )
     return Made(release, linkage, cpu_s)
 

@@ -50,10 +50,8 @@ def suppressed_after(original: Trajectories, method: shoal.KteHide) -> tuple[Rel
     return assemble(
         original,
         list(generalize(epochs, states, windows, Run())),
-        claim=method.claim(),
-        method=method.about.name,
-        parameters=method.parameters(),
-        rng=Randomness.for_research(1),
+        method,
+        Randomness.for_research(1),
     )
 
 

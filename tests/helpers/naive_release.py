@@ -3,12 +3,14 @@
 The verifier's tests damage what it makes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.model.claims import KAnonymity
+from shoal.model.claims import Claim, KAnonymity
 from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Release
@@ -18,6 +20,13 @@ from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 
 Sample = tuple[int, int, int]
+
+
+def stating(claim: Claim, name: str, parameters: Mapping[str, Any] | None = None) -> Any:
+    """What a release says of its method, without the method."""
+    return SimpleNamespace(
+        claim=lambda: claim, about=SimpleNamespace(name=name), parameters=lambda: dict(parameters or {})
+    )
 
 
 def hull(samples: Sequence[Sample]) -> tuple[int, int, int, int, int, int]:
@@ -71,10 +80,8 @@ def naive_release(
     return assemble(
         original,
         crowds,
-        claim=KAnonymity(k=k),
-        method="naive",
-        parameters={"k": k, "leftover": "merge"},
-        rng=rng or Randomness.from_system(),
+        stating(KAnonymity(k=k), "naive", {"k": k, "leftover": "merge"}),
+        rng or Randomness.from_system(),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from naive_release import stating
 from shoal.measures.k_gap import KGap
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
@@ -81,16 +82,18 @@ def naive_release(
     return assemble(
         original,
         crowds[: len(crowds) - suppress],
-        claim=KAnonymity(k=k, truthful=truthful),
-        method="glove",
-        parameters={
-            "k": k,
-            "space_cap_m": 20_000.0,
-            "time_cap_s": 28_800.0,
-            "generalize": "reshape-final",
-            "suppress_space_m": None,
-        },
-        rng=Randomness.from_system() if publishable else Randomness.for_research(7),
+        stating(
+            KAnonymity(k=k, truthful=truthful),
+            "glove",
+            {
+                "k": k,
+                "space_cap_m": 20_000.0,
+                "time_cap_s": 28_800.0,
+                "generalize": "reshape-final",
+                "suppress_space_m": None,
+            },
+        ),
+        Randomness.from_system() if publishable else Randomness.for_research(7),
     )
 
 

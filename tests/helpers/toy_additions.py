@@ -229,10 +229,8 @@ METHOD_OF_BOXES = Addition(
                     return assemble(
                         original,
                         [EquivalenceClass(members=members, boxes=Boxes(**ends))],
-                        claim=self.claim(),
-                        method=self.about.name,
-                        parameters=self.parameters(),
-                        rng=rng,
+                        self,
+                        rng,
                     )
         '''
     },
@@ -418,10 +416,8 @@ METHOD_OF_POINTS = Addition(
                             points=points.take(rows),
                             stands_for=rows,
                         ),
-                        claim=self.claim(),
-                        method=self.about.name,
-                        parameters=self.parameters(),
-                        rng=rng,
+                        self,
+                        rng,
                     )
                     return release, linkage
         ''',

@@ -79,9 +79,7 @@ def test_who_knows_all_raw_data_names_one_in_k(settings: dict[str, Any]) -> None
     expected = tries = 0.0
     for _ in range(draws):
         boxed = list(round_outward(classes, method.hull, original, rng))
-        release, linkage = assemble(
-            original, boxed, claim=method.claim(), method="glove", parameters={}, rng=rng
-        )
+        release, linkage = assemble(original, boxed, method, rng)
         uid_of = dict(zip(linkage.trajectory_ids, linkage.uids, strict=True))
         place_of = {uid: place for place, uid in enumerate(original.ids)}
         truth = [place_of[uid_of[name]] for name in release.trajectory_ids]

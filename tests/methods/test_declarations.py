@@ -383,10 +383,8 @@ class Everybody:
         return assemble(
             original,
             [everybody],
-            claim=self.claim(),
-            method=self.about.name,
-            parameters=self.parameters(),
-            rng=rng,
+            self,
+            rng,
         )
 
 

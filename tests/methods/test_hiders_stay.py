@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from measure_hiders import Period, attacked, narrowed, ways
-from naive_release import boxes_from, small_city
+from naive_release import boxes_from, small_city, stating
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.kte_hide.hiding_sets import Window
 from shoal.methods.kte_hide.kte_hide import draw_owners
@@ -40,9 +40,7 @@ def release_of(holds: list[set[int]]) -> tuple[Trajectories, shoal.Release, shoa
         EquivalenceClass(members=np.array([i]), boxes=boxes_from([(0, 1, min(held), 0, max(held) + 1, 1)]))
         for i, held in enumerate(holds)
     ]
-    release, linkage = assemble(
-        people, classes, claim=CLAIM, method="kte-hide", parameters={}, rng=Randomness.from_system()
-    )
+    release, linkage = assemble(people, classes, stating(CLAIM, "kte-hide"), Randomness.from_system())
     return people, release, linkage
 
 

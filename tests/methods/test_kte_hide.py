@@ -17,7 +17,7 @@ import shoal
 from damages import subject_positions, with_records
 from example_counts import examples
 from kte_oracle import leaked
-from naive_release import hull, samples_of
+from naive_release import hull, samples_of, stating
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.kernels.assignment import least_assignment
 from shoal.kernels.hiding import HidingHistory, Pieces, assign_hiders, pair_costs
@@ -92,9 +92,7 @@ def published(
     method = KteHide(k=k, tau_s=60.0 * EPOCH, epsilon_s=60.0 * EPOCH)
     epochs = cut_into_epochs(original, EPOCH, 2)
     crowds = list(generalize(epochs, states, windows, Run(threads=1)))
-    return assemble(
-        original, crowds, claim=method.claim(), method="tampered", parameters={}, rng=Randomness.from_system()
-    )
+    return assemble(original, crowds, stating(method.claim(), "tampered"), Randomness.from_system())
 
 
 def chosen(original: Trajectories, k: int = 2) -> tuple[list[Window], np.ndarray]:

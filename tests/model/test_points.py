@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from naive_release import stating
 from shoal.errors import InputError, MisuseError
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.model.claims import KDeltaAnonymity
@@ -57,10 +58,8 @@ def unmoved(original: Trajectories) -> tuple[Release, Linkage]:
             points=Points(t=original.t, x=original.x, y=original.y, lat=original.lat, lon=original.lon),
             stands_for=np.arange(original.n_samples),
         ),
-        claim=CLAIM,
-        method="w4m",
-        parameters=shoal.W4m(k=2, delta_m=CLAIM.delta_m).parameters(),
-        rng=Randomness.from_system(),
+        stating(CLAIM, "w4m", shoal.W4m(k=2, delta_m=CLAIM.delta_m).parameters()),
+        Randomness.from_system(),
     )
     np.testing.assert_array_equal(original.t[rows], release.points.t)
     return release, linkage

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import shoal
+from naive_release import stating
 from record_marks import (
     RECORD,
     TERMS,
@@ -402,10 +403,8 @@ def everything(original: Trajectories) -> tuple[Release, Linkage]:
             points=Points(t=original.t, x=original.x, y=original.y),
             stands_for=np.arange(original.n_samples),
         ),
-        claim=KDeltaAnonymity(k=2, delta_m=1e9),
-        method="w4m",
-        parameters={},
-        rng=Randomness.from_system(),
+        stating(KDeltaAnonymity(k=2, delta_m=1e9), "w4m"),
+        Randomness.from_system(),
     )
     return release, linkage
 

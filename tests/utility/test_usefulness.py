@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shoal
+from naive_release import stating
 from shoal.messages import say
 from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.model.claims import KAnonymity
@@ -25,9 +26,7 @@ def city() -> Trajectories:
 
 
 def released(city: Trajectories, crowds: list[EquivalenceClass]) -> tuple[Release, Linkage]:
-    return assemble(
-        city, crowds, claim=KAnonymity(k=2), method="none", parameters={}, rng=Randomness.for_research(1)
-    )
+    return assemble(city, crowds, stating(KAnonymity(k=2), "none"), Randomness.for_research(1))
 
 
 def unchanged(city: Trajectories) -> tuple[Release, Linkage]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import shoal
+from naive_release import stating
 from shoal.errors import InputError, MisuseError
 from shoal.measures.query import Zones, time_profile
 from shoal.methods.assembly import EquivalenceClass, assemble
@@ -36,9 +37,7 @@ def unchanged(people: Trajectories) -> tuple[Release, Linkage]:
         EquivalenceClass(members=np.array([i]), boxes=Boxes.of_samples(*people.samples_of(i)))
         for i in range(people.n_subjects)
     ]
-    return assemble(
-        people, crowds, claim=KAnonymity(k=2), method="none", parameters={}, rng=Randomness.from_system()
-    )
+    return assemble(people, crowds, stating(KAnonymity(k=2), "none"), Randomness.from_system())
 
 
 def values(people: Trajectories, release: Release, linkage: Linkage) -> dict[str, float]:
@@ -159,9 +158,7 @@ def test_bounds_of_hours_hold_the_truth(people: Trajectories) -> None:
             "t_end": own.t_start + 1 + wider["t_end"],
         }  # the day of a trip is that of the box's start
         crowds.append(EquivalenceClass(members=np.array([i]), boxes=Boxes(**wide).sorted()))
-    release, linkage = assemble(
-        people, crowds, claim=KAnonymity(k=2), method="none", parameters={}, rng=Randomness.from_system()
-    )
+    release, linkage = assemble(people, crowds, stating(KAnonymity(k=2), "none"), Randomness.from_system())
     profile, true = time_profile(release), time_profile(people).expected
     assert (profile.minimum <= true + 1e-9).all()
     assert (true <= profile.maximum + 1e-9).all()

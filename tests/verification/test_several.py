@@ -13,6 +13,7 @@ import shoal
 from command_line import Shoal
 from damages import rows_of
 from kte_oracle import is_candidate
+from naive_release import stating
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
 from shoal.methods.assembly import EquivalenceClass, assemble
@@ -45,9 +46,7 @@ def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) ->
             )
         )
         case.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
-    return assemble(
-        people, case, claim=KAnonymity(k=k), method="glove", parameters={}, rng=Randomness.from_system()
-    )
+    return assemble(people, case, stating(KAnonymity(k=k), "glove"), Randomness.from_system())
 
 
 def issued(people: Trajectories, case: tuple[Release, Linkage], label: str = "the release") -> IssuedRelease:

@@ -18,6 +18,7 @@ import shoal
 from command_line import Shoal
 from damages import rows_of
 from kte_oracle import is_candidate
+from naive_release import stating
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
 from shoal.methods.assembly import PointRecords, assemble_points
@@ -269,10 +270,8 @@ def averaged(people: Trajectories, classes: list[list[int]], *, k: int) -> Case:
             points=Points(t=np.tile(t, len(members)), x=x, y=y),
             stands_for=np.concatenate([np.arange(people.offsets[i], people.offsets[i + 1]) for i in members]),
         ),
-        claim=KDeltaAnonymity(k=k, delta_m=0),
-        method="nwa",
-        parameters={},
-        rng=Randomness.from_system(),
+        stating(KDeltaAnonymity(k=k, delta_m=0), "nwa"),
+        Randomness.from_system(),
     )
     return release, linkage
 

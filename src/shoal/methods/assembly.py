@@ -1,14 +1,14 @@
 """From a method's result to a release: fresh pseudonyms, random order, losses counted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from shoal.errors import NothingLeftError
 from shoal.kernels import box_measures
-from shoal.model.claims import Claim
+from shoal.methods.method import Method
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release, Released
 from shoal.model.trajectories import Trajectories
@@ -29,10 +29,7 @@ class EquivalenceClass:
 def assemble(
     original: Trajectories,
     classes: Sequence[EquivalenceClass],
-    *,
-    claim: Claim,
-    method: str,
-    parameters: Mapping[str, Any],
+    method: Method,
     rng: Randomness,
 ) -> Released:
     """Publish every member with their class's boxes; suppress others."""
@@ -63,7 +60,7 @@ def assemble(
         end=ends[class_of],
         samples_kept=covered,
     )
-    release, linkage, _ = _release(original, rows, claim=claim, method=method, parameters=parameters, rng=rng)
+    release, linkage, _ = _release(original, rows, method, rng)
     return release, linkage
 
 
@@ -80,10 +77,7 @@ class PointRecords:
 def assemble_points(
     original: Trajectories,
     records: PointRecords,
-    *,
-    claim: Claim,
-    method: str,
-    parameters: Mapping[str, Any],
+    method: Method,
     rng: Randomness,
 ) -> tuple[Release, Linkage, Integers]:
     """A release of points, its linkage, and each published point's row in ``records.points``."""
@@ -109,7 +103,7 @@ def assemble_points(
         sorted_rows=in_order,
         stands_for=records.stands_for,
     )
-    return _release(original, rows, claim=claim, method=method, parameters=parameters, rng=rng)
+    return _release(original, rows, method, rng)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,10 +122,7 @@ class _RecordRows:
 def _release(
     original: Trajectories,
     records: _RecordRows,
-    *,
-    claim: Claim,
-    method: str,
-    parameters: Mapping[str, Any],
+    method: Method,
     rng: Randomness,
 ) -> tuple[Release, Linkage, Integers]:
     members, begin, stands_for = records.members, records.begin, records.stands_for
@@ -148,9 +139,9 @@ def _release(
         trajectory_ids=trajectory_ids,
         offsets=offsets,
         payload=records.payload.take(rows),
-        claim=claim,
-        method=method,
-        parameters=parameters,
+        claim=method.claim(),
+        method=method.about.name,
+        parameters=method.parameters(),
         losses=Losses(
             rows=dict(original.intake.dropped),
             samples_suppressed=suppressed,

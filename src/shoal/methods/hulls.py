@@ -73,14 +73,7 @@ def publish_classes(
     method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
 ) -> Released:
     """The release of these classes, enlarged by the rule, and its linkage."""
-    return assemble(
-        original,
-        list(finish_boxes(method, original, classes, hull, rng)),
-        claim=method.claim(),
-        method=method.about.name,
-        parameters=method.parameters(),
-        rng=rng,
-    )
+    return assemble(original, list(finish_boxes(method, original, classes, hull, rng)), method, rng)
 
 
 def _round_boxes(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:

@@ -170,16 +170,9 @@ def anonymize_block(task: BlockTask, run: Run) -> Arrays:
 def _verify_and_measure_block(
     original: Trajectories, task: BlockTask, crowds: list[EquivalenceClass]
 ) -> Arrays:
-    method = task.method
     try:
-        release, linkage = assemble(
-            original,
-            crowds,
-            claim=method.claim(),
-            method=method.about.name,
-            parameters=method.parameters(),
-            rng=Randomness.from_system(),
-        )  # its names and order are dropped: the whole release draws them for all blocks together
+        # names and order are dropped: the whole release draws them for all blocks together
+        release, linkage = assemble(original, crowds, task.method, Randomness.from_system())
     except NothingLeftError:
         nothing = np.empty((0, 3), dtype=np.int64)
         return {"suppressed": np.array([original.n_samples]), "raw": nothing, "published": nothing}

@@ -123,9 +123,7 @@ def publish_clusters(
     release, linkage, _ = assemble_points(
         original,
         PointRecords(members=members, offsets=offsets, points=Points(t=t, x=x, y=y), stands_for=source),
-        claim=method.claim(),
-        method=method.about.name,
-        parameters=method.parameters(),
-        rng=rng,
+        method,
+        rng,
     )
     return release, linkage

@@ -139,10 +139,8 @@ def publish_exchange(method: Method, original: Trajectories, exchange: Exchange,
             points=_points_of(original, exchange.time_from, exchange.place_from),
             stands_for=exchange.time_from,
         ),
-        claim=method.claim(),
-        method=method.about.name,
-        parameters=method.parameters(),
-        rng=rng,
+        method,
+        rng,
     )
     time_from, place_from = exchange.time_from[rows], exchange.place_from[rows]
     owners = np.searchsorted(original.offsets, place_from, side="right") - 1
