@@ -34,7 +34,7 @@ from shoal.kernels.passing import Lines
 from shoal.kernels.swap_sets import form_swap_sets
 from shoal.measures.trajectory_distance import shortest_paths, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa
-from shoal.methods.swapping.exchange import Clustering, distances_within, microaggregate
+from shoal.methods.swapping.exchange import Clustering, distances_within
 from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.omission import APART, NO_DURATION
@@ -44,6 +44,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.utility.points import measure_points
+from shoal_papers.clusters import clusters_of
 from shoal_papers.range_queries import calibrated_threshold, draw_queries, range_distortion
 
 Clusters = tuple[list[Integers], dict[str, int], dict[str, float]]
@@ -253,7 +254,7 @@ def taxis(asked: argparse.Namespace) -> None:
     lost = {NO_DURATION: found.not_comparable, APART: found.elsewhere}
     for k in asked.k:
         began = time.process_time()
-        groups = microaggregate(distances, k, asked.clustering)
+        groups = clusters_of(distances, k, asked.clustering)
         clustered = time.process_time() - began
         print(
             f"k {k}: {len(groups)} clusters in {clustered:.1f} CPU s, within them "
@@ -320,7 +321,7 @@ def cause(asked: argparse.Namespace) -> None:
                 groups = (
                     np.array_split(draw.permutation(len(kept)), len(kept) // k)
                     if table is None
-                    else microaggregate(table, k, clustering)
+                    else clusters_of(table, k, clustering)
                 )
                 shares.append(removed(original, [kept[group] for group in groups], draw))
             print(

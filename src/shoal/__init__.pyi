@@ -38,7 +38,6 @@ from shoal.measures.k_gap import k_gaps as k_gaps
 from shoal.measures.k_gap import tail_weight_index as tail_weight_index
 from shoal.measures.stretch import Caps as Caps
 from shoal.measures.stretch import fingerprint_stretch as fingerprint_stretch
-from shoal.measures.stretch import sample_stretch as sample_stretch
 from shoal.measures.trajectory_distance import TrajectoryDistances as TrajectoryDistances
 from shoal.measures.trajectory_distance import trajectory_distances as trajectory_distances
 from shoal.methods import METHODS as METHODS
@@ -68,7 +67,6 @@ from shoal.model.streets import StreetGraph as StreetGraph
 from shoal.model.trajectories import Trajectories as Trajectories
 from shoal.model.verdicts import Finding as Finding
 from shoal.model.verdicts import Verdict as Verdict
-from shoal.publishing.against_raw import verify_folder as verify_folder
 from shoal.publishing.checking import Checked as Checked
 from shoal.publishing.checking import check as check
 from shoal.publishing.in_blocks import InBlocks as InBlocks
@@ -76,6 +74,7 @@ from shoal.publishing.in_series import SeriesOptions as SeriesOptions
 from shoal.publishing.publish import Publication as Publication
 from shoal.publishing.publish import assess as assess
 from shoal.publishing.publish import publish as publish
+from shoal.publishing.verifying import verify_folder as verify_folder
 from shoal.publishing.writing import PublishOptions as PublishOptions
 from shoal.release_folder.folder import read_linkage as read_linkage
 from shoal.release_folder.folder import read_release as read_release

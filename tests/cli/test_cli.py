@@ -307,8 +307,8 @@ def test_research_seed_marks_the_release_and_is_not_in_it(city: Path, tmp_path: 
         ),
         (("anonymize", "{city}", "--output", "{tmp}"), "exists; choose another --output or remove it first"),
         # said before INPUT is read, which may take long
-        (("anonymize", "{tmp}/none.csv", "--output", "{tmp}"), "exists; choose another --output"),
-        (("assess", "{tmp}/none.csv", "--output", "{tmp}"), "exists; choose another --output"),
+        (("anonymize", "{city}", "--output", "{tmp}"), "exists; choose another --output"),
+        (("assess", "{city}", "--output", "{tmp}"), "exists; choose another --output"),
         (
             ("anonymize", "{city}", "--output", "{tmp}/r", "--linkage", "{tmp}/r/linkage.parquet"),
             "would lie inside the release folder",
@@ -358,10 +358,49 @@ def test_misuse_is_one_line_and_exit_2(
 
 
 def test_unknown_entry_of_a_settings_file_is_named(city: Path, tmp_path: Path, shoal: Shoal) -> None:
-    (tmp_path / "study.toml").write_text("kk = 3\n")
+    (tmp_path / "study.toml").write_text("supress_space = 3\n")
     outcome = shoal("anonymize", city, "--config", tmp_path / "study.toml", "--output", tmp_path / "r")
     assert outcome.code == 2
-    assert "sets 'kk', which is no option of this command" in outcome.err
+    assert (
+        "sets 'supress_space', which is no option of this command; did you mean suppress-space or "
+        "suppress-time" in outcome.err
+    )
+    assert "(try 'shoal anonymize --help')" in outcome.err
+    assert len(outcome.err) < 300 + len(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "inspect absent",
+        "assess absent --k 2",
+        "advise absent",
+        "anonymize absent",
+        "compare absent",
+        "verify {city} absent",
+        "verify absent {city} --streamed",
+        "verify {city} {city} --linkage absent --engine local",
+        "attack {city} absent",
+        "measure {city} absent",
+        "measure absent {city}",
+        "publish absent",
+        "convert absent",
+        "check absent",
+        "check {city} --raw absent --as id",
+        "share absent",
+        "share absent --output shared.txt",
+        "series show absent",
+        "series erase absent",
+        "tabulate absent",
+        "record {city} absent",
+        "find absent",
+        "granularity absent",
+    ],
+)
+def test_an_absent_path_is_told_before_other_faults(words: str, city: Path, shoal: Shoal) -> None:
+    outcome = shoal(*words.format(city=city).split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "shoal: no file or folder absent; check the path\n"
 
 
 def test_yes_where_a_settings_file_needs_a_value_is_said(city: Path, tmp_path: Path, shoal: Shoal) -> None:

@@ -41,7 +41,7 @@ def test_a_lack_of_memory_is_told_as_one_also_behind_a_reader(
 
 
 @pytest.mark.parametrize(
-    "words", [("inspect", "{}"), ("verify", "a.csv", "{}"), ("attack", "{}", "{}", "--linkage", "{}")]
+    "words", [("inspect", "{}"), ("verify", __file__, "{}"), ("attack", "{}", "{}", "--linkage", "{}")]
 )
 def test_a_path_that_is_too_long_is_told_as_one(shoal: Shoal, words: tuple[str, ...]) -> None:
     done = shoal(*(word.format("a" * 5000) for word in words))

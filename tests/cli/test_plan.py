@@ -167,7 +167,7 @@ def test_a_plan_refuses_what_the_command_refuses(
 ) -> None:
     """From its parameters and how many people there are, in the same words; nothing is written."""
     command = Shoal(capsys)
-    out, links = tmp_path / "out", ("--linkage", tmp_path / "links.parquet")
+    out, given = tmp_path / "out", (crowd, crowd, "--linkage", crowd)  # neither release nor linkage is read
     study = tmp_path / "study.toml"
     study.write_text('[budget]\nattack = "nonsense"\n[[runs]]\nmethod = "glove"\n')
     anonymize = ("anonymize", crowd, "--output", out)
@@ -186,10 +186,10 @@ def test_a_plan_refuses_what_the_command_refuses(
         ("anonymize", crowd, "--output", study),
         ("assess", crowd, "--k", 26),
         ("assess", crowd, "--no-snap"),
-        ("attack", crowd, out, *links, "--knowledge", "series"),
-        ("attack", crowd, out, *links, "--knowledge", "nonsense"),
-        ("attack", crowd, out, *links, "--cell", "50m"),
-        ("measure", crowd, out, *links, "--cell", "50m"),
+        ("attack", *given, "--knowledge", "series"),
+        ("attack", *given, "--knowledge", "nonsense"),
+        ("attack", *given, "--cell", "50m"),
+        ("measure", *given, "--cell", "50m"),
         ("compare", crowd, "--config", study, "--output", out),
         ("compare", crowd, "--config", fine, "--output", out, "--no-snap"),
     ]  # fmt: skip

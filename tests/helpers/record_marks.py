@@ -217,5 +217,5 @@ def check_vanished_drawings(
         of_zone[row[3] // side, row[2] // side].append(row)
     shown = {zone: value for zone, own in of_zone.items() if (value := share(own)) is not None}
     assert found == {
-        zone: (math.ceil(8 * value), f"about {percent(value)} lost") for zone, value in shown.items()
+        zone: (math.ceil(8 * value), f"about {percent(value)} suppressed") for zone, value in shown.items()
     }

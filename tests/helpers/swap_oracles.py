@@ -3,7 +3,7 @@
 The paper's distance by synchronizing everything, swap sets by trying everything, paths by relaxing edges.
 """
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -129,6 +129,24 @@ def mdav_groups(distances: Floats, k: int) -> list[list[int]]:
         groups.append([seed, *others[: k - 1]])
         rest = [i for i in rest if i not in groups[-1]]
         extreme = None if extreme is not None else seed
+    return _with_rest(groups, rest, distances)
+
+
+def greedy_groups(distances: Floats, k: int) -> list[list[int]]:
+    """Sec. 7.1.1: the closest two that are left, then whichever adds least; the rest join as in MDAV."""
+    rest, groups = list(range(len(distances))), []
+    while len(rest) >= k:
+        closest = min(combinations(rest, 2), key=lambda pair: (distances[pair], pair))
+        group = list(closest)
+        while len(group) < k:
+            others = [i for i in rest if i not in group]
+            group.append(min(others, key=lambda i: (sum(distances[i][j] for j in group), i)))
+        groups.append(group)
+        rest = [i for i in rest if i not in group]
+    return _with_rest(groups, rest, distances)
+
+
+def _with_rest(groups: list[list[int]], rest: list[int], distances: Floats) -> list[list[int]]:
     formed = [list(group) for group in groups]
     for one in rest:
         sums = [sum(distances[one][i] for i in group) for group in formed]

@@ -38,11 +38,10 @@ def in_units(box: oracles.Box) -> list[int]:
 
 
 @given(boxes(), boxes(), st.integers(1, 5), st.integers(1, 5))
-def test_sample_stretch_is_the_papers(a: oracles.Box, b: oracles.Box, n_a: int, n_b: int) -> None:
+def test_stretch_of_samples_is_the_papers(a: oracles.Box, b: oracles.Box, n_a: int, n_b: int) -> None:
     expected = float(oracles.stretch(a, n_a, b, n_b))
-    assert shoal.sample_stretch(in_units(a), in_units(b), n_a=n_a, n_b=n_b) == pytest.approx(
-        expected, abs=1e-12
-    )
+    measured = shoal.fingerprint_stretch([in_units(a)], [in_units(b)], n_a=n_a, n_b=n_b)
+    assert measured == pytest.approx(expected, abs=1e-12)
 
 
 @given(
@@ -110,14 +109,14 @@ def test_worked_example_of_the_weighting() -> None:
     """A group of three is stretched by a single one far more rarely than the other way round (Eq. 4)."""
     group = [0, 60, 0, 0, 400, 100]  # one minute, 400 m by 100 m
     lone = [0, 60, 0, 0, 100, 100]
-    assert shoal.sample_stretch(group, lone, n_a=3, n_b=1) == pytest.approx(0.25 * 300 / 20_000 / 2)
-    assert shoal.sample_stretch(group, lone, n_a=1, n_b=3) == pytest.approx(0.75 * 300 / 20_000 / 2)
+    assert shoal.fingerprint_stretch([group], [lone], n_a=3, n_b=1) == pytest.approx(0.25 * 300 / 20_000 / 2)
+    assert shoal.fingerprint_stretch([group], [lone], n_a=1, n_b=3) == pytest.approx(0.75 * 300 / 20_000 / 2)
 
 
 def test_caps_bound_each_half() -> None:
-    assert shoal.sample_stretch([0, 0, 0], [10**7, 0, 0]) == 0.5
-    assert shoal.sample_stretch([0, 0, 0], [0, 10**7, 0]) == 0.5
-    assert shoal.sample_stretch([0, 0, 0], [10**7, 10**7, 0]) == 1.0
+    assert shoal.fingerprint_stretch([[0, 0, 0]], [[10**7, 0, 0]]) == 0.5
+    assert shoal.fingerprint_stretch([[0, 0, 0]], [[0, 10**7, 0]]) == 0.5
+    assert shoal.fingerprint_stretch([[0, 0, 0]], [[10**7, 10**7, 0]]) == 1.0
 
 
 def test_integer_costs_are_those_of_the_caps() -> None:

@@ -39,7 +39,7 @@ def clusters_of(
     assert found.not_comparable == 10  # as many as the paper removed
     assert found.elsewhere == 0
     distances = found.matrix[np.ix_(found.kept, found.kept)]
-    return {k: [found.kept[group] for group in microaggregate(distances, k, "mdav")] for k in ks}
+    return {k: [found.kept[group] for group in microaggregate(distances, k)] for k in ks}
 
 
 def test_shortest_paths_without_penalty_remove_what_the_paper_removed(shared_data: Path) -> None:

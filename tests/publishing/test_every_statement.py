@@ -16,7 +16,7 @@ from manifest_changes import changes, entries_of
 from shoal.errors import ShoalError
 from shoal.io.reading import read_with
 from shoal.model.release import SeriesPlace
-from shoal.publishing.against_raw import add_claim_shortfalls
+from shoal.publishing.verifying import add_claim_shortfalls
 from shoal.release_folder.folder import build_release, raw_reading
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,

@@ -27,7 +27,7 @@ FACTS = {
     "who belongs to whom": "shoal.utility.facts.require_linked_records",
     "numbers of the record": "shoal.report.facts.evidence.release_facts",
     "density": "shoal.report.facts.release.density_map",
-    "who vanished": "shoal.report.facts.evidence.vanished_of",
+    "what was suppressed": "shoal.report.facts.evidence.vanished_of",
     "three questions": "shoal.report.facts.evidence.assess_release",
 }
 OF_BOXES = FACTS.keys() - {"lost samples of points", "distances of points"}

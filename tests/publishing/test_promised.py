@@ -11,7 +11,7 @@ import shoal
 from command_line import Shoal
 from shoal.errors import InputError
 from shoal.model.claims.expected import ExpectedClaim
-from shoal.publishing.against_raw import claim_of_method, verify_against_raw
+from shoal.publishing.verifying import claim_of_method, verify_against_raw
 from shoal.release_folder.manifest import read_manifest
 from shoal.synthetic import write_synthetic
 

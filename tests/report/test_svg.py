@@ -47,7 +47,7 @@ EVERY: list[Layer] = [
     *(Marks(name=symbol, x=[4.0], y=[0.5], number=3, symbol=symbol, hollow=True) for symbol in SYMBOLS),
     Marks(name="said", x=[2.0], y=[0.25], number=4, words=["what"], ranges=[(1.0, 3.0)]),
     Bars(name="bars", x=[5.0, 6.0], heights=[0.5, None], number=5),
-    Areas(name="area", x=[1, 2, 2, 1, None], y=[0.1, 0.1, 0.2, 0.2, None], number=GRAY, dashed=True),
+    Areas(name="area", x=[1, 2, 2, 1, None], y=[0.1, 0.1, 0.2, 0.2, None], number=GRAY),
     Cells(
         x=(0, 10), y=(0, 1), shades=[[1, 1, None], [8, 2, 2]], palette="blues", title="key", scale=[1, 2, 8],
         labels=[(0.0, "0.1"), (3.0, "1")],

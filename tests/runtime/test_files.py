@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
-from shoal.runtime.files import read_settings, without_credentials
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan, read_settings, without_credentials
 
 
 @pytest.mark.parametrize(

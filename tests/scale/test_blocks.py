@@ -236,7 +236,7 @@ def test_the_record_measures_a_stated_sample_of_whole_crowds(
         return found[-1]
 
     look, found = block_facts.lost_samples_on_disk, list[Any]()
-    monkeypatch.setattr(block_facts, "draw_crowds", noted)
+    monkeypatch.setattr(publishing, "draw_crowds", noted)
     monkeypatch.setattr(publishing, "lost_samples_on_disk", vanished)
     method = Glove(k=3, suppress_space_m=20_000)
     published = in_blocks(city, tmp_path / "release", 25, method=method, tries=20)

@@ -25,7 +25,7 @@ from shoal.errors import InputError
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.against_raw import STRANGE_METHOD
+from shoal.publishing.verifying import STRANGE_METHOD
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.folder import read_release
 from shoal.release_folder.manifest import (

@@ -21,7 +21,7 @@ import pytest
 from command_line import Shoal
 from shoal.errors import InputError
 from shoal.model.trace import Trace
-from shoal.publishing import against_raw
+from shoal.publishing import verifying
 from shoal.synthetic import write_synthetic
 
 KTE = {"type": "kte-anonymity", "k": 2, "tau_s": "long", "epsilon_s": 1800}
@@ -146,7 +146,7 @@ def test_raw_data_that_a_killed_check_left_is_told_of(
         assert (outcome.code, f"rm -r {remaining}" in outcome.err) == (0, True)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
         read_only = SimpleNamespace(access=lambda *_: False, W_OK=os.W_OK)
-        monkeypatch.setattr(against_raw, "os", read_only)
+        monkeypatch.setattr(verifying, "os", read_only)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from shoal.errors import InputError
 from shoal.model.names import TextNames
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Verdict
-from shoal.publishing.series import EarlierRelease, examine_together
+from shoal.publishing.series import EarlierRelease, verify_together
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
@@ -183,7 +183,7 @@ def test_releases_without_crowds_of_other_data_stay_unchecked(monkeypatch: pytes
         (EarlierRelease(Path("kte"), Path("b"), "week1"), "needs crowds"),
         (EarlierRelease(Path("kte"), None, None), "needs the linkage of each release"),
     ):
-        together = examine_together("week2", newest, [earlier], Run())
+        together = verify_together("week2", newest, [earlier], Run())
         assert needs in str(together.unchecked)
         assert (together.series, together.composition, together.to_json()) == (None, None, {})
 

@@ -127,7 +127,11 @@ def attack(
     texts = usual if knowledge is None else knowledge
     requests = [parse_knowledge(text) for text in texts]
     for request in requests:
-        _require_points(request, original)
+        if not request.adversary.takes_boxes and original.grid is not None:
+            raise MisuseError(
+                f"{request.text} is knowledge of points as they were given, and what is attacked holds "
+                "boxes; leave it out"
+            )
     return prepared.rates_of(requests, forgives=lambda label: label == "control" or knowledge is None)
 
 
@@ -244,11 +248,3 @@ def places_known(original: Trajectories) -> PublicPlaces | None:
     cells = np.unique(np.column_stack([original.x, original.y]), axis=0)
     x, y = (cells.T + 0.5) * original.grid.cell_m
     return PublicPlaces(x=x, y=y)
-
-
-def _require_points(knowledge: Knowledge, original: Trajectories) -> None:
-    if not knowledge.adversary.takes_boxes and original.grid is not None:
-        raise MisuseError(
-            f"{knowledge.text} is knowledge of points as they were given, and what is attacked holds boxes; "
-            "leave it out"
-        )

@@ -11,11 +11,11 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import PointTarget
+from shoal.attacks.target import PointTarget, RowsByCode
 from shoal.errors import MisuseError
 from shoal.kernels.kalman import join_with_filter
 from shoal.kernels.tracking import find_most_similar, form_clusters, join_points, make_outlines
-from shoal.runtime.arrays import Floats, Integers, components
+from shoal.runtime.arrays import Floats, Integers, components, offsets_of
 from shoal.runtime.run import Run
 
 
@@ -62,7 +62,7 @@ def _points_by_places(evaluation: Evaluation[PointTarget], most: int) -> list[Ra
     of_point = cluster[target.record_of_point]
     by_cluster = np.argsort(of_point, kind="stable")
     bounds = np.searchsorted(of_point[by_cluster], np.arange(int(cluster.max()) + 2))
-    by_place = np.argsort(place_of, kind="stable")
+    by_place = RowsByCode(place_of)
     shares, won = 1 / np.maximum(np.diff(bounds), 1), np.zeros((4, len(evaluation.victims)))
     for number, victim in enumerate(evaluation.victims.tolist()):
         rows = slice(people.offsets[victim], people.offsets[victim + 1])
@@ -70,8 +70,7 @@ def _points_by_places(evaluation: Evaluation[PointTarget], most: int) -> list[Ra
         known = visited[np.argsort(-visits, kind="stable")[:most]]
         if not len(known):
             continue
-        begin, end = (np.searchsorted(place_of[by_place], known, side) for side in ("left", "right"))
-        there = [by_place[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        there = by_place.of(known)
         shown = [np.bincount(of_point[at], minlength=len(shares)) * shares for at in there]
         best = int(np.argmax(np.log(np.array(shown) + _RARE).sum(axis=0)))
         points = by_cluster[bounds[best] : bounds[best + 1]]
@@ -246,8 +245,7 @@ def restored_tracks(
         return straighter_tracks(*points, tracks, start_tracks[mine] - start_tracks[mine][:1])
 
     parts = list(run.map(join, range(len(sizes)), label=f"joining points ({label})"))
-    counts = [int(part.max(initial=-1)) + 1 for part in parts]
-    firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    firsts = offsets_of(int(part.max(initial=-1)) + 1 for part in parts)
     tracks = np.empty(len(order), dtype=np.int64)
     tracks[order] = np.concatenate([part + first for part, first in zip(parts, firsts[:-1], strict=True)])
     return tracks

@@ -41,11 +41,7 @@ def cylinders_of(evaluation: Evaluation[PointTarget] | None) -> Cylinders | None
     if evaluation is None or not isinstance(claim, KDeltaAnonymity):
         return None
     target = evaluation.target
-    return Cylinders(
-        Lines(target.offsets, target.t, target.x, target.y),
-        middles_of(target, claim.delta_m),
-        claim.delta_m / 2,
-    )
+    return Cylinders(target.lines, middles_of(target, claim.delta_m), claim.delta_m / 2)
 
 
 def in_parts(
@@ -89,25 +85,19 @@ def middles_of(target: PointTarget, delta_m: float) -> Floats:
 def undone_places(target: PointTarget, delta_m: float, run: Run) -> Floats:
     """float64 [m, 2]: where each point most likely was before it was moved."""
     if delta_m not in target.undone:
-        lines = Lines(target.offsets, target.t, target.x, target.y)
-        middles, undone = middles_of(target, delta_m), np.empty((len(target.t), 2))
-        certainty = np.empty(len(target.t))
+        lines, middles = target.lines, middles_of(target, delta_m)
+        undone, certainty = np.empty((len(target.t), 2)), np.empty(len(target.t))
 
         def part(mine: slice) -> None:
             undo_moves(lines, middles, delta_m / 2, _SLACK_M, mine.start, mine.stop, undone, certainty)
 
         run.each_part(part, target.n_records, _RECORDS, label="undoing moves")
-        target.undone[delta_m] = _prefer_more_certain(undone, certainty, middles, target.others[delta_m])
+        others = target.others[delta_m]  # of a crowd of two the less certain point lies opposite the other
+        rows = np.flatnonzero(others >= 0)
+        rows = rows[certainty[others[rows]] > certainty[rows]]
+        undone[rows] = 2 * middles[rows] - undone[others[rows]]
+        target.undone[delta_m] = undone
     return target.undone[delta_m]
-
-
-def _prefer_more_certain(undone: Floats, certainty: Floats, middles: Floats, others: Integers) -> Floats:
-    """The less certain point of a crowd of two (others, -1 = none) lies opposite the other."""
-    rows = np.flatnonzero(others >= 0)
-    by_other = rows[certainty[others[rows]] > certainty[rows]]
-    places_m = undone.copy()
-    places_m[by_other] = 2 * middles[by_other] - undone[others[by_other]]
-    return places_m
 
 
 def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = None) -> BoxTarget | None:

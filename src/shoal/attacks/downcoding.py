@@ -13,7 +13,7 @@ from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.insider import N_SHARES, Readings, score_in_records
 from shoal.kernels.joint_reading import N_READING, WAYS, Contents, guess_in_record, guess_of_person
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 
 _NOBODY = np.empty(0, dtype=np.int64)
 SAMPLES: Final = 4  # the share that counts samples
@@ -166,13 +166,9 @@ def read_all(
         for reading, mask in zip(some, counted, strict=True):
             mask[slice(None) if reading.rows is None else reading.rows] = True
         true = [reading.true for reading in some]
-        table = Readings(
-            _offsets(boxes),
-            np.concatenate(boxes),
-            np.concatenate(counted),
-            _offsets(true),
-            np.concatenate(true),
-        )
+        of_boxes, of_true = (offsets_of(map(len, rows)) for rows in (boxes, true))
+        true_samples = np.concatenate(true)
+        table = Readings(of_boxes, np.concatenate(boxes), np.concatenate(counted), of_true, true_samples)
         guesses = np.concatenate([guess(reading) for reading in some], axis=1)
         n = len(guesses)
         read = Read(np.empty((n, len(some), N_SHARES)), np.empty((n, len(table.true_samples), 2)))
@@ -198,10 +194,6 @@ def _name_own_places(boxes: Integers, places: Integers, blind: Integers, guesses
 def _by_use(places: Integers) -> Integers:
     cells, counts = np.unique(places, axis=0, return_counts=True)
     return np.asarray(cells[np.argsort(counts, kind="stable")])
-
-
-def _offsets(parts: Sequence[Integers]) -> Integers:
-    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

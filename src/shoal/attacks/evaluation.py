@@ -17,7 +17,7 @@ from shoal.model.linkage_checks import require_linked_records
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 
@@ -174,14 +174,14 @@ class Evaluation(Generic[Target]):
 
     def draw_samples(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """(offsets [v + 1], samples [m, 3] of t, x, y): ``count`` random samples of each victim."""
-        offsets, drawn = self._draw_all_rows(count, rng)
+        offsets, drawn = self.draw_all_rows(count, rng)
         return offsets, np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
 
     def draw_noisy_samples(
         self, count: int, noise: Noise, rng: np.random.Generator
     ) -> tuple[Integers, Integers, Floats]:
         """As ``draw_samples``, and the same with errors; of a sample alike in all releases."""
-        offsets, drawn = self._draw_all_rows(count, rng)
+        offsets, drawn = self.draw_all_rows(count, rng)
         samples = np.column_stack([self.people.t[drawn], self.people.x[drawn], self.people.y[drawn]])
         deviations = [noise.slots, noise.cells, noise.cells]
         errors = rng.random(samples.shape) + rng.normal(size=samples.shape) * deviations
@@ -190,9 +190,10 @@ class Evaluation(Generic[Target]):
             errors = errors[first[same]]
         return offsets, samples, samples + errors
 
-    def _draw_all_rows(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    def draw_all_rows(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """(offsets [v + 1], rows): those of ``draw_rows`` for each victim."""
         rows: list[Integers] = [self.draw_rows(victim, count, rng) for victim in self.victims.tolist()]
-        return np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
+        return offsets_of(map(len, rows)), np.concatenate(rows)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,9 +13,9 @@ import numpy as np
 from shoal.attacks.cylinders import cylinders_of, in_parts
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
-from shoal.attacks.target import PointTarget
+from shoal.attacks.target import PointTarget, RowsByCode
 from shoal.kernels import moved_inward
-from shoal.kernels.passing import N_SUMS, KnownPoints, Lines, link_nearest_passing
+from shoal.kernels.passing import N_SUMS, KnownPoints, link_nearest_passing
 from shoal.runtime.arrays import Floats, Integers
 
 
@@ -60,8 +60,7 @@ def answers(
     """
     target, people = evaluation.target, evaluation.people
     true = target.by_triple.codes_of(people.t, people.x, people.y)
-    order = np.argsort(record_codes, kind="stable")
-    codes, lengths = record_codes[order], np.diff(target.offsets)
+    by_code, lengths = RowsByCode(record_codes), np.diff(target.offsets)
 
     def share_true(record: int, rows: Integers, victim_codes: Integers) -> float:
         """The share of the record's other points that are the victim's; 0 without any."""
@@ -74,14 +73,7 @@ def answers(
     evaluation.run.progress(label, 0, len(evaluation.victims))
     for victim, record in zip(evaluation.victims.tolist(), evaluation.records.tolist(), strict=True):
         rows = evaluation.draw_rows(victim, p, rng)
-        begin, end = (
-            np.searchsorted(codes, raw_codes[rows]),
-            np.searchsorted(codes, raw_codes[rows], side="right"),
-        )
-        seen = [
-            np.unique(target.record_of_point[order[b:e]])
-            for b, e in zip(begin.tolist(), end.tolist(), strict=True)
-        ]
+        seen = [np.unique(target.record_of_point[at]) for at in by_code.of(raw_codes[rows])]
         names, counts = np.unique(np.concatenate(seen), return_counts=True)
         best = names[counts == counts.max()] if len(names) else np.arange(target.n_records)
         both = (best[lengths[best] == lengths[best].min()], best)
@@ -159,11 +151,9 @@ def attack_nearest(evaluation: Evaluation[PointTarget], p: int, *, rng: np.rando
     counts 1/c if the right one is among them.
     """
     target, n, people = evaluation.target, len(evaluation.victims), evaluation.people
-    rows = [evaluation.draw_rows(victim, p, rng) for victim in evaluation.victims.tolist()]
-    offsets, drawn_rows = np.cumsum([0, *map(len, rows)], dtype=np.int64), np.concatenate(rows)
-    t, x, y = people.t[drawn_rows], people.x[drawn_rows], people.y[drawn_rows]
-    lines = Lines(target.offsets, target.t, target.x, target.y)
-    cylinders = cylinders_of(evaluation)
+    offsets, rows = evaluation.draw_all_rows(p, rng)
+    t, x, y = people.t[rows], people.x[rows], people.y[rows]
+    lines, cylinders = target.lines, cylinders_of(evaluation)
     rules = _RULES if cylinders is None else _RULES_IN_CYLINDERS
     chances, inward = np.zeros((n, N_SUMS)), np.zeros((n, len(rules) - N_SUMS))
 

@@ -16,7 +16,7 @@ from shoal.kernels.joint_reading import ROUNDS, expect_visits
 from shoal.measures.presence import Place, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers, offsets_of
 from shoal.units import HOUR_S
 
 _PART: Final = 20
@@ -93,8 +93,8 @@ class _LocalClock:
 def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _LocalClock) -> WeightedAreas:
     boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return WeightedAreas(offsets, west, south, east, north, clock.shares(boxes, slot_s, place))
+    shares = clock.shares(boxes, slot_s, place)
+    return WeightedAreas(offsets_of(map(len, rows)), west, south, east, north, shares)
 
 
 def _true_cells(
@@ -151,9 +151,7 @@ def _chances(
     classes = target.class_of[evaluation.records[tried]]
 
     def part(mine: slice) -> None:
-        rows = [
-            records.boxes[records.offsets[one] : records.offsets[one + 1]] for one in classes[mine].tolist()
-        ]
+        rows = [records.record(one) for one in classes[mine].tolist()]
         spread, sizes = _spread(rows, target.grid.slot_s, place, clock), every[classes[mine]]
         fill_place_chances(spread, np.maximum(sizes, 2), x[mine], y[mine], chances[mine])
 

@@ -54,6 +54,8 @@ class Hiders:
         self.inside[inside.subjects] = True
         self.order = np.argsort(self.people.t, kind="stable")
         self.times = self.people.t[self.order]
+        columns = (self.people.offsets, self.people.t, self.people.x, self.people.y)
+        self.tracks = Tracks(*map(read_only, columns))
         self.owner = np.repeat(np.arange(self.people.n_subjects), self.people.lengths)
         self.first = int(evaluation.start)
         slots = int(self.people.t.max()) + 1 - self.first
@@ -101,11 +103,7 @@ class Hiders:
         asked = np.unique(self.owner[rows[inside_box]])
         asked = asked[self.inside[asked]]
         shares = np.empty(len(asked), dtype=np.bool_)
-        people = self.people
-        tracks = Tracks(
-            read_only(people.offsets), read_only(people.t), read_only(people.x), read_only(people.y)
-        )
-        find_sharers(tracks, asked, boxes, begin, end, shares)
+        find_sharers(self.tracks, asked, boxes, begin, end, shares)
         return np.asarray(asked[shares])
 
 

@@ -41,8 +41,8 @@ def parse_knowledge(text: str) -> Knowledge:
     """The knowledge of a text such as ``points:4``."""
     name, *words = text.split(":")
     if name not in ATTACKS:
-        raise MisuseError(
-            f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(_all_forms())}"
+        raise _unknown(
+            text, [f"{row.form}{'' if row.takes_boxes else ' (points)'}" for row in ATTACKS.values()]
         )
     return Knowledge(text=text, adversary=ATTACKS[name], values=ATTACKS[name].read(words))
 
@@ -58,10 +58,7 @@ def require_boxes(texts: Sequence[str]) -> None:
     suited = [row for row in ATTACKS.values() if row.takes_boxes]
     for text in texts:
         if text.partition(":")[0] not in {row.name for row in suited}:
-            raise MisuseError(
-                f"'{text}' is not a knowledge that shoal can play; choose from "
-                f"{', '.join(row.form for row in suited)}"
-            )
+            raise _unknown(text, [row.form for row in suited])
 
 
 def forms_in_words() -> str:
@@ -148,5 +145,5 @@ def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:
     return tuple(parse_knowledge(text) for row in rows for text in row.texts(row.record, claim))
 
 
-def _all_forms() -> list[str]:
-    return [row.form if row.takes_boxes else f"{row.form} (points)" for row in ATTACKS.values()]
+def _unknown(text: str, forms: Iterable[str]) -> MisuseError:
+    return MisuseError(f"'{text}' is not a knowledge that shoal can play; choose from {', '.join(forms)}")

@@ -12,8 +12,14 @@ from shoal.kernels.likelihood import strongest_evidence
 from shoal.kernels.moved_inward import N_SUMS, link_moved_points
 from shoal.kernels.passing import KnownPoints
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 
+_INWARD = "whether a record stands where they would be, moved into its cylinder,"
+_RULES = (
+    ("cells", "cells alone"),
+    ("moved inward", f"{_INWARD} at their times"),
+    ("moved inward, any time", f"{_INWARD} at any time"),
+)
 _FEWEST = 4  # people of each kind, so that a bound can be chosen on half of them
 
 
@@ -65,19 +71,10 @@ def attack_membership(evaluation: Evaluation[BoxTarget], p: int, *, rng: np.rand
     outside_people = as_given.context.outside.people if evaluation.label == "control" else as_given.people
     people_as_given = ((outside_people, yes[:size]), (as_given.context.outside.people, no[:size]))
     off = np.concatenate([_off(evaluation, moved, *those, p, rng) for those in people_as_given])
-    rules = [Rule(name="cells", does=f"{knows}, by cells alone", chances=right)] + [
-        Rule(
-            name=name,
-            does=f"{knows}, by whether a record stands where they would be, moved into its cylinder, {when}",
-            chances=says_rightly(-sums, member),
-        )
-        for name, when, sums in zip(
-            ("moved inward", "moved inward, any time"), ("at their times", "at any time"), off.T, strict=True
-        )
-    ]
+    won = np.column_stack([right, *(says_rightly(-sums, member) for sums in off.T)])
     return [
         evaluation.best_rate(
-            rules,
+            Rule.of_each(f"{knows}, by", _RULES, won),
             name="membership",
             knowledge=points,
             baseline=0.5,
@@ -110,13 +107,11 @@ def _strengths(
     target: BoxTarget, data: Trajectories, people: Integers, p: int, rng: np.random.Generator
 ) -> Floats:
     offsets, sample_rows = _rows(data, people, p, rng)
-    samples = np.column_stack([data.t[sample_rows], data.x[sample_rows], data.y[sample_rows]]).astype(
-        np.int64
-    )
-    strengths = np.zeros(len(people))
-    strongest_evidence(
-        offsets, samples, target.by_time, target.n_records, float(_largest_volume(target.boxes)), strengths
-    )
+    columns = (data.t[sample_rows], data.x[sample_rows], data.y[sample_rows])
+    samples, strengths = np.column_stack(columns).astype(np.int64), np.zeros(len(people))
+    starts, ends, *corners = (target.boxes[:, column].astype(np.int64) for column in range(6))
+    widest = float(((ends - starts) * (corners[2] - corners[0]) * (corners[3] - corners[1])).max())
+    strongest_evidence(offsets, samples, target.by_time, target.n_records, widest, strengths)
     return strengths
 
 
@@ -149,10 +144,4 @@ def _rows(
         + rng.choice(int(data.lengths[person]), size=min(p, int(data.lengths[person])), replace=False)
         for person in people.tolist()
     ]
-    return np.cumsum([0, *(len(person_rows) for person_rows in rows)], dtype=np.int64), np.concatenate(rows)
-
-
-def _largest_volume(boxes: Integers) -> int:
-    starts, ends, *corners = (boxes[:, column].astype(np.int64) for column in range(6))
-    volume = (ends - starts) * (corners[2] - corners[0]) * (corners[3] - corners[1])
-    return int(volume.max())
+    return offsets_of(map(len, rows)), np.concatenate(rows)

@@ -12,7 +12,7 @@ from shoal.attacks.clusters import clusters_of
 from shoal.attacks.cylinders import middles_of
 from shoal.attacks.evaluation import Evaluation, Victims
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import PointTarget
+from shoal.attacks.target import PointTarget, RowsByCode
 from shoal.errors import MisuseError
 from shoal.kernels.moved_inward import correct_places
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
@@ -137,8 +137,7 @@ class ExchangedPlaces:
         self.record = records_of(inside)
         self.place_codes = self.target.by_place.codes
         self.raw_codes = self.target.by_place.codes_of(self.people.x, self.people.y)
-        self.order = np.argsort(self.place_codes, kind="stable")
-        self.ascending = self.place_codes[self.order]
+        self.by_place = RowsByCode(self.place_codes)
         self.person_of = np.repeat(np.arange(self.people.n_subjects), self.people.lengths)
 
     def record_points(self, person: int) -> tuple[Integers, Integers]:
@@ -165,11 +164,7 @@ class ExchangedPlaces:
             for point, row in zip(*self.record_points(member), strict=True):
                 if place_codes[point] == self.raw_codes[row] or self.raw_codes[row] < 0:
                     continue
-                begin, end = (
-                    np.searchsorted(place_codes, self.raw_codes[row], sorter=self.order),
-                    np.searchsorted(place_codes, self.raw_codes[row], side="right", sorter=self.order),
-                )
-                with_place = self.order[begin:end]
+                (with_place,) = self.by_place.of(self.raw_codes[row : row + 1])
                 with_place = with_place[
                     np.abs(self.target.t[with_place] - self.people.t[row]) <= self.within_s
                 ]
@@ -231,9 +226,10 @@ class MovedCrowds:
         )
         strangers, radius = len(others) - len(members), self.delta_m / 2
         middle = self._middle(victim, x, p, np.concatenate([p, q, record_places[None]]))
-        places = np.stack(
-            [self._moved_from(one, x[row], p[row], middle) for row, one in enumerate(members.tolist())]
-        )
+        places = x.copy()  # where each was moved from: these, or any raw sample (W4M moves times, too)
+        for row, one in enumerate(members.tolist()):
+            samples = np.column_stack(self.people.samples_of(one)[1:])
+            correct_places(samples, middle, radius, p[row], _EDGE_M, places[row])
         at_edge = _away(record_places, middle) >= radius - _EDGE_M
         moved = (_away(q, middle) >= radius - _EDGE_M) & (strangers > 0)
         known_total = places.sum(axis=0) + np.where(moved[..., None], 0, q * (strangers > 0)).sum(axis=0)
@@ -261,13 +257,6 @@ class MovedCrowds:
         shows = (size > _MOVED_M) & (_away(crowd, middle).max(axis=0) <= radius + _EDGE_M)
         record_rows = slice(*self.target.offsets[self.record[victim] + np.arange(2)].tolist())
         return np.where(shows[:, None], middle, middles_of(self.target, self.delta_m)[record_rows])
-
-    def _moved_from(self, member: int, x: Floats, p: Floats, middle: Floats) -> Floats:
-        """Where the member was moved from: x, or any raw sample (W4M moves times, too)."""
-        origin = x.copy()
-        samples = np.column_stack(self.people.samples_of(member)[1:])
-        correct_places(samples, middle, self.delta_m / 2, p, _EDGE_M, origin)
-        return origin
 
     def guess_from_record(self, victim: int) -> Score:
         """Claim the points of the person's record."""

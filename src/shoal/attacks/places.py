@@ -24,7 +24,7 @@ from shoal.kernels.place_likelihood import (
 from shoal.kernels.undone_moves import sum_origin_evidence
 from shoal.measures.query import batches_of_records
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 
 _ELSEWHERE: Final = 0.1  # visits that the adversary expects at a place where the record shows none
 _MOST_PLACES: Final = 50
@@ -136,11 +136,6 @@ def attack_period(
     ]
 
 
-def _count_cells(x: Integers, y: Integers) -> int:
-    west, south = int(x.min()), int(y.min())
-    return int(pc.count_distinct(pa.array((x - west) * (int(y.max()) - south + 1) + (y - south))).as_py())
-
-
 def _moved_inward(evaluation: Evaluation[BoxTarget], places: list[Integers]) -> Floats:
     moved = cylinders_of(evaluation.as_given)
     if moved is None:
@@ -169,13 +164,14 @@ def weigh_visits(
 ) -> PlaceResults:
     """Rank records by places and visits (None = equally many); own_records: int64 [v]."""
     people, n = evaluation.people, len(own_records)
-    spread = _count_cells(people.x, people.y)
+    south, north = int(people.y.min()), int(people.y.max())
+    codes = (people.x - int(people.x.min())) * (north - south + 1) + (people.y - south)
+    spread = int(pc.count_distinct(pa.array(codes)).as_py())
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     evaluation.target.drop_time_index()
     records = target.classes.records
     shelf = IndexedRecords(records.by_place, np.maximum(np.diff(records.offsets), 1), target.classes.sizes)
-    offsets = np.cumsum([0, *map(len, places)], dtype=np.int64)
-    cells = np.concatenate(places)
+    offsets, cells = offsets_of(map(len, places)), np.concatenate(places)
     weights = np.ones(len(cells)) if visits is None else np.concatenate(visits)
     none = np.zeros(n, dtype=np.int64)
     weighed = PlaceResults(none, none.copy(), np.zeros((n, N_SCORES)))

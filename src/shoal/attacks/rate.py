@@ -180,15 +180,11 @@ class Rate:
         cls,
         rules: Sequence[Rule],
         *,
-        name: str,
-        knowledge: str,
-        target: TargetName,
-        baseline: float,
         clusters: Integers,
-        max_chance: float = 1.0,
         parts: int = 2,
+        **facts: Any,
     ) -> "Rate":
-        """The rate of the best rule, without the luck of having chosen it.
+        """The rate of the best rule, without the luck of having chosen it. facts: as of ``of``.
 
         Clusters of victims are dealt out to parts. Against each part the adversary uses the rule that wins
         most against all others; of equals the first.
@@ -206,13 +202,9 @@ class Rate:
         tried = f"; of {len(rules)} rules, this one wins most against other victims" if rules[1:] else ""
         rate = cls.of(
             chances[used, np.arange(len(side))],
-            name=name,
-            knowledge=knowledge,
             attacker=f"Someone who {', or '.join(rule.does for rule in named)}{tried}.",
-            target=target,
-            baseline=baseline,
             clusters=clusters,
-            max_chance=max_chance,
+            **facts,
         )
         return replace(rate, rule=" or ".join(rule.name for rule in named)) if rules[1:] else rate
 

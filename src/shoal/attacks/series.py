@@ -44,7 +44,8 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     if evaluation.context.earlier is None:
         raise MisuseError(NO_EARLIER)
     target = evaluation.target
-    earlier = _on_grid_of(evaluation, evaluation.context.earlier[0])
+    earlier_release, _ = evaluation.context.earlier
+    earlier = _on_grid_of(evaluation, earlier_release)
     before = _own_before(evaluation, evaluation.context.earlier, rng)
     tried = np.flatnonzero(before >= 0)
     if not len(tried):
@@ -54,7 +55,8 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     others = np.setdiff1d(np.arange(target.n_records), asked)[:room]
     compared = np.concatenate([asked, others])
     rules, scores = list(_RULES), [_scores(target, earlier, compared)]
-    undone, undone_before = _undone(evaluation, evaluation.context.earlier[0])
+    undone, before_undone = undone_cells(evaluation), undone_release(earlier_release, evaluation.run)
+    undone_before = None if before_undone is None else _on_grid_of(evaluation, before_undone)
     if undone is not None or undone_before is not None:
         rules += [(f"{name}, moves undone", f"{does}, once moves are undone") for name, does in _RULES]
         scores.append(_scores(undone or target, undone_before or earlier, compared))
@@ -62,12 +64,7 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
     sizes = np.bincount(of_class)
     by_class = np.array(
         [
-            [
-                chances_by_class.get(right_class, 0.0)
-                for chances_by_class, right_class in zip(
-                    (named[place] for place in row), right.tolist(), strict=True
-                )
-            ]
+            [named[place].get(one, 0.0) for place, one in zip(row.tolist(), right.tolist(), strict=True)]
             for own_scores in scores
             for named in _named(own_scores, of_class)
         ]
@@ -87,11 +84,6 @@ def attack_series(evaluation: Evaluation[BoxTarget], *, rng: np.random.Generator
         )
         for rate, (whose, won, choices) in chances_by_class.items()
     ]
-
-
-def _undone(evaluation: Evaluation[BoxTarget], earlier: Release) -> tuple[BoxTarget | None, BoxTarget | None]:
-    before = undone_release(earlier, evaluation.run)
-    return undone_cells(evaluation), None if before is None else _on_grid_of(evaluation, before)
 
 
 def _named(scores: Floats, of_class: Integers) -> Iterator[list[dict[int, float]]]:
@@ -183,28 +175,23 @@ def _scores(target: BoxTarget, earlier: BoxTarget, asked: Integers) -> Floats:
     row_of = np.full(target.n_records, -1, dtype=np.int64)
     row_of[asked] = np.arange(len(asked))
     listed = _listed(presence, number[: len(presence.record)], len(features), target.n_records, row_of)
-    others = _listed(
-        presence_earlier,
-        number[len(presence.record) :],
-        len(features),
-        earlier.n_records,
-        np.arange(earlier.n_records),
-    )
+    every, rest = np.arange(earlier.n_records), number[len(presence.record) :]
+    others = _listed(presence_earlier, rest, len(features), earlier.n_records, every)
     scores = np.zeros((len(asked), earlier.n_records))
-    add_agreement(FeatureLists(*listed), FeatureLists(*others), scores)
+    add_agreement(listed, others, scores)
     return scores
 
 
 def _listed(
     presence: Presence, feature: Integers, n_features: int, n_records: int, row_of: Integers
-) -> tuple[Integers, Integers, Floats, Floats]:
+) -> FeatureLists:
     order = np.argsort(feature * n_records + presence.record)
     feature, record, share = feature[order], presence.record[order], presence.share[order]
     usual = np.bincount(feature, weights=share, minlength=n_features) / n_records
     surprise = np.log1p(share / usual[feature])
     has_row = row_of[record] >= 0
-    starts = np.searchsorted(feature[has_row], np.arange(n_features + 1))
-    return starts.astype(np.int64), row_of[record[has_row]], share[has_row], surprise[has_row]
+    starts = np.searchsorted(feature[has_row], np.arange(n_features + 1)).astype(np.int64)
+    return FeatureLists(starts, row_of[record[has_row]], share[has_row], surprise[has_row])
 
 
 def _own_before(evaluation: Evaluation[BoxTarget], earlier: Earlier, rng: np.random.Generator) -> Integers:

@@ -21,8 +21,7 @@ from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, Locati
 from shoal.runtime.registry import Registry, RowKind
 from shoal.units import duration_s, length_m
 
-# what several rates count, as Adversary.wins has it
-_RECORD: Final = "finds the right record of {rate} of the people"
+# what several rates count, where Adversary.wins has no better than its own words
 _ALONE: Final = "singles out {rate} of the people, whose record alone fits"
 _BEST: Final = "singles out {rate} of the people, whose record fits better than any other"
 _ELSEWHERE: Final = "says rightly where else {rate} of the people were"
@@ -36,7 +35,7 @@ _ROWS: Final = (
         words="P exact random samples, 1 to 10",
         source="de Montjoye et al. 2013",
         answers={"unicity": "single out", "linkage": "link"},
-        wins={"unicity": _ALONE, "linkage": _RECORD},
+        wins={"unicity": _ALONE},
         evaluate=attack_points,
         parameters=(count(10),),
         default=("1", "2", "4"),
@@ -52,7 +51,6 @@ _ROWS: Final = (
         words="the N most visited cells, 1 to 5",
         source="Zang and Bolot 2011",
         answers={"top-locations": "link", "top-anonymity-set": "link"},
-        wins={"top-locations": _RECORD, "top-anonymity-set": _RECORD},
         evaluate=attack_top,
         parameters=(count(5),),
         default=("2",),
@@ -69,7 +67,6 @@ _ROWS: Final = (
         words="P samples with Gaussian errors of 500 m and 30 min",
         source="shoal: points:P with errors of measurement",
         answers={"noisy-linkage": "link"},
-        wins={"noisy-linkage": _RECORD},
         evaluate=attack_noisy,
         parameters=(count(10), length_m, duration_s),
         default=("4:500m:30min",),
@@ -83,7 +80,6 @@ _ROWS: Final = (
         words="everything before 3 days after the start, or before the middle",
         source="shoal: linkage of two periods by the places visited",
         answers={"period-linkage": "link"},
-        wins={"period-linkage": _RECORD},
         evaluate=attack_period,
         parameters=(duration_s,),
         optional=1,
@@ -155,7 +151,7 @@ _ROWS: Final = (
         words="everything during 30 min without a gap, in one or W windows of time",
         source="Gramaglia et al. 2017, Sec. II-B",
         answers={"unicity": "single out", "linkage": "link", "attribution": "infer"},
-        wins={"unicity": _ALONE, "linkage": _RECORD, "attribution": _ELSEWHERE},
+        wins={"unicity": _ALONE, "attribution": _ELSEWHERE},
         apart_on={"attribution": "boxes"},
         evaluate=attack_tau,
         parameters=(duration_s, count(10)),
@@ -173,7 +169,7 @@ _ROWS: Final = (
         words="P times and places to the last digit",
         source="Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.3",
         answers={"triples-unicity": "single out", "triples-linkage": "link", "triples-disclosure": "infer"},
-        wins={"triples-unicity": _BEST, "triples-linkage": _RECORD, "triples-disclosure": _ELSEWHERE},
+        wins={"triples-unicity": _BEST, "triples-disclosure": _ELSEWHERE},
         evaluate=attack_triples,
         parameters=(count(10),),
         payloads=("points",),
@@ -190,7 +186,7 @@ _ROWS: Final = (
         words="P times to the last digit",
         source="Domingo-Ferrer and Trujillo-Rasua 2012, Example 3",
         answers={"times-unicity": "single out", "times-linkage": "link", "times-disclosure": "infer"},
-        wins={"times-unicity": _BEST, "times-linkage": _RECORD, "times-disclosure": _ELSEWHERE},
+        wins={"times-unicity": _BEST, "times-disclosure": _ELSEWHERE},
         evaluate=attack_times,
         parameters=(count(10),),
         payloads=("points",),
@@ -205,7 +201,6 @@ _ROWS: Final = (
         words="P true points, to name the record that passes nearest",
         source="Trujillo-Rasua and Domingo-Ferrer 2013",
         answers={"nearest-linkage": "link"},
-        wins={"nearest-linkage": _RECORD},
         evaluate=attack_nearest,
         parameters=(count(10),),
         payloads=("points",),
@@ -307,8 +302,6 @@ _ROWS: Final = (
     ),
     Adversary(
         name="downcoding",
-        form="downcoding",
-        example="downcoding",
         sentence="Has nothing but the release, and reads true places off the edges of its areas.",
         words="nothing, to find samples by the sides of boxes",
         source="Cohen 2021",
@@ -326,8 +319,6 @@ _ROWS: Final = (
     ),
     Adversary(
         name="series",
-        form="series",
-        example="series",
         sentence="Has an earlier release of the same people, and looks for the same person in both.",
         words="nothing but an earlier release of the same people, given with --earlier",
         source="series of releases, arXiv 2510.24807",

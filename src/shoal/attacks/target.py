@@ -9,11 +9,12 @@ import numpy as np
 
 from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
 from shoal.kernels.likelihood import RecordClasses
+from shoal.kernels.passing import Lines
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
 from shoal.model.grid import Grid, snap_points
-from shoal.model.release import BOX_COLUMNS, Points, Release
+from shoal.model.release import BOX_COLUMNS, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only, rows_of
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, offsets_of, read_only, rows_of
 
 _AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
 _BOXES_OF_A_TILE: Final = 32
@@ -33,7 +34,7 @@ def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     """Boxes [b, 6] over time; record i owns offsets[i] to offsets[i + 1]."""
     levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], narrowest(boxes)
     fill_levels(boxes, levels)
-    class_offsets = np.cumsum([0, *np.bincount(levels, minlength=1)], dtype=np.int64)
+    class_offsets = offsets_of(np.bincount(levels, minlength=1))
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
@@ -195,13 +196,8 @@ class BoxTarget:
         _, first, sizes = np.unique(self.class_of, return_index=True, return_counts=True)
         if len(first) == self.n_records:  # numbered as they stand
             return None, sizes.astype(np.int64)
-        lengths = np.diff(self.offsets)[first]
-        fewer = BoxTarget(
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            boxes=self.boxes[rows_of(self.offsets, first)],
-            grid=self.grid,
-        )
-        return fewer, sizes.astype(np.int64)
+        offsets, rows = offsets_of(np.diff(self.offsets)[first]), rows_of(self.offsets, first)
+        return BoxTarget(offsets=offsets, boxes=self.boxes[rows], grid=self.grid), sizes.astype(np.int64)
 
     @cached_property
     def book(self) -> RecordClasses:
@@ -225,11 +221,7 @@ class BoxTarget:
     def with_boxes(self, mask: Flags) -> "BoxTarget":
         """Only the boxes of this mask; a record may be empty then."""
         counts = np.bincount(self.record_of_box[mask], minlength=self.n_records)
-        return BoxTarget(
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            boxes=self.boxes[mask],
-            grid=self.grid,
-        )
+        return BoxTarget(offsets=offsets_of(counts), boxes=self.boxes[mask], grid=self.grid)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -262,6 +254,19 @@ class PointIndex:
         return codes
 
 
+class RowsByCode:
+    """Rows of points, found by their numbers [m]."""
+
+    def __init__(self, codes: Integers) -> None:
+        self._order = np.argsort(codes, kind="stable")
+        self._codes = codes[self._order]
+
+    def of(self, asked: Integers) -> list[Integers]:
+        """The rows of each of these numbers."""
+        begin, end = (np.searchsorted(self._codes, asked, side) for side in ("left", "right"))
+        return [self._order[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+
+
 def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
     place = np.searchsorted(ascending, numbers).astype(np.int64)
     place[place == len(ascending)] = 0
@@ -292,23 +297,23 @@ class PointTarget:
     def of_trajectories(cls, original: Trajectories) -> "PointTarget":
         """Points as given, a record for each subject."""
         original.require_points_as_given()
-        return cls._of(original.offsets, original)
+        return cls(offsets=original.offsets, t=original.t, x=original.x, y=original.y)
 
     @classmethod
     def of_release(cls, release: Release) -> "PointTarget":
         """The records of a release."""
-        return cls._of(release.offsets, release.points)
+        return cls(offsets=release.offsets, t=release.points.t, x=release.points.x, y=release.points.y)
 
-    @classmethod
-    def _of(cls, offsets: Integers, points: Trajectories | Points) -> "PointTarget":
-        return cls(offsets=offsets, t=points.t, x=points.x, y=points.y)
+    @property
+    def lines(self) -> Lines:
+        """The records for kernels."""
+        return Lines(self.offsets, self.t, self.x, self.y)
 
     def since(self, moment_s: float) -> "PointTarget":
         """Only the points from a moment on; a record may be empty then."""
         mask = self.t >= moment_s
         counts = np.bincount(self.record_of_point[mask], minlength=self.n_records)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return PointTarget(offsets=offsets, t=self.t[mask], x=self.x[mask], y=self.y[mask])
+        return PointTarget(offsets=offsets_of(counts), t=self.t[mask], x=self.x[mask], y=self.y[mask])
 
     @property
     def n_records(self) -> int:

@@ -17,7 +17,7 @@ from shoal.errors import MisuseError
 from shoal.kernels.likelihood import LinkResults, count_holders
 from shoal.kernels.tau_candidates import FollowedVictims, SampleAnswers, link_followed_victims
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.units import show_s, slots_touched
 
 _PART = 100
@@ -140,7 +140,7 @@ def follow(evaluation: Evaluation[BoxTarget], drawn: DrawnWindows, tau: int) -> 
         window_offsets=np.arange(n + 1) * windows,
         begins=begins,
         ends=begins + tau,
-        sample_offsets=np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        sample_offsets=offsets_of(map(len, rows)),
         samples=np.column_stack([column[seen] for column in columns]),
         asked=np.column_stack([column[drawn.asked] for column in columns]),
         own_class=evaluation.target.class_of[evaluation.records[drawn.tried]],

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.attacks.clusters import smoothest_tracks
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
-from shoal.attacks.target import PointTarget
+from shoal.attacks.target import PointTarget, RowsByCode
 from shoal.model.claims import LocationPrivacy
 from shoal.runtime.arrays import Integers
 
@@ -131,12 +131,10 @@ def _named(
 ) -> Integers:
     """The track named for each victim; without a published point every track is possible."""
     target, people = evaluation.target, evaluation.people
-    order = np.argsort(point_codes, kind="stable")
-    codes = point_codes[order]
+    by_code = RowsByCode(point_codes)
     possible = np.ones((len(drawn), len(tracks)), dtype=np.bool_)
     for place, rows in enumerate(drawn):
-        begin, end = (np.searchsorted(codes, raw_codes[rows], side) for side in ("left", "right"))
-        seen = [np.unique(track[order[b:e]]) for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+        seen = [np.unique(track[at]) for at in by_code.of(raw_codes[rows])]
         votes = np.bincount(np.concatenate(seen), minlength=len(tracks))
         possible[place] = votes == votes.max()
     named: Integers = np.argmax(possible, axis=1).astype(np.int64)

@@ -23,7 +23,7 @@ from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result, read_and_report
 from shoal.messages import program
 from shoal.model.intake import Reading
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -86,15 +86,8 @@ def as_typed(source: str, reading: Mapping[str, Any], *, without: Collection[str
 def _written(parameter: click.Option, value: Any) -> str:
     if parameter.name == "min_active_days" and value == -1:
         return "all"
-    if parameter.name == "cell_m":
-        return f"{value:g}m"
-    return (
-        f"{value:g}s"
-        if parameter.name == "slot_s"
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    unit = {"cell_m": "m", "slot_s": "s"}.get(parameter.name or "", "")
+    return f"{value:g}{unit}" if unit or isinstance(value, float) else str(value)
 
 
 @click.command(

@@ -15,6 +15,7 @@ from shoal.cli.document_kinds import Counts, Shown, closed, growing
 from shoal.cli.packages import package_documents
 from shoal.errors import MisuseError
 from shoal.io.description import Area, Description, Place
+from shoal.publishing.planning import Step
 from shoal.release_folder.manifest import Manifest
 
 
@@ -104,14 +105,10 @@ class ShareDocument(TypedDict):
     notes: list[str]
 
 
-@closed
-class StepDocument(TypedDict):
+class StepDocument(Shown, of=Step):
     """The cost of one task of a plan."""
 
-    task: str
-    cpu_s: float
     memory_mb: int
-    disk_mb: float
 
 
 @closed

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import click
 
-from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Option
+from shoal.cli.sections import GROUND, READING, ROUNDING, RUNNING, Given, Option
 from shoal.cli.terminal import LOG, QUIET
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.model.intake import Reading
@@ -62,6 +63,10 @@ DURATION: Final = Quantity("duration", duration_s)
 MEMORY: Final = Quantity("size", size_bytes, int)
 
 
+class Source(click.types.StringParamType, Given):
+    """Raw data: a path, a pattern, an address, or - for standard input."""
+
+
 class LocalPath(click.Path):
     """A path here, or an address of these kinds; other addresses are refused early."""
 
@@ -78,9 +83,15 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class GivenPath(LocalPath, Given):
+    """A path that must be there, or an address of these kinds."""
+
+
+SOURCE: Final = Source()
 PATH: Final = LocalPath()
+GIVEN: Final = GivenPath()
 NEW_RELEASE: Final = LocalPath(_STORE)
-RELEASE: Final = LocalPath(_READABLE)
+RELEASE: Final = GivenPath(_READABLE)
 UNITS: Final = "Lengths and durations take units: 500m, 2km, 30min, 1h, 100s."
 
 _reading: Final = partial(click.option, cls=Option, section=READING)
@@ -99,13 +110,9 @@ def _adding(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return added
 
 
-def _remember_log(ctx: click.Context, _param: click.Parameter, form: str) -> None:
-    ctx.meta[LOG] = form
-
-
-def _remember_quiet(ctx: click.Context, _param: click.Parameter, quiet: bool) -> bool:
-    ctx.meta[QUIET] = quiet
-    return quiet
+def _remember(key: str, ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+    ctx.meta[key] = value
+    return value
 
 
 def _remember_query(ctx: click.Context, _param: click.Parameter, query: str | None) -> None:
@@ -141,8 +148,9 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     for key, value in entries.items():
         option = options.get(key.replace("_", "-"))
         if option is None or option.name is None:
-            names = ", ".join(sorted(options))
-            raise click.UsageError(f"{path} sets '{key}', which is no option of this command; known: {names}")
+            near = get_close_matches(key.replace("_", "-"), options, n=3)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"{path} sets '{key}', which is no option of this command{meant}")
         if isinstance(value, bool) and not option.is_flag:
             raise click.UsageError(
                 f"{path} sets '{key}' to {str(value).lower()}, but it needs a value, not a yes or no"
@@ -348,7 +356,7 @@ input_argument = _adding(
         metavar="'ADDRESS QUERY'",
         help="Instead of INPUT: a query on a server, e.g. 'postgresql://USER@HOST/DB SELECT ...'.",
     ),
-    click.argument("source", metavar="INPUT", required=False, callback=_input_or_query),
+    click.argument("source", type=SOURCE, metavar="INPUT", required=False, callback=_input_or_query),
 )
 output_options = _adding(
     _running("--json", "as_json", is_flag=True, help="Print only one JSON document on standard output."),
@@ -356,7 +364,7 @@ output_options = _adding(
         "--quiet",
         is_flag=True,
         is_eager=True,
-        callback=_remember_quiet,
+        callback=partial(_remember, QUIET),
         help="Print only failures and cautions, and the document of --json.",
     ),
     _running(
@@ -365,7 +373,7 @@ output_options = _adding(
         default="text",
         is_eager=True,
         expose_value=False,
-        callback=_remember_log,
+        callback=partial(_remember, LOG),
         help="Format of messages and progress on standard error: text, or one JSON object per line.",
     ),
 )
@@ -396,16 +404,12 @@ class CommandOptions:
         return cls(**{field.name: options.pop(field.name) for field in fields(cls)})  # type: ignore[arg-type]  # a dataclass
 
 
-class OutputOptions(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(CommandOptions):
     """The values of --json and --quiet."""
 
     as_json: bool
     quiet: bool
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> "OutputOptions":
-        """Take them from all other options."""
-        return cls(options.pop("as_json"), options.pop("quiet"))
 
 
 def take_earlier(texts: Sequence[str], *, linked: bool = False) -> "list[EarlierRelease]":

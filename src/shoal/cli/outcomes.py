@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from shoal.cli.terminal import aligned, listed, print_result
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.runtime.timings import Timings, format_costs
 from shoal.units import counted, show_m, show_s
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from shoal.model.claims import Claim
     from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
-    from shoal.publishing.against_raw import VerificationResult
     from shoal.publishing.publish import Publication
+    from shoal.publishing.verifying import VerificationResult
 
 EXIT_CODES: Final = {"HOLDS": 0, "DOES NOT HOLD": 1, "NOT CHECKED": 3}
 

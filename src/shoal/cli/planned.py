@@ -139,7 +139,7 @@ def attack_tasks(knowledge: Collection[str], tries: int, people: int) -> list["T
 def assessment_tasks(ks: Collection[int], people: int, reading: Reading, *, exact: bool) -> list["Task"]:
     """The tasks of assess, for the default two without k."""
     from shoal.measures.k_gap import sample_for_k_gap
-    from shoal.model.population import require_people
+    from shoal.model.argument_checks import require_people
     from shoal.publishing.planning import Task, require_snapping
 
     require_snapping(reading)

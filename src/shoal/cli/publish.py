@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli.options import PATH, RELEASE, output_options
+from shoal.cli.options import GIVEN, PATH, RELEASE, output_options
 from shoal.cli.packages import FolderCommand
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
@@ -24,7 +24,7 @@ _TABLES: Final = ("postgis", "mobilitydb")
         ("shoal publish release --to by-day --format parquet-by-day", "a file for each day, for a data lake"),
     ),
 )
-@click.argument("release", type=PATH, metavar="RELEASE")
+@click.argument("release", type=GIVEN, metavar="RELEASE")
 @click.option(
     "--to",
     "target",

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from shoal.attacks.rate import TargetName
 from shoal.cli.document_kinds import Counts, Shown, closed, growing
-from shoal.model.release import SeriesPlace
+from shoal.model.release import Losses, SeriesPlace
 from shoal.model.verdicts import Finding
 from shoal.runtime.timings import Cost
 
@@ -59,16 +59,10 @@ class KeptDocument(TypedDict):
     published_samples: float | None
 
 
-@closed
-class LossesDocument(TypedDict):
+class LossesDocument(Shown, of=Losses):
     """The losses of a release; rows and samples are rounded up."""
 
-    rows: Counts
-    samples_suppressed: int
-    subjects_suppressed: int
-    samples_created: int
-    subjects_by_reason: Counts
-    samples_by_reason: NotRequired[Counts]
+    samples_by_reason: NotRequired[Counts]  # type: ignore[valid-type]  # Shown makes a TypedDict of it
 
 
 class CostDocument(Shown, of=Cost):

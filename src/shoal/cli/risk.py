@@ -7,8 +7,9 @@ from typing import Any, Final
 import click
 
 from shoal.cli.options import (
-    PATH,
+    GIVEN,
     RELEASE,
+    SOURCE,
     CommandOptions,
     earlier_option,
     input_options,
@@ -67,11 +68,11 @@ class AttackOptions(CommandOptions):
     ),
     epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
 )
-@click.argument("raw", metavar="RAW")
+@click.argument("raw", type=SOURCE, metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
     "--linkage",
-    type=PATH,
+    type=GIVEN,
     required=True,
     metavar="FILE",
     help="The person behind each record, to count successes.",
@@ -87,6 +88,7 @@ class AttackOptions(CommandOptions):
 )
 @click.option(
     "--control",
+    type=SOURCE,
     metavar="INPUT",
     help="Raw data of people who are not in RELEASE. [default: its suppressed subjects]",
 )
@@ -200,9 +202,9 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         ),
     ),
 )
-@click.argument("raw", metavar="RAW")
+@click.argument("raw", type=SOURCE, metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
-@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="The person behind each record.")
+@click.option("--linkage", type=GIVEN, required=True, metavar="FILE", help="The person behind each record.")
 @plan_option
 @place_options
 @input_options

@@ -3,9 +3,13 @@
 import re
 import sys
 from collections.abc import Sequence
+from glob import has_magic
+from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from shoal.errors import InputError
 
 OPTIONS: Final = "Options"
 GROUND: Final = "Behind the map of the report"
@@ -33,8 +37,12 @@ class Option(click.Option):
         return self.get_help_record(ctx)
 
 
+class Given:
+    """The type of a parameter whose value is read: where it names a path, something must be there."""
+
+
 class ExampleCommand(click.Command):
-    """A command whose help shows examples; tests run or parse them."""
+    """A command whose help shows examples; an absent path is told before other faults."""
 
     def __init__(self, *arguments: Any, examples: Sequence[Example], **facts: Any) -> None:
         super().__init__(*arguments, **facts)
@@ -48,6 +56,28 @@ class ExampleCommand(click.Command):
             for line, does in self.examples:
                 lines = (f"# {does}", *_break_line(line, formatter.width - formatter.current_indent))
                 formatter.write("".join(f"{indent}{text}\n" for text in lines))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter:
+            self._require_given(ctx)
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it."""
+        if not ctx.params.get("planned"):  # before there is a release
+            self._require_given(ctx)
+        return super().invoke(ctx)
+
+    def _require_given(self, ctx: click.Context) -> None:
+        """Raise InputError where nothing is at a path."""
+        for param in self.params:
+            place = str(ctx.params.get(param.name or "") or "-")
+            elsewhere = place == "-" or ":" in place or has_magic(place)
+            if isinstance(param.type, Given) and not elsewhere and not Path(place).exists():
+                raise InputError(f"no file or folder {place}; check the path")
 
 
 class Group(ExampleCommand, click.Group):

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.options import PATH, OutputOptions, output_options
+from shoal.cli.options import GIVEN, OutputOptions, output_options
 from shoal.cli.sections import Command, Group
 from shoal.cli.terminal import print_result
 from shoal.units import counted
@@ -21,7 +21,7 @@ def series() -> None:
 
 
 @series.command(cls=Command, examples=(_SHOW,))
-@click.argument("state", type=PATH, metavar="STATE")
+@click.argument("state", type=GIVEN, metavar="STATE")
 @output_options
 def show(state: Path, **options: Any) -> int:
     """Say how the series in folder STATE stands: its releases, who waits, and how its crowds age.
@@ -54,8 +54,8 @@ def show(state: Path, **options: Any) -> int:
 
 
 @series.command(cls=Command, examples=(_ERASE,))
-@click.argument("state", type=PATH, metavar="STATE")
-@click.argument("people", type=PATH, metavar="PEOPLE.txt")
+@click.argument("state", type=GIVEN, metavar="STATE")
+@click.argument("people", type=GIVEN, metavar="PEOPLE.txt")
 @output_options
 def erase(state: Path, people: Path, **options: Any) -> int:
     """Erase people from the series in folder STATE: one id on each line of PEOPLE.txt, as in the data.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from shoal.cli.options import PATH, output_options
+from shoal.cli.options import GIVEN, PATH, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
 from shoal.units import counted
@@ -25,7 +25,7 @@ from shoal.units import counted
     epilog="The state (a key, and the places so far) is as secret as the places. Keep it: with a new one the "
     "same place gets another zone, and two zones of one place reveal it.",
 )
-@click.argument("track", type=PATH, metavar="TRACK")
+@click.argument("track", type=GIVEN, metavar="TRACK")
 @click.option(
     "--hide",
     multiple=True,

@@ -1,6 +1,5 @@
 """The commands that check a release, or the file of another tool."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import (
-    PATH,
+    GIVEN,
     RELEASE,
+    SOURCE,
     OutputOptions,
     earlier_option,
     input_options,
@@ -24,7 +24,7 @@ from shoal.cli.options import (
 )
 from shoal.cli.outcomes import EXIT_CODES, finding_lines, rate_lines, verdict_lines, verification_lines
 from shoal.cli.packages import CheckCommand, FolderCommand
-from shoal.cli.terminal import Bars, print_result
+from shoal.cli.terminal import Bars, print_result, rm_command
 from shoal.units import counted
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     epilog="Exit 0: every part of the claim was checked and holds; 1: it does not hold, counter-examples are "
     "output; 2: bad input; 3: no findings, but parts of the claim were not checked.",
 )
-@click.argument("raw", metavar="RAW")
+@click.argument("raw", type=SOURCE, metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.option(
     "--linkage",
-    type=PATH,
+    type=GIVEN,
     metavar="FILE",
     help="The person behind each record; without it the check is partial (exit 3).",
 )
@@ -93,9 +93,9 @@ def verify(
     With --earlier, also check that everybody stays hidden among k people if all these releases are combined.
     """
     from shoal.model.claims.expected import ExpectedClaim
-    from shoal.publishing.against_raw import leftover_scratch_folders, stream_against_raw, verify_against_raw
     from shoal.publishing.opening import open_release
-    from shoal.publishing.series import EarlierRelease, examine_together
+    from shoal.publishing.series import EarlierRelease, verify_together
+    from shoal.publishing.verifying import leftover_scratch_folders, stream_against_raw, verify_against_raw
     from shoal.release_folder.folder import read_linkage
     from shoal.release_folder.manifest import read_manifest
     from shoal.runtime.run import Run
@@ -119,7 +119,7 @@ def verify(
         for leftover in leftover_scratch_folders(folder) if streamed else ():
             bars.say(
                 "note: raw data (secret) lies here of a check that was stopped, or is still running: "
-                f"{shlex.join(['rm', '-r', str(leftover)])}"
+                f"{rm_command(leftover)}"
             )
         if "places" in reading and read_manifest(folder).reading.get("places") is None:
             raise click.UsageError("the release was made without a list of places; leave out --places")
@@ -132,7 +132,7 @@ def verify(
         else:
             result = verify_against_raw(raw, folder, links, run, expected=claim, **reading)
         together = (
-            examine_together(raw, EarlierRelease(folder, linkage, None), others, run, **reading)
+            verify_together(raw, EarlierRelease(folder, linkage, None), others, run, **reading)
             if others
             else None
         )
@@ -176,7 +176,7 @@ def verify(
     "2: bad input; 3: parts of it were not checked. A table of counts with hidden cells: "
     "shoal check TABLE --kind flows --help.",
 )
-@click.argument("file", metavar="FILE")
+@click.argument("file", type=SOURCE, metavar="FILE")
 @click.option(  # read by CheckCommand, which leads to another command
     "--kind",
     expose_value=False,
@@ -184,7 +184,9 @@ def verify(
     help="FILE is a table of counts: flows, presence, dwell or homes (package shoal-tables); other options "
     "apply, see --kind flows --help.",
 )
-@click.option("--raw", required=True, metavar="INPUT", help="The raw data that FILE was made from.")
+@click.option(
+    "--raw", type=SOURCE, required=True, metavar="INPUT", help="The raw data that FILE was made from."
+)
 @click.option(
     "--claim",
     metavar="CLAIM",
@@ -192,7 +194,7 @@ def verify(
 )
 @click.option(
     "--linkage",
-    type=PATH,
+    type=GIVEN,
     metavar="TABLE",
     help="The person behind each record: columns uid and trajectory_id (secret).",
 )

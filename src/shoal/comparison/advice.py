@@ -25,7 +25,7 @@ from shoal.publishing.estimate import size_of_sample
 from shoal.report.facts.evidence import publishable_rate
 from shoal.report.facts.release import span_of
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import DAY_S, HOUR_S, measured_m, measured_s, show_m

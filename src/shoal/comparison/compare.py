@@ -29,8 +29,7 @@ from shoal.release_folder.folder import read_release
 from shoal.report.facts.ground import Density, comparable_densities
 from shoal.report.pages.comparison import RAW_DATA, comparison_page
 from shoal.runtime.argument_types import typed
-from shoal.runtime.files import local_path
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import local_path, null_for_nan
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors
 from shoal.utility import METRICS

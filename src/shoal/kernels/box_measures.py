@@ -255,3 +255,33 @@ def find_top_subjects(
                 named[record, place] = person
                 place += 1
             count[person] = 0
+
+
+@compiled
+def join_masks(boxes: Integers, x: Integers, y: Integers, mask: Integers) -> tuple[Integers, Integers]:
+    """How many of these cells [c], ascending by x, lie in each box [m, 6], and their masks together."""
+    counts, joined = np.zeros(len(boxes), dtype=np.int64), np.zeros(len(boxes), dtype=np.int64)
+    for b in range(len(boxes)):
+        first = first_not_below(x, 0, len(x), boxes[b, 2])
+        for i in range(first, first_not_below(x, first, len(x), boxes[b, 4])):
+            if boxes[b, 3] <= y[i] < boxes[b, 5]:
+                counts[b] += 1
+                joined[b] |= mask[i]
+    return counts, joined
+
+
+@compiled
+def grow_to_leaves(boxes: Integers, t: Integers, leaf: Integers, middles: Integers, bounds: Integers) -> None:
+    """Extend each box [m, 6] in place to the bounds of all leaves with a sample whose middle it holds.
+
+    t, leaf: int64 [s], ascending by t. middles: [L, 2] cells. bounds: [L, 4], x_min, y_min, x_max, y_max.
+    """
+    for b in range(len(boxes)):
+        west, south, east, north = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
+        first = first_not_below(t, 0, len(t), boxes[b, 0])
+        for i in range(first, first_not_below(t, first, len(t), boxes[b, 1])):
+            x, y = middles[leaf[i], 0], middles[leaf[i], 1]
+            if west <= x < east and south <= y < north:
+                for side in range(2):
+                    boxes[b, 2 + side] = min(boxes[b, 2 + side], bounds[leaf[i], side])
+                    boxes[b, 4 + side] = max(boxes[b, 4 + side], bounds[leaf[i], 2 + side])

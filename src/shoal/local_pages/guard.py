@@ -109,10 +109,9 @@ class Guard:
             return
         if scope["type"] != "http":  # no page of the desk opens a socket
             return
-        headers = Headers(scope)
         prefix = f"/{self._keys.prefix}/"
         entering = self._by_token and scope["path"] == f"{prefix}enter" and scope["method"] == "GET"
-        why = self._refusal(scope, headers, prefix, entering=entering)
+        why = self._refusal(scope, prefix, entering=entering)
         if why is not None:
             await answer(send, 403, f"{self._site.name}: {why}")
         elif entering:
@@ -121,18 +120,16 @@ class Guard:
             inner = {**scope, "root_path": prefix[:-1]}
             await self._app(inner, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope, headers: "Headers", prefix: str, *, entering: bool) -> str | None:
+    def _refusal(self, scope: Scope, prefix: str, *, entering: bool) -> str | None:
         """Why a request is refused; None: it is not."""
         unknown = "open the address that it printed last"
-        sites = headers.all("sec-fetch-site")
+        sites = _headers(scope, "sec-fetch-site")
         rules = (
             (not entering and any(site not in ("same-origin", "none") for site in sites), ELSEWHERE),
             (not scope["path"].startswith(prefix), unknown),
-            (not entering and not self._knows(headers.all("cookie")), unknown),
+            (not entering and not self._knows(_headers(scope, "cookie")), unknown),
         )
-        return reason_foreign(scope, headers, self._site) or next(
-            (why for broken, why in rules if broken), None
-        )
+        return reason_foreign(scope, self._site) or next((why for broken, why in rules if broken), None)
 
     def _knows(self, cookies: list[str]) -> bool:
         for text in cookies:
@@ -175,29 +172,21 @@ class Guard:
         await answer(send, 200, page, {"set-cookie": cookie, "content-type": "text/html; charset=utf-8"})
 
 
-def reason_foreign(scope: Scope, headers: "Headers", site: Site) -> str | None:
+def reason_foreign(scope: Scope, site: Site) -> str | None:
     """Why a request comes by another name, or from another page."""
-    host, origins = site.authority(scope), headers.all("origin")
+    host, origins = site.authority(scope), _headers(scope, "origin")
     origin_here = f"{site.scheme}://{host}"
     rules = (
-        (headers.all("host") != [host], "this is not its address"),
+        (_headers(scope, "host") != [host], "this is not its address"),
         (len(origins) > 1 or any(origin != origin_here for origin in origins), ELSEWHERE),
         (scope["method"] not in ("GET", "HEAD") and not origins, "a form must come from its own pages"),
     )
     return next((why for broken, why in rules if broken), None)
 
 
-class Headers:
-    """Headers by name in lower case."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._raw = [
-            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]
-        ]
-
-    def all(self, name: str) -> list[str]:
-        """Every value, in order."""
-        return [value for header, value in self._raw if header == name]
+def _headers(scope: Scope, name: str) -> list[str]:
+    """Every value, in order. name: in lower case."""
+    return [text.decode("latin-1") for header, text in scope["headers"] if header.lower() == name.encode()]
 
 
 def _with_headers(send: Send) -> Send:

@@ -12,10 +12,9 @@ from shoal.kernels.gaps import fill_gap_parts
 from shoal.measures.few_people import fill_gap_parts_of_few
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
-from shoal.model.argument_checks import require_trajectories
+from shoal.model.argument_checks import require_people, require_trajectories
 from shoal.model.claims.common import require_k
 from shoal.model.frames import data_frame
-from shoal.model.population import require_people
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Flags, Floats, Integers

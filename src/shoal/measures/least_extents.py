@@ -13,7 +13,7 @@ from shoal.kernels.companions import Squares, least_companion_costs
 from shoal.kernels.people import distinct_within_subjects
 from shoal.kernels.weighed_runs import Tracks, Weights
 from shoal.measures.few_people import least_companion_costs_of_few
-from shoal.model.population import require_people
+from shoal.model.argument_checks import require_people
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import are_few

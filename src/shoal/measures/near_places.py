@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.near_places import join_masks
+from shoal.kernels.box_measures import join_masks
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories

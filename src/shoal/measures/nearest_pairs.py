@@ -25,7 +25,7 @@ from shoal.kernels.stretch import CHUNK, Hulls, Raw, Scale
 from shoal.measures.few_people import all_efforts, nearest_by_efforts
 from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of
 from shoal.runtime.compiled import are_few
 from shoal.runtime.run import Run
 
@@ -115,7 +115,7 @@ def _bounds(columns: Sequence[Integers] | Integers, starts: Integers) -> Integer
 
 def _hulls(offsets: Integers, x: Integers, y: Integers) -> Hulls:
     counts = -(-np.diff(offsets) // CHUNK)
-    chunk_offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    chunk_offsets = offsets_of(counts)
     within = np.arange(chunk_offsets[-1]) - np.repeat(chunk_offsets[:-1], counts)
     return Hulls(chunk_offsets, _bounds((x, x, y, y), np.repeat(offsets[:-1], counts) + within * CHUNK))
 

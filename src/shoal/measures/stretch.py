@@ -73,55 +73,6 @@ class Caps:
 
 
 @typed
-def sample_stretch(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    n_a: int = 1,
-    n_b: int = 1,
-    caps: Caps | None = None,
-    grid: Grid | None = None,
-) -> float:
-    """Stretch effort in [0, 1] of merging two samples.
-
-    Parameters
-    ----------
-    a, b : array-like [3] or [6]
-        (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or boxes (t_start, t_end,
-        x_min, y_min, x_max, y_max).
-    n_a, n_b : int
-        People represented by each.
-    caps : Caps or None
-        The stretches that count as total loss; None = 20 km and 8 h.
-    grid : Grid or None
-        Extent of a point; None = 60 s and 100 m.
-
-    Returns
-    -------
-    float
-        0 = equal, 1 = beyond both caps.
-
-    Raises
-    ------
-    MisuseError
-        On other shapes, values that are not finite, and numbers of people below 1.
-
-    References
-    ----------
-    Gramaglia and Fiore 2015, Sec. 4.1, Eq. 1-9.
-
-    Examples
-    --------
-    >>> import shoal
-    >>> shoal.sample_stretch((0, 0, 0), (3600, 2000, 0))
-    0.1125
-    """
-    return fingerprint_stretch(
-        np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b)), n_a=n_a, n_b=n_b, caps=caps, grid=grid
-    )
-
-
-@typed
 def fingerprint_stretch(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -136,7 +87,8 @@ def fingerprint_stretch(
     Parameters
     ----------
     a, b : array-like [m, 3] or [m, 6]
-        Rows as in ``sample_stretch``, in any order.
+        Rows, in any order: (t, x, y) in seconds and meters, which cover one slot and cell of ``grid``, or
+        boxes (t_start, t_end, x_min, y_min, x_max, y_max).
     n_a, n_b : int
         People represented by each.
     caps : Caps or None
@@ -156,7 +108,7 @@ def fingerprint_stretch(
 
     References
     ----------
-    Gramaglia and Fiore 2015, Sec. 4.2, Eq. 10.
+    Gramaglia and Fiore 2015, Sec. 4.1 and 4.2, Eq. 1-10.
 
     Examples
     --------
@@ -177,9 +129,9 @@ def samples_of_boxes(boxes: Boxes) -> Samples:
     return Samples(*ordered.columns(), latest_end=np.maximum.accumulate(ordered.t_end))
 
 
-def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike], grid: Grid | None = None) -> Trajectories:
-    """Trajectories of arrays [m, 3] of (t, x, y) in seconds and meters."""
-    grid = grid or Grid()
+def trajectories_of_arrays(fingerprints: Sequence[npt.ArrayLike]) -> Trajectories:
+    """Trajectories of arrays [m, 3] of (t, x, y) in seconds and meters, on the usual grid."""
+    grid = Grid()
     arrays = [_checked(fingerprint, (3,)) for fingerprint in fingerprints]
     if not arrays:
         raise MisuseError("there is no fingerprint; give at least one array of (t, x, y) rows")

@@ -23,7 +23,7 @@ from shoal.kernels.trajectory_distance import Courses, Stamps, distances_to_late
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, offsets_of
 from shoal.runtime.run import Run
 
 Paths = Literal["none", "disjoint", "all"]
@@ -163,15 +163,12 @@ def shortest_paths(matrix: Floats, run: Run) -> Floats:
 
 def _needed(direct: Edges, run: Run) -> Edges:
     n = len(direct.offsets) - 1
-    counts, to, length = _joined(
-        list(
-            run.map(
-                lambda begin: shortest_path_edges(direct, begin, min(begin + _ROWS_PER_PART, n)),
-                range(0, n, _ROWS_PER_PART),
-            )
-        )
-    )
-    return Edges(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), to, length)
+
+    def part(begin: int) -> tuple[Integers, Numbers, Floats]:
+        return shortest_path_edges(direct, begin, min(begin + _ROWS_PER_PART, n))
+
+    counts, to, length = _joined(list(run.map(part, range(0, n, _ROWS_PER_PART))))
+    return Edges(offsets_of(counts), to, length)
 
 
 def _joined(parts: list[tuple[Integers, Numbers, Floats]]) -> tuple[Integers, Numbers, Floats]:
@@ -220,13 +217,11 @@ def make_courses(trajectories: Trajectories) -> tuple[Courses, Stamps]:
     )
     ticks, owner = ticks[fresh], owner[fresh]
     t, rank = np.unique(ticks, return_inverse=True)
-    sums = [np.concatenate([[0], np.cumsum(part)]).astype(np.int64) for part in (t, t * t)]
+    sums = [offsets_of(part) for part in (t, t * t)]
     goes_on = np.append(np.diff(owner) == 0, False)
     lasts = np.where(goes_on, np.append(np.diff(ticks), 1), 1).astype(np.float64)
     vx, vy = (np.where(goes_on, np.append(np.diff(column), 0.0), 0.0) / lasts for column in (x, y))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=trajectories.n_subjects))]).astype(
-        np.int64
-    )
+    offsets = offsets_of(np.bincount(owner, minlength=trajectories.n_subjects))
     return Courses(offsets, rank.astype(np.int64), x, y, vx, vy), Stamps(t, sums[0], sums[1])
 
 

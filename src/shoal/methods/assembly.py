@@ -12,7 +12,7 @@ from shoal.methods.method import Method
 from shoal.model.omission import samples_by_reason
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release, Released
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 
 _FEWEST_TO_TELL_AN_ORDER: Final = 4
@@ -27,10 +27,7 @@ class EquivalenceClass:
 
 
 def assemble(
-    original: Trajectories,
-    classes: Sequence[EquivalenceClass],
-    method: Method,
-    rng: Randomness,
+    original: Trajectories, classes: Sequence[EquivalenceClass], method: Method, rng: Randomness
 ) -> Released:
     """Publish every member with their class's boxes; suppress others."""
     if not classes:
@@ -42,17 +39,12 @@ def assemble(
     ends = np.cumsum([len(boxes) for boxes in published], dtype=np.int64)
     class_of = np.repeat(np.arange(len(classes)), [len(crowd.members) for crowd in classes])
     members = np.concatenate([crowd.members for crowd in classes])
-    covered = sum(
-        int(
-            box_measures.count_covered(
-                box_measures.Points(*original.samples_of(subject)),
-                box_measures.BoxColumns(*published[number].columns()),
-            )
-        )
-        for subject, number in zip(members.tolist(), class_of.tolist(), strict=True)
-    )
+    covered = 0
+    for subject, number in zip(members.tolist(), class_of.tolist(), strict=True):
+        boxes = box_measures.BoxColumns(*published[number].columns())
+        covered += int(box_measures.count_covered(box_measures.Points(*original.samples_of(subject)), boxes))
     together = Boxes.concatenate(published)
-    del published
+    del published, boxes
     rows = _RecordRows(
         payload=together,
         members=members,
@@ -75,10 +67,7 @@ class PointRecords:
 
 
 def assemble_points(
-    original: Trajectories,
-    records: PointRecords,
-    method: Method,
-    rng: Randomness,
+    original: Trajectories, records: PointRecords, method: Method, rng: Randomness
 ) -> tuple[Release, Linkage, Integers]:
     """A release of points, its linkage, and each published point's row in ``records.points``."""
     # NothingLeftError without a record, or for a record without a point
@@ -120,21 +109,19 @@ class _RecordRows:
 
 
 def _release(
-    original: Trajectories,
-    records: _RecordRows,
-    method: Method,
-    rng: Randomness,
+    original: Trajectories, records: _RecordRows, method: Method, rng: Randomness
 ) -> tuple[Release, Linkage, Integers]:
     members, begin, stands_for = records.members, records.begin, records.stands_for
     order = unrelated_order(members, begin, original.input_rank, rng)
     lengths = (records.end - begin)[order]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     rows = np.arange(offsets[-1]) + np.repeat(begin[order] - offsets[:-1], lengths)
     if records.sorted_rows is not None:
         rows = records.sorted_rows[rows]
     trajectory_ids = rng.pseudonyms(len(members))
     suppressed = original.n_samples - records.samples_kept
     of_people_left_out = original.n_samples - int(original.lengths[members].sum())
+    reasons = samples_by_reason(suppressed, of_people_left_out) if stands_for is None else {}
     release = Release(
         trajectory_ids=trajectory_ids,
         offsets=offsets,
@@ -147,9 +134,7 @@ def _release(
             samples_suppressed=suppressed,
             subjects_suppressed=original.n_subjects - len(members),
             samples_created=0 if stands_for is None else len(stands_for) - records.samples_kept,
-            samples_by_reason={}
-            if stands_for is not None
-            else samples_by_reason(suppressed, of_people_left_out),
+            samples_by_reason=reasons,
         ),
         grid=original.snapped_grid() if records.payload.on_grid else None,
         crs=original.crs,

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.leaves import grow_to_leaves
+from shoal.kernels.box_measures import grow_to_leaves
 from shoal.measures.leaves import Leaves, part_places
 from shoal.measures.near_places import Kinds
 from shoal.messages import say

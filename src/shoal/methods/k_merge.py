@@ -10,7 +10,6 @@ import numpy.typing as npt
 from shoal.kernels.k_merge import best_partition
 from shoal.kernels.weighed_runs import Tracks, boxes_of_crowds
 from shoal.measures.stretch import trajectories_of_arrays
-from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
@@ -21,17 +20,14 @@ _TOGETHER: Final = 256  # crowds that a thread takes at once
 
 
 @typed
-def k_merge(
-    fingerprints: Trajectories | Sequence[npt.ArrayLike], grid: Grid | None = None
-) -> tuple[npt.NDArray[Any], int]:
+def k_merge(fingerprints: Trajectories | Sequence[npt.ArrayLike]) -> tuple[npt.NDArray[Any], int]:
     """The optimal generalized trajectory of k trajectories.
 
     Parameters
     ----------
     fingerprints
-        Trajectories, all of whose subjects are merged; or arrays [m, 3] of (t, x, y) in seconds and meters.
-    grid
-        The grid for arrays. None = slots of 60 s and cells of 100 m.
+        Trajectories, all of whose subjects are merged; or arrays [m, 3] of (t, x, y) in seconds and meters,
+        which are put on slots of 60 s and cells of 100 m.
 
     Returns
     -------
@@ -56,11 +52,10 @@ def k_merge(
     >>> len(boxes), cost
     (2, 10)
     """
-    if isinstance(fingerprints, Trajectories):
-        together, grid = fingerprints, fingerprints.snapped_grid()
-    else:
-        grid = grid or Grid()
-        together = trajectories_of_arrays(fingerprints, grid)
+    together = (
+        fingerprints if isinstance(fingerprints, Trajectories) else trajectories_of_arrays(fingerprints)
+    )
+    grid = together.snapped_grid()
     boxes, cost = merge_members(together, np.arange(together.n_subjects))
     units = np.array([grid.slot_s] * 2 + [grid.cell_m] * 4)
     return np.stack(boxes.columns(), axis=1) * units, cost

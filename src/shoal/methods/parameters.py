@@ -70,7 +70,7 @@ class Parameter:
 
     default: Any  # value without a setting
     help: str  # for the command line: one sentence, without the default
-    meaning: str  # for the record of a release, whose readers may not be programmers
+    meaning: str  # for the report of a release, whose readers may not be programmers
     unit: Unit | None = None  # None for a choice
     bound: Bound | None = None  # condition on a number; None = anything, or what the claim requires
     choices: tuple[str, ...] = ()  # accepted texts

@@ -11,10 +11,9 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.hulls import hull_parameter, leaves_for, publish_classes, put_on_leaves
 from shoal.methods.method import About, DeclaredMethod, rounding
 from shoal.methods.parameters import ABOVE_0, AT_LEAST_0, k_parameter, parameter, whole_multiple
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
-from shoal.model.population import require_people
 from shoal.model.release import Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, rows_of
@@ -116,13 +115,15 @@ class StaticGeneralization(DeclaredMethod):
         """Classes of at least k people with the same coarse samples, and their boxes."""
         original = put_on_leaves(original, leaves_for(original, self.hull))
         place = self._coarse_places(original)
-        return list(
-            run.map(
-                lambda members: EquivalenceClass(members=members, boxes=_hulls(original, members, place)),
-                self._group_people(original, place),
-                label="generalizing",
-            )
-        )
+
+        def hulls(members: Integers) -> EquivalenceClass:
+            rows = rows_of(original.offsets, members)
+            rows = rows[np.argsort(place[rows], kind="stable")]
+            samples = Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows])
+            first = np.flatnonzero(np.diff(place[rows], prepend=-1))
+            return EquivalenceClass(members=members, boxes=samples.hulls(first))
+
+        return list(run.map(hulls, self._group_people(original, place), label="generalizing"))
 
     def share_hidden(self, original: Trajectories) -> float:
         """Share of people in a class of at least k, the papers' measure of success."""
@@ -157,10 +158,3 @@ class StaticGeneralization(DeclaredMethod):
         x, y = original.x - offset, original.y - offset
         columns = np.stack([original.t // slots, x // cells, y // cells], axis=1)
         return np.asarray(np.unique(columns, axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
-
-
-def _hulls(original: Trajectories, members: Integers, place: Integers) -> Boxes:
-    rows = rows_of(original.offsets, members)
-    rows = rows[np.argsort(place[rows], kind="stable")]
-    first = np.flatnonzero(np.diff(place[rows], prepend=-1))
-    return Boxes.of_samples(original.t[rows], original.x[rows], original.y[rows]).hulls(first)

@@ -25,6 +25,14 @@ def require_method_inputs(original: object, rng: object) -> None:
     require_randomness(rng)
 
 
+def require_people(n: int, k: int) -> None:
+    """Raise MisuseError when n people are fewer than k."""
+    if n < k:
+        raise MisuseError(
+            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
+        )
+
+
 def require_one_region(notes: Iterable[str]) -> None:
     """Raise InputError when notes say that the data is too wide for correct lengths."""
     if any(note.startswith(TOO_WIDE) for note in notes):

@@ -49,12 +49,17 @@ class Grid:
         return slots * int(self.slot_s) if float(self.slot_s).is_integer() else slots * self.slot_s
 
 
+def slots_and_cells(t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid) -> tuple[Integers, ...]:
+    """The slot, and the column and row of the cell of each point."""
+    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
+    return tuple(np.floor(column / step).astype(np.int64) for column, step in steps)
+
+
 def snap_points(
     offsets: Integers, t_s: Floats, x_m: Floats, y_m: Floats, grid: Grid
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """(offsets, slots, columns and rows of cells), int64, without repeats."""
-    steps = ((t_s, grid.slot_s), (x_m, grid.cell_m), (y_m, grid.cell_m))
-    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
+    t, x, y = slots_and_cells(t_s, x_m, y_m, grid)
     record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rows = distinct_rows(record, t, x, y)
     if (np.diff(rows) != 1).any() or len(rows) < len(record):

@@ -21,7 +21,7 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.names import TextNames
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.runtime.checkpoint import crc32_of
 
 SAMPLES_FILE: Final = "samples.bin"
@@ -136,7 +136,7 @@ class StoredPeople:
         """These subjects (ascending positions), with the account of the whole reading."""
         lengths, starts = self.lengths[subjects], self.starts[subjects]
         rows = np.empty((int(lengths.sum()), 3), dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        offsets = offsets_of(lengths)
         # Neighbors in the file are read at once.
         breaks = np.flatnonzero(starts[1:] != starts[:-1] + lengths[:-1]) + 1
         cuts = [0, *breaks.tolist(), len(subjects)] if len(subjects) else []

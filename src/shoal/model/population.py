@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from shoal.errors import MisuseError
 from shoal.model.grid import Grid
 from shoal.model.intake import Intake
 from shoal.runtime.arrays import Integers
@@ -42,11 +41,3 @@ class Population(Protocol):
 
     def snapped_grid(self) -> Grid:
         """The grid; raises MisuseError for points as given."""
-
-
-def require_people(n: int, k: int) -> None:
-    """Raise MisuseError when n people are fewer than k."""
-    if n < k:
-        raise MisuseError(
-            f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"
-        )

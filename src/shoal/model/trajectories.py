@@ -22,7 +22,7 @@ from shoal.model.intake import Intake
 from shoal.model.places import PublicPlaces
 from shoal.model.plotting import AT_MOST, choose_rows, path_map
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats, Integers, Numbers, rows_of
+from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of, rows_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Trajectories:
         counts = np.bincount(code[fresh], minlength=len(names))
         return cls(
             ids=tuple(names.tolist()),
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            offsets=offsets_of(counts),
             t=columns[0][fresh],
             x=columns[1][fresh],
             y=columns[2][fresh],
@@ -311,7 +311,7 @@ class Trajectories:
         return replace(
             self,
             ids=tuple(self.ids[i] for i in positions),
-            offsets=np.concatenate([[0], np.cumsum(self.lengths[positions])]).astype(np.int64),
+            offsets=offsets_of(self.lengths[positions]),
             t=self.t[rows],
             x=self.x[rows],
             y=self.y[rows],

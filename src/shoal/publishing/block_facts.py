@@ -27,8 +27,7 @@ from shoal.publishing.block_records import (
     release_with,
     without_records,
 )
-from shoal.report.facts.evidence import Evidence, Sampled
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
 from shoal.units import states
@@ -38,15 +37,6 @@ from shoal.utility.vanished import Vanished, side_of_zones, vanished_in, vanishe
 
 SAMPLE_PEOPLE: Final = 1_000
 _DRAW_SEED: Final = 1  # of the sample, which no page shows; a resumed run draws the same
-
-
-def evidence_of_sample(
-    people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, *, tries: int, run: Run
-) -> Evidence:
-    """The report's measurements on a sample, and its people."""
-    facts = draw_crowds(people, release, crowds, run)
-    sampled = Sampled(people=facts.release.n_records, of=release.n_records)
-    return Evidence(facts, tries=tries, sampled=sampled)
 
 
 def draw_crowds(people: StoredPeople, release: ReleaseOnDisk, crowds: Crowds, run: Run) -> Facts:
@@ -88,12 +78,8 @@ def select_crowds(
         losses=Losses(),
     )
     parts = list(records_in_parts(header, some, crowd_of))
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    whole = release_with(
-        header,
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        payload=Boxes.concatenate([part.boxes for part in parts]),
-    )
+    offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
+    whole = release_with(header, offsets=offsets, payload=Boxes.concatenate([part.boxes for part in parts]))
     by_subject = np.argsort(subjects)
     names = people.names.take(subjects[by_subject]).to_pylist()
     records = tuple(header.trajectory_ids[position] for position in by_subject.tolist())
@@ -168,7 +154,7 @@ def people_for_k_gaps(n: int, k: int, part: int) -> Integers:
     return np.arange(n) if drawn is None else drawn
 
 
-_VANISHED_LABEL: Final = "who vanished"
+_VANISHED_LABEL: Final = "what was suppressed"
 _ALONE: Final = "alone.npy"
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.io.screening import days_between
 from shoal.measures.k_gap import KGap
 from shoal.methods import Method
 from shoal.model.grid import Grid
@@ -21,8 +22,8 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Losses, Release
 from shoal.release_folder.tables import Bounds, join_boxes, write_some_boxes
 from shoal.report.facts.curves import gap_facts, quantile_of_people
 from shoal.report.facts.ground import Window, density_in, expected_density, some_boxes, window_around
-from shoal.report.facts.release import BoxFacts, ReleaseFacts, days_between, span_of
-from shoal.runtime.arrays import Floats, Integers
+from shoal.report.facts.release import BoxFacts, ReleaseFacts, span_of
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.checkpoint import Checkpoint
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks, split_evenly
@@ -179,7 +180,7 @@ def records_at(
     header: Release, names: Sequence[str], job: Path, blocks: Integers, starts: Integers, lengths: Integers
 ) -> Release:
     """Read records by the blocks and first rows of their boxes."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     rows = np.empty((offsets[-1], len(BOX_COLUMNS)), dtype=np.int64)
     checkpoint = Checkpoint(job)
     for block in np.unique(blocks).tolist():

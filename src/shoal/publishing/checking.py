@@ -31,7 +31,7 @@ from shoal.publishing.foreign_links import (
 )
 from shoal.publishing.other_columns import require_records, search_other_columns
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted
@@ -186,8 +186,7 @@ def check(
     linked = _link_records(published, original, samples_in_units, linkage, raw if layout.row_order else None)
     boxes, samples = rank_by_range_ends(published, samples_in_units)
     by_record = np.lexsort((*boxes.columns()[::-1], published.record))
-    counts = np.bincount(published.record, minlength=len(published.records))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = offsets_of(np.bincount(published.record, minlength=len(published.records)))
     release = _release(published.records, offsets, boxes.take(by_record), original)
     disclosure = examine_file(release, samples, linked.person_of if linked.true else None)
     k = 2 if expected is None else int(expected.numbers.get("k", 2))
@@ -360,19 +359,12 @@ def _rows_as_records(
     people = replace(
         original, ids=tuple(f"{one:0{width}d}" for one in range(n)), offsets=np.arange(n + 1), input_rank=None
     )
-    samples = in_units_of(some, people)
-    person_of_row = linked.person_of[published.record[rows]] if linked.true else None
-    return some, people, _samples_of_rows(some, samples, person_of_row, original)
-
-
-def _samples_of_rows(
-    some: Foreign, samples: RawSamples, person_of_row: Integers | None, original: Trajectories
-) -> Integers:
-    sample_of_row = by_content(some, samples).person_of
-    if person_of_row is None:
-        return sample_of_row
-    subject = np.repeat(np.arange(original.n_subjects), original.lengths)
-    return np.where((sample_of_row >= 0) & (subject[sample_of_row] == person_of_row), sample_of_row, -1)
+    sample_of_row = by_content(some, in_units_of(some, people)).person_of
+    if linked.true:
+        subject = np.repeat(np.arange(original.n_subjects), original.lengths)
+        same_person = subject[sample_of_row] == linked.person_of[published.record[rows]]
+        sample_of_row = np.where((sample_of_row >= 0) & same_person, sample_of_row, -1)
+    return some, people, sample_of_row
 
 
 def _payload_of(
@@ -390,8 +382,7 @@ def _payload_of(
     single = not ranged and all(
         axis.single.all() for axis in (published.t, published.first, published.second)
     )
-    counts = np.bincount(record, minlength=len(names))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = offsets_of(np.bincount(record, minlength=len(names)))
     if single:
         order = np.lexsort((y[0], x[0], t[0], record))
         return Points(t=t[0][order], x=x[0][order], y=y[0][order]), offsets, names, people

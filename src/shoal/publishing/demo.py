@@ -32,7 +32,7 @@ SEED: Final = 1  # of the city, which is no secret; the release itself draws fro
 
 
 FILES: Final[tuple[tuple[str, bool, str], ...]] = (  # everything that is written: where, whether secret, what
-    ("release/report.html", False, "the record of the release: open this first"),
+    ("release/report.html", False, "the report of the release: open this first"),
     ("release/release.parquet", False, "the release itself, for QGIS, GeoPandas, DuckDB"),
     ("release/manifest.json", False, "claim, parameters, losses and verdict, for programs"),
     ("private-report.html", True, "the same record with one crowd before and after"),

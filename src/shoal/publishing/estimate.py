@@ -12,7 +12,7 @@ from shoal.model.argument_checks import require_trajectories
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.runtime.arrays import Floats
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted, measured_m, measured_s
@@ -24,19 +24,7 @@ _LEAST_CROWDS: Final = 4  # in the smallest sample
 _DRAWS: Final = (4, 4, 2, 2, 1)  # of a quarter, a third, half, three quarters and all of the largest sample
 _SHARES: Final = (0.25, 0.35, 0.5, 0.75, 1.0)
 _SEED: Final = 43
-_T_975: Final = (
-    12.71,
-    4.30,
-    3.18,
-    2.78,
-    2.57,
-    2.45,
-    2.36,
-    2.31,
-    2.26,
-    2.23,
-    2.20,
-)  # Student, by freedom from 1
+_T_975: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20)  # Student, freedom from 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +114,12 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         medians = np.array(
             [_medians(original.keep(np.sort(rng.choice(n, size, replace=False))), k, run) for size in sizes]
         )
+        grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
+        slots = np.ptp(original.t) + 1
+        largest_extents = (float(cells) * grid.cell_m, float(slots) * grid.slot_s)  # no box is larger
         space, time = (
             np.minimum(_extrapolate(np.array(sizes), medians[:, column], n), most).tolist()
-            for column, most in enumerate(_largest_extents(original))
+            for column, most in enumerate(largest_extents)
         )
     return ReleaseEstimate(
         k=k,
@@ -141,13 +132,6 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         sampled=largest,
         people=n,
     )
-
-
-def _largest_extents(original: Trajectories) -> tuple[float, float]:
-    """No box is larger: dx + dy of all samples, in meters, and their time, in seconds."""
-    grid = original.snapped_grid()
-    cells = np.ptp(original.x) + np.ptp(original.y) + 2
-    return float(cells) * grid.cell_m, float(np.ptp(original.t) + 1) * grid.slot_s
 
 
 def _medians(people: Trajectories, k: int, run: Run) -> tuple[float, float]:

@@ -33,8 +33,7 @@ from shoal.release_folder.outlines import heads_of, polygons_of
 from shoal.release_folder.packing import GEOMETRY
 from shoal.release_folder.tables import write_table
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.files import sha256_of
-from shoal.runtime.json_values import require_unique_keys
+from shoal.runtime.files import require_unique_keys, sha256_of
 from shoal.verification.files.layout import layout_findings
 from shoal.verification.files.precision import SAME_PLACE_DEG, stated_bounds
 from shoal.verification.files.stated import respelled_manifest
@@ -272,20 +271,14 @@ def compare_rows(canonical: pa.Table, rows: pa.Table) -> Iterator[Finding]:
     plain = canonical.drop_columns([GEOMETRY]) if GEOMETRY in canonical.column_names else canonical
     if rows.schema.types != plain.schema.types:
         yield Finding("unexpected-type", "columns of the export are of other types than those of a release")
-    if not _same_rows(plain, rows):
+    if len(plain) != len(rows) or not all(
+        np.array_equal(_bits(plain[name]), _bits(rows[name]))
+        for name in plain.column_names
+        if name in rows.column_names
+    ):
         yield Finding(
             "row-order", "the rows of the export do not stand in the order of a release, or are others"
         )
-
-
-def _same_rows(canonical: pa.Table, rows: pa.Table) -> bool:
-    if len(canonical) != len(rows):
-        return False
-    return all(
-        np.array_equal(_bits(canonical[name]), _bits(rows[name]))
-        for name in canonical.column_names
-        if name in rows.column_names
-    )
 
 
 def _bits(column: pa.ChunkedArray) -> Numbers:

@@ -17,7 +17,7 @@ from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io.sources.object_stores import store
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS
 from shoal.model.verdicts import Finding
-from shoal.release_folder.exports import EXPORTS, Export, RowsExport
+from shoal.release_folder.exports import EXPORTS, RowsExport
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.joining import split_table
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
@@ -33,6 +33,7 @@ from shoal.verification.leaks.active_pages import is_active
 
 PACKAGE_FILE: Final = "datapackage.json"
 _PROFILE: Final = "data-package"
+_MEDIATYPES: Final = {".json": "application/json", ".html": "text/html"}
 _TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
 _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
 
@@ -49,7 +50,9 @@ class ExportResult:
 
 def export(release_folder: Path, target: Path, form: str) -> ExportResult:
     """Write a release in another format (a key of EXPORTS), complete or absent."""
-    row = _format_row(form)
+    if form not in EXPORTS:
+        raise MisuseError(f"'{form}' is no format of a release; choose from {', '.join(EXPORTS)}")
+    row = EXPORTS[form]
     if target.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(
             f"{target} would lie in the release itself, which then holds other files; write elsewhere"
@@ -164,7 +167,7 @@ def package_of(
             "path": path,
             "bytes": (folder / path).stat().st_size,
             "hash": f"sha256:{digest}",
-            "mediatype": _mediatype(path, form),
+            "mediatype": _MEDIATYPES.get(Path(path).suffix, EXPORTS[form].mediatype),
         }
         if resource["mediatype"] == "text/csv":
             resource |= {
@@ -189,18 +192,6 @@ def _columns(schema: pa.Schema) -> dict[str, str]:
     return {field.name: str(field.type) for field in schema if field.name != GEOMETRY}
 
 
-def _mediatype(path: str, form: str) -> str:
-    if path.endswith(".json"):
-        return "application/json"
-    return "text/html" if path.endswith(".html") else EXPORTS[form].mediatype
-
-
 def files_in(folder: Path) -> list[Path]:
     """All files below a folder, links included."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
-
-
-def _format_row(form: str) -> Export:
-    if form not in EXPORTS:
-        raise MisuseError(f"'{form}' is no format of a release; choose from {', '.join(EXPORTS)}")
-    return EXPORTS[form]

@@ -22,9 +22,9 @@ from shoal.io.sources.openers import openers
 from shoal.kernels.box_measures import OwnedSamples, find_top_subjects
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, transform
-from shoal.model.release import BOX_COLUMNS, Boxes
+from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.runtime.arrays import Flags, Floats, Integers, offsets_of
 from shoal.units import show_m, show_s
 from shoal.verification.boxes.loops import Samples
 
@@ -94,16 +94,12 @@ def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tupl
         )
     for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
         if which != "itself":
-            size = show_s(width) if unit == "time" else _format_step(published, width)
+            size = show_s(width) if unit == "time" else show_m(width)
+            if unit == "place" and published.places != "meters":
+                size = f"{width:g} degrees ({show_m(width * _METERS_PER_DEGREE)} north-south)"
             notes.append(f"each {unit} is a multiple of {size} and is taken as {WORDS[which]}")
     ranges = _widen(published, best, t_step, step)
     return ranges, tuple(notes), best != ("itself", "itself")
-
-
-def _format_step(published: Foreign, width: float) -> str:
-    if published.places == "meters":
-        return show_m(width)
-    return f"{width:g} degrees ({show_m(width * _METERS_PER_DEGREE)} north-south)"
 
 
 def _time_step(axis: Axis, raw: Floats) -> float:
@@ -225,30 +221,26 @@ def in_units_of(published: Foreign, original: Trajectories) -> RawSamples:
             )
         lon, lat = transform(original.crs, WGS84, original.x, original.y)
     if published.places == "h3":
-        numbers = h3_numbers(lat, lon, published.finest)
-        return RawSamples(
-            offsets=original.offsets, t=original.t, first=numbers, second=np.zeros(len(numbers))
-        )
+        lon, lat = h3_numbers(lat, lon, published.finest), np.zeros(len(lat))
     return RawSamples(offsets=original.offsets, t=original.t, first=lon, second=lat)
 
 
 def rank_by_range_ends(published: Foreign, raw_samples: RawSamples) -> tuple[Boxes, Samples]:
     """Ranks among all ends of ranges on each axis; exact in any unit."""
-    columns: dict[str, Integers] = {}
+    sides: list[Integers] = []
     raw: list[Integers] = []
-    for axis, values, (low, high) in zip(
-        (published.t, published.first, published.second),
-        (raw_samples.t, raw_samples.first, raw_samples.second),
-        (BOX_COLUMNS[:2], (BOX_COLUMNS[2], BOX_COLUMNS[4]), (BOX_COLUMNS[3], BOX_COLUMNS[5])),
-        strict=True,
+    for axis, values in (
+        (published.t, raw_samples.t),
+        (published.first, raw_samples.first),
+        (published.second, raw_samples.second),
     ):
         ranges = closed(axis)
         ends = np.unique(np.concatenate([ranges.low, ranges.high]))
-        columns[low] = np.searchsorted(ends, ranges.low).astype(np.int64)
-        columns[high] = np.searchsorted(ends, ranges.high).astype(np.int64)
+        sides += [np.searchsorted(ends, side).astype(np.int64) for side in (ranges.low, ranges.high)]
         raw.append((np.searchsorted(ends, values, side="right") - 1).astype(np.int64))
+    t_start, t_end, x_min, x_max, y_min, y_max = sides
     samples = Samples(offsets=raw_samples.offsets, t=raw[0], x=raw[1], y=raw[2])
-    return Boxes(**{name: columns[name] for name in BOX_COLUMNS}), samples
+    return Boxes(t_start=t_start, t_end=t_end, x_min=x_min, y_min=y_min, x_max=x_max, y_max=y_max), samples
 
 
 def by_names(published: Foreign, ids: Sequence[str]) -> PersonLinks | None:
@@ -338,7 +330,7 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
         boxes, samples = rank_by_range_ends(_widen_all(published, meters, seconds), raw_samples)
         by_record = np.argsort(published.record, kind="stable")
         counts = np.bincount(published.record, minlength=len(published.records))
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        offsets = offsets_of(counts)
         hits = np.zeros(len(counts), dtype=np.int64)
         named = np.full((len(counts), _NAMED), -1, dtype=np.int64)
         columns = np.ascontiguousarray(np.stack(boxes.columns(), axis=1)[by_record])

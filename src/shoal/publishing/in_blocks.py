@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,19 +22,18 @@ from shoal.model.names import Pseudonyms
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.verdicts import Verdict
-from shoal.publishing.block_facts import evidence_of_sample, k_gaps_on_disk, lost_samples_on_disk
+from shoal.publishing.block_facts import draw_crowds, k_gaps_on_disk, lost_samples_on_disk
 from shoal.publishing.block_input import BlockInput
 from shoal.publishing.block_records import Crowds, crowds_of_blocks, header_of, write_table_in_parts
 from shoal.publishing.in_series import ALL_WAIT
 from shoal.publishing.writing import PublicationJob, write_manifest_of
 from shoal.release_folder.manifest import RELEASE_FILE, Manifest
-from shoal.report.facts.evidence import Evidence
+from shoal.report.facts.evidence import Evidence, Sampled
 from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
-from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Progress, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
 from shoal.runtime.timings import read_progress
@@ -100,16 +99,16 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator["Ca
         raise MisuseError(_NEEDS_EVERYONE)
     require_absent(job.output)
     folder = parts_folder(job.output).resolve()
+    reading, size = original.reading, original.size
     block_input = BlockInput(
-        original.source,
-        original.engine,
-        original.reading.cells,
-        original.reading.places,
-        original.reading.sensitive,
+        original.source, original.engine, reading.cells, reading.places, reading.sensitive
     )
-    identity = _identity(block_input, original, method)
-    if job.series is not None:
-        identity["series"] = job.series.identity
+    identity = {
+        **job.identity,
+        "files": block_input.job(),
+        "reading": asdict(reading),
+        "size": size if isinstance(size, int) else asdict(size),
+    }
     with explain_write_errors(folder), Checkpoint.until_done(folder, identity) as checkpoint:
         require_shared(original.engine, folder)
         for left_over in (
@@ -119,7 +118,9 @@ def anonymize_in_blocks(original: InBlocks, job: PublicationJob) -> Iterator["Ca
         ):  # of a run that was killed
             shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
         people, block_sizes = _read_people(block_input, original, method, job, checkpoint)
-        streams = _streams(method, job.rng, len(block_sizes))
+        streams: list[int | None] = [None] * len(block_sizes)  # a research seed for each block
+        if not job.rng.publishable and parse_hull(method.hull).outward_cells:  # only these hulls are drawn
+            streams = job.rng.below(1 << 62, len(block_sizes)).tolist()
         tasks = [
             BlockTask(
                 folder=str(folder),
@@ -203,7 +204,7 @@ class CandidateOnDisk:
         run, options, largest = self._job.run, self._job.options, max(self.block_sizes)
         with run.stage("k-gaps"):
             gaps = k_gaps_on_disk(people, release.claim.k, largest, self._scratch, engine, run)
-        with run.stage("who vanished"):
+        with run.stage("what was suppressed"):
             vanished = lost_samples_on_disk(people, release, crowds, largest, self._scratch, engine, run)
         return page_of_facts(
             release,
@@ -230,8 +231,9 @@ class CandidateOnDisk:
     @cached_property
     def evidence(self) -> Evidence:
         """What the report measures, on a sample."""
-        tries, run = self._job.tries, self._job.run
-        return evidence_of_sample(self._people, self.release, self._crowds, tries=tries, run=run)
+        facts = draw_crowds(self._people, self.release, self._crowds, self._job.run)
+        sampled = Sampled(people=facts.release.n_records, of=self.release.n_records)
+        return Evidence(facts, tries=self._job.tries, sampled=sampled)
 
 
 def _read_people(
@@ -272,17 +274,6 @@ def _nothing_kept_of_refused(folder: Path, *, complete: bool) -> Iterator[None]:
         raise
 
 
-def _identity(block_input: BlockInput, original: InBlocks, method: Glove) -> dict[str, Any]:
-    size = original.size
-    return {
-        "files": block_input.job(),
-        "reading": asdict(original.reading),
-        "method": type(method).__name__,
-        "parameters": method.parameters(),
-        "size": size if isinstance(size, int) else asdict(size),
-    }
-
-
 def _decide_blocks(
     people: StoredPeople,
     method: Glove,
@@ -310,14 +301,6 @@ def _decide_blocks(
         return {"subjects": subjects, "offsets": offsets, **crowds}
 
     return tuple(np.diff(checkpoint.load_or_make(BLOCKS, make)["offsets"]).tolist())
-
-
-def _streams(method: Glove, rng: Randomness, n_blocks: int) -> list[int | None]:
-    """A research seed for each block; only hulls that move outward are drawn."""
-    if rng.publishable or not parse_hull(method.hull).outward_cells:
-        return [None] * n_blocks
-    streams: list[int | None] = rng.below(1 << 62, n_blocks).tolist()
-    return streams
 
 
 def _anonymize_unfinished(tasks: list[BlockTask], folder: Path, engine: Engine, run: Run) -> None:

@@ -24,7 +24,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.series.attendance import Attended, count_companions, may_appear, with_release
+from shoal.series.attendance import count_companions, may_appear, with_release
 from shoal.series.state import Members, PeriodRelease, SeriesState
 from shoal.units import counted
 
@@ -196,7 +196,13 @@ class SeriesRelease:
         shown = np.concatenate([appears, np.ones(newcomers, dtype=np.bool_)])
         attended = with_release(attended, shown, index)
         crowd = np.concatenate(numbers)
-        self._require_promise(crowd[shown], attended[shown])
+        # everybody in this release has enough companions; of others, none was lost
+        if below := np.count_nonzero(count_companions(crowd[shown], attended[shown]) < self._method.k):
+            raise ClaimError(
+                "the release does not keep the promise over the series and was not written: for "
+                f"{counted(int(below), 'person', 'people')} fewer than {self._method.k} people fit in all of "
+                "their releases"
+            )
         together = np.concatenate(names)
         order = np.argsort(together, kind="stable")
         self._after = Members(names=together[order], crowd=crowd[order], attended=attended[order])
@@ -214,15 +220,6 @@ class SeriesRelease:
             subjects_by_reason={reason: people for reason, people in reasons.items() if people},
         )
         return replace(release, series=self._place, losses=losses)
-
-    def _require_promise(self, crowd: Integers, attended: Attended) -> None:
-        """Everybody in this release has enough companions; of others, none was lost."""
-        if below := np.count_nonzero(count_companions(crowd, attended) < self._method.k):
-            raise ClaimError(
-                "the release does not keep the promise over the series and was not written: for "
-                f"{counted(int(below), 'person', 'people')} fewer than {self._method.k} people fit in all of "
-                "their releases"
-            )
 
     def stage(self, digest: str) -> None:
         """Write the state, which counts once the release has its name."""
@@ -261,12 +258,9 @@ class SeriesRelease:
         if recognized >= _SAME_PEOPLE * expected:
             return
         some = ids[:_NOT_SAMPLED]
+        places_of, names_of = self.state.members.places_of, self.state.names_of
         hits = {
-            form: int(
-                (
-                    self.state.members.places_of(self.state.names_of([change(name) for name in some])) >= 0
-                ).sum()
-            )
+            form: int((places_of(names_of([change(name) for name in some])) >= 0).sum())
             for form, change in _FORMS.items()
         }
         best = max(hits, key=hits.__getitem__)

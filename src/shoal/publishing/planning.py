@@ -14,11 +14,11 @@ from shoal.io.reading import read_rows
 from shoal.io.snapping import Rows
 from shoal.methods import Method
 from shoal.methods.method import NeedsWholeSteps
+from shoal.model.argument_checks import require_people
 from shoal.model.grid import Grid, require_snapped
 from shoal.model.intake import Reading
-from shoal.model.population import require_people
 from shoal.publishing.block_facts import SAMPLE_PEOPLE, people_for_k_gaps
-from shoal.publishing.costs import COSTS, MACHINE, Growth
+from shoal.publishing.costs import COSTS, MACHINE
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.scale.blocks import (
@@ -224,7 +224,12 @@ def plan(
     """The cost of tasks; target: where they write."""
     steps = []
     for task in tasks:
-        row = _row(task.name)
+        if task.name not in COSTS:
+            raise MisuseError(
+                f"nobody has measured what {task.name} takes, so --plan cannot say; try it on a few people, "
+                "with --timings where there is one"
+            )
+        row = COSTS[task.name]
         people = counts.people if task.people is None else task.people
         samples = counts.samples if task.samples is None else task.samples
         memory_mb = row.memory_mb(samples)
@@ -281,15 +286,6 @@ def tasks_in_blocks(counts: Counts, k: int, blocks: Blocks, tries: int, starts: 
         *([played] if times else []),
         *([Task(name=WORKER, times=starts, samples=0)] if starts else []),
     ]
-
-
-def _row(name: str) -> Growth:
-    if name not in COSTS:
-        raise MisuseError(
-            f"nobody has measured what {name} takes, so --plan cannot say; try it on a few people, with "
-            "--timings where there is one"
-        )
-    return COSTS[name]
 
 
 def _free_mb(target: Path) -> float | None:

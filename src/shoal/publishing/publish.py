@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
@@ -34,7 +33,7 @@ from shoal.publishing.writing import (
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, REPORT_FILE, Manifest, write_manifest
 from shoal.release_folder.tables import write_table
 from shoal.report.facts.evidence import Evidence, publishable_rate
-from shoal.report.facts.ground import NO_GROUND, MapGround, bounds_around
+from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
 from shoal.report.words.numbers import percent
@@ -338,11 +337,15 @@ def assess(
 def anonymize_at_once(original: Trajectories, job: PublicationJob) -> Iterator["CandidateInMemory"]:
     """Anonymize and verify in memory; the release folder gets its name when the ``with`` block succeeds."""
     require_one_region(original.intake.notes)
-    require_ground_over(original, job.options.ground)
+    if (ground := job.options.ground) is not NO_GROUND:
+        cell_m = 1.0 if original.grid is None else original.grid.cell_m
+        ground.require_over(bounds_around(original.x * cell_m, original.y * cell_m), original.crs)
     run, parts = job.run, parts_folder(job.output)
-    resumable = job.options.resume
+    columns = (original.offsets, original.t, original.x, original.y)
     finished_parts = (
-        Checkpoint.until_done(parts, _identity(job, original)) if resumable else nullcontext(run.checkpoint)
+        Checkpoint.until_done(parts, {"data": digest_of(*columns), "grid": original.grid, **job.identity})
+        if job.options.resume
+        else nullcontext(run.checkpoint)
     )
     with finished_parts as checkpoint, staged_folder(job.output) as staging:
         run = replace(run, checkpoint=checkpoint)
@@ -419,20 +422,3 @@ class CandidateInMemory:
     def _write(self) -> Manifest:
         write_table(self.release, self.staging / RELEASE_FILE)
         return write_manifest_of(self.staging, self.release, self._verdict, self._options.statement)
-
-
-def require_ground_over(original: Trajectories, ground: MapGround) -> None:
-    """Raise InputError when the map's ground covers none of the data."""
-    if ground is not NO_GROUND:
-        cell_m = 1.0 if original.grid is None else original.grid.cell_m
-        ground.require_over(bounds_around(original.x * cell_m, original.y * cell_m), original.crs)
-
-
-def _identity(job: PublicationJob, original: Trajectories) -> dict[str, Any]:
-    return {
-        "data": digest_of(original.offsets, original.t, original.x, original.y),
-        "grid": original.grid,
-        "method": type(job.method).__name__,
-        "parameters": job.method.parameters(),
-        **({} if job.series is None else {"series": job.series.identity}),
-    }

@@ -11,7 +11,7 @@ from shoal.attacks.together import attack_together
 from shoal.errors import InputError, MisuseError
 from shoal.io import read_with
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.against_raw import read_raw_of
+from shoal.publishing.verifying import read_raw_of
 from shoal.release_folder.folder import raw_reading, read_linkage, read_release
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.report.words.numbers import percent
@@ -59,7 +59,7 @@ class Together:
         return {} if self.composition is None else {"together": self.composition.to_json()}
 
 
-def examine_together(
+def verify_together(
     raw: Any,
     newest: EarlierRelease,
     earlier: Sequence[EarlierRelease],

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from shoal.attacks.questions import TRIES
 from shoal.errors import ClaimError, OutputError
@@ -79,6 +80,12 @@ class PublicationJob:
     tries: int = TRIES  # victims of each attack in the report; 0 plays none
     options: PublishOptions = DEFAULT_OPTIONS
     series: SeriesRelease | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the release besides its data, for the parts of a stopped run."""
+        of_method = {"method": type(self.method).__name__, "parameters": self.method.parameters()}
+        return of_method if self.series is None else {**of_method, "series": self.series.identity}
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:

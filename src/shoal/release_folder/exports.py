@@ -170,6 +170,7 @@ def _set_field(content: bytearray, where: int, value: _Value) -> None:
 _DIGITS: Final = 7
 _DELTA_PART: Final = "part-00000.parquet"
 _DELTA_TYPES: Final = {"string": "string", "int64": "long", "double": "double", "binary": "binary"}
+_NO_LINES: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _DATA: Final = "data"  # folder of formats that need one
 
 
@@ -205,15 +206,10 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     import pyarrow.csv as arrow_csv
 
     try:
-        table = arrow_csv.read_csv(
-            path,
-            convert_options=arrow_csv.ConvertOptions(
-                column_types={field.name: field.type for field in schema}
-            ),
-        )
+        types = {field.name: field.type for field in schema}
+        return arrow_csv.read_csv(path, convert_options=arrow_csv.ConvertOptions(column_types=types))
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
-    return table
 
 
 def _write_lines(table: pa.Table, path: Path) -> None:
@@ -248,15 +244,7 @@ def _read_lines(path: Path, schema: pa.Schema) -> pa.Table:
         with path.open(encoding="utf-8") as file:
             rows = [json.loads(line)["properties"] for line in file]
         return pa.Table.from_pylist(rows, schema)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        pa.ArrowException,
-    ) as error:
+    except (OSError, pa.ArrowException, *_NO_LINES) as error:
         raise InputError(f"{path.name} is not the table of a release; fetch or write it again") from error
 
 

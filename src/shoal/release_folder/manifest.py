@@ -29,8 +29,7 @@ from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.argument_types import typed
-from shoal.runtime.files import read_settings, sha256_of
-from shoal.runtime.json_values import NotJsonError, require_unique_keys
+from shoal.runtime.files import NotJsonError, read_settings, require_unique_keys, sha256_of
 from shoal.units import rounded_counts
 from shoal.version import __version__
 
@@ -252,11 +251,9 @@ class Manifest(BaseModel):
     @property
     def grid(self) -> Grid | None:
         """The grid of the boxes; None for points."""
-        return (
-            None
-            if self.cell_m is None or self.slot_s is None
-            else Grid(cell_m=self.cell_m, slot_s=self.slot_s)
-        )
+        if self.cell_m is None or self.slot_s is None:
+            return None
+        return Grid(cell_m=self.cell_m, slot_s=self.slot_s)
 
 
 def build_manifest(

@@ -21,7 +21,7 @@ from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS, Boxe
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of, shorter_way
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
-from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
@@ -156,10 +156,8 @@ def corner_places(boxes: Boxes, cell_m: float, crs: str) -> tuple[Floats, Intege
     """Longitude and latitude [p, 2] of corners, each projected once, and those of each box [m, 4]."""
     if not len(boxes):
         return np.empty((0, 2)), np.empty((0, 4), dtype=np.int64)
-    west, south = (
-        int(min(boxes.x_min.min(), boxes.x_max.min())),
-        int(min(boxes.y_min.min(), boxes.y_max.min())),
-    )
+    west = int(min(boxes.x_min.min(), boxes.x_max.min()))
+    south = int(min(boxes.y_min.min(), boxes.y_max.min()))
     columns = int(max(boxes.x_min.max(), boxes.x_max.max())) - west + 1
     rows = int(max(boxes.y_min.max(), boxes.y_max.max())) - south + 1
     x_of_each = (boxes.x_min, boxes.x_max, boxes.x_max, boxes.x_min)
@@ -211,11 +209,8 @@ def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list
     if cut.any():  # across the 180th meridian or around a pole
         parts = [cut_outline(places[at[box]], turns.get(box)) for box in np.flatnonzero(cut).tolist()]
         column = pc.replace_with_mask(column, pa.array(cut), pa.array(parts, pa.large_binary()))
-        drawn = [
-            polygons["corners"][~cut].reshape(-1, 2),
-            *(part for wkb in parts for part in polygons_of(wkb)),
-        ]
-        places = np.concatenate(drawn)
+        whole, cut_parts = polygons["corners"][~cut].reshape(-1, 2), map(polygons_of, parts)
+        places = np.concatenate([whole, *(part for drawn in cut_parts for part in drawn)])
     bounds = [*places.min(axis=0).tolist(), *places.max(axis=0).tolist()]
     if not all(bounds) and not cut.any():  # zeros have the sign of the first corner, which places do not keep
         corners = polygons["corners"].reshape(-1, 2)
@@ -317,7 +312,7 @@ def decode_records(
         payload, columns = decode_boxes(table, grid, where), BOX_COLUMNS
     record, ids = number_records(table["trajectory_id"])
     keys = [getattr(payload, name) for name in reversed(columns)]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(ids)))]).astype(np.int64)
+    offsets = offsets_of(np.bincount(record, minlength=len(ids)))
     return ids, offsets, payload if _ascend(record, keys) else payload.take(np.lexsort((*keys, record)))
 
 
@@ -332,7 +327,7 @@ def number_records(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
 def _ascend(record: Integers, keys: Sequence[Numbers]) -> bool:
     equal_so_far = np.ones(
         max(len(record) - 1, 0), dtype=np.bool_
-    )  # rows equal to their next one in the columns so far
+    )  # rows whose columns so far equal the next
     for column in (record, *reversed(keys)):
         if (equal_so_far & ~(column[1:] >= column[:-1])).any():  # false for NaN, too
             return False

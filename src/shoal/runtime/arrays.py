@@ -1,5 +1,6 @@
 """Types of arrays, distinct values and rows, and connected components."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ def read_only(column: Numbers) -> Numbers:
     array = np.ascontiguousarray(column).view()
     array.flags.writeable = False
     return array
+
+
+def offsets_of(lengths: Iterable[int] | Integers) -> Integers:
+    """int64 [n + 1]: where each of n parts of these lengths begins, and where the last one ends."""
+    counts = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def rows_of(offsets: Integers, owners: Integers) -> Integers:

@@ -20,10 +20,10 @@ from shoal.methods.assembly import EquivalenceClass, assemble
 from shoal.methods.glove.crowds_of_series import classes_in_series
 from shoal.methods.glove.glove import Glove
 from shoal.methods.hulls import finish_boxes, leaves_for, put_on_leaves
+from shoal.model.argument_checks import require_people
 from shoal.model.claims.hull import parse_hull
 from shoal.model.neighborhoods import bisect_rows
 from shoal.model.people_on_disk import StoredPeople
-from shoal.model.population import require_people
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers

@@ -224,7 +224,7 @@ def _read_facts(path: Path) -> SeriesFacts:
         return SeriesFacts.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError(
-            f"{path.parent} holds no series; check the path. --renew begins a series there, and its record "
+            f"{path.parent} holds no series; check the path. --renew begins a series there, and its report "
             "says that releases before it do not count: a series whose state is lost ends"
         ) from error
     except (OSError, ValidationError) as error:

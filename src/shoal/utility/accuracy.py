@@ -171,13 +171,8 @@ def covering_extents_of(
     longest = int(columns.t_end.max(initial=0)) - int(columns.t_start.min(initial=0))
     fits = max(widest, longest) <= np.iinfo(np.int32).max
     space, time = np.empty((2, original.n_samples), dtype=np.int32 if fits else np.int64)
-    covering_extents(
-        Points(original.t, original.x, original.y),
-        columns,
-        Ownership(original.offsets, release.offsets, records),
-        time,
-        space,
-    )
+    owned = Ownership(original.offsets, release.offsets, records)
+    covering_extents(Points(original.t, original.x, original.y), columns, owned, time, space)
     return space, time
 
 

@@ -9,7 +9,7 @@ from shoal.messages import name_text
 from shoal.model.claims import PayloadKind
 from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.runtime.registry import require_row_name
 from shoal.utility.facts import Facts, Value
 

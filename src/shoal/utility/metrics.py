@@ -29,9 +29,7 @@ def _people_with_moves(facts: Facts) -> int:
     return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
 
 
-def _of_distortion(
-    name: str, key: str, unit: str, better: Better, question: str, *, recorded: bool = True
-) -> Metric:
+def _of_distortion(name: str, key: str, better: Better, question: str, *, recorded: bool = True) -> Metric:
     """A figure of ``PointUtility``; key: its name there. A whole number counts raw samples."""
 
     def figure(facts: Facts) -> Value:
@@ -43,7 +41,7 @@ def _of_distortion(
     return Metric(
         name=name,
         question=question,
-        unit=unit,
+        unit="m" if key.endswith("_m") else "share",
         better=better,
         source=_SWAP,
         function=figure,
@@ -58,22 +56,16 @@ _ROWS: Final = (
     _of_distortion(
         "total-distortion",
         "total_distortion_m",
-        "m",
         "lower",
         "distance of raw samples from their own person's record, all together",
     ),
-    _of_distortion("mean-distortion", "mean_distortion_m", "m", "lower", "the same on average"),
+    _of_distortion("mean-distortion", "mean_distortion_m", "lower", "the same on average"),
     _of_distortion(
-        "times-defined",
-        "defined",
-        "share",
-        "higher",
-        "raw samples at whose time their person's record has a place",
+        "times-defined", "defined", "higher", "raw samples at whose time their person's record has a place"
     ),
     _of_distortion(
         "same-time-distortion",
         "total_at_same_times_m",
-        "m",
         "lower",
         "distance from what the own person's record shows at that very time, all together",
         recorded=False,
@@ -81,20 +73,13 @@ _ROWS: Final = (
     _of_distortion(
         "same-times",
         "at_same_times",
-        "share",
         "higher",
         "raw samples at whose very time their person's record has a point",
         recorded=False,
     ),
+    _of_distortion("removed-trajectories", "removed_trajectories", "lower", "people without a record"),
     _of_distortion(
-        "removed-trajectories", "removed_trajectories", "share", "lower", "people without a record"
-    ),
-    _of_distortion(
-        "removed-locations",
-        "removed_locations",
-        "share",
-        "lower",
-        "points fewer than raw samples (below zero: more)",
+        "removed-locations", "removed_locations", "lower", "points fewer than raw samples (below zero: more)"
     ),
     _of_shoal(
         name="samples-covered",

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import MisuseError
 from shoal.kernels.passing import Lines, distances_in_time
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Points, Release
@@ -36,25 +35,17 @@ class PointUtility:
         return asdict(self)
 
 
-def measure_points(
-    original: Trajectories, release: Release, linkage: Linkage, *, omega_m: float = 0.0
-) -> PointUtility:
+def measure_points(original: Trajectories, release: Release, linkage: Linkage) -> PointUtility:
     """Space distortion and removals (Def. 3, Sec. 4.1 and 7.1.4).
 
-    A record moves straight between its points. omega_m: the distance of a raw point at whose time its
-    record has no place (Omega of Def. 3).
+    A record moves straight between its points. A raw point at whose time its record has no place counts 0
+    (Omega of Def. 3).
     """
-    return space_distortion(original, release, match_records(original, release, linkage), omega_m=omega_m)
+    return space_distortion(original, release, match_records(original, release, linkage))
 
 
-def space_distortion(
-    original: Trajectories, release: Release, records: Integers, *, omega_m: float = 0.0
-) -> PointUtility:
+def space_distortion(original: Trajectories, release: Release, records: Integers) -> PointUtility:
     """The same from each subject's record: int64 [n], -1 = none."""
-    if not (np.isfinite(omega_m) and omega_m >= 0):
-        raise MisuseError(
-            f"omega = {omega_m} m must be finite and not negative; 0 counts only what is still there"
-        )
     away = np.full(original.n_samples, np.nan)
     lines = lines_of(original.offsets, original), lines_of(release.offsets, release.points)
     distances_in_time(*lines, records, away)
@@ -62,13 +53,12 @@ def space_distortion(
     total = float(away[defined].sum())
     same = _away_at_same_times(original, release, records)
     stamped = ~np.isnan(same)
-    n_stamped = int(np.count_nonzero(stamped))
     return PointUtility(
-        total_distortion_m=total + omega_m * int(np.count_nonzero(~defined)),
+        total_distortion_m=total,
         mean_distortion_m=total / max(int(np.count_nonzero(defined)), 1),
         defined=int(np.count_nonzero(defined)),
-        total_at_same_times_m=float(same[stamped].sum()) + omega_m * (original.n_samples - n_stamped),
-        at_same_times=n_stamped,
+        total_at_same_times_m=float(same[stamped].sum()),
+        at_same_times=int(np.count_nonzero(stamped)),
         removed_trajectories=1 - release.n_records / original.n_subjects,
         removed_locations=1 - release.n_samples / original.n_samples,
     )

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from shoal.messages import Message, program, say
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.units import measured_m, measured_s
 from shoal.utility.facts import Facts, Value
 from shoal.utility.measuring import people_behind

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.measures.query import Zones, batches_of_records
 from shoal.model.clocks import Clock, clock_of
-from shoal.model.grid import Grid
+from shoal.model.grid import Grid, slots_and_cells
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
 from shoal.utility.facts import Facts
@@ -54,8 +54,7 @@ def vanished_of(facts: Facts) -> Vanished | None:
         return None
     original, snapped = facts.original, facts.on_grid.original
     grid = snapped.snapped_grid()
-    _, x, y = cells_and_slots(original, grid)
-    longer = max(int(np.ptp(x)), int(np.ptp(y))) + 1
+    longer = max(int(np.ptp(snapped.x)), int(np.ptp(snapped.y))) + 1
     zones = Zones.over(snapped, side_of_zones(longer) * grid.cell_m)
     return vanished_in(original, lost, zones, clock_of(original), grid)
 
@@ -67,7 +66,9 @@ def side_of_zones(longer: int) -> int:
 
 def vanished_in(original: Trajectories, lost: Flags, zones: Zones, clock: Clock, grid: Grid) -> Vanished:
     """Count the lost samples in zones. lost: [m]."""
-    t, x, y = cells_and_slots(original, grid)
+    t, x, y = original.t, original.x, original.y
+    if original.grid is None:
+        t, x, y = slots_and_cells(t, x, y, grid)
     by_zone, by_hour = Presence.of_nobody(len(zones)), Presence.of_nobody(24)
     for people in batches_of_records(original.offsets, _AT_ONCE):
         lengths = original.lengths[people]
@@ -90,15 +91,6 @@ def vanished_together(parts: Sequence[Vanished]) -> Vanished:
             whole, by_zone=whole.by_zone.plus(part.by_zone), by_hour=whole.by_hour.plus(part.by_hour)
         )
     return whole
-
-
-def cells_and_slots(original: Trajectories, grid: Grid) -> tuple[Integers, Integers, Integers]:
-    """(t, x, y) of every sample on this grid."""
-    if original.grid is not None:
-        return original.t, original.x, original.y
-    steps = ((original.t, grid.slot_s), (original.x, grid.cell_m), (original.y, grid.cell_m))
-    t, x, y = (np.floor(column / step).astype(np.int64) for column, step in steps)
-    return t, x, y
 
 
 def _presence(lengths: Integers, lost: Flags, where: Integers, n: int) -> Presence:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.options import (
+    GIVEN,
     PATH,
     RELEASE,
+    SOURCE,
     OutputOptions,
     ground_options,
     input_options,
@@ -75,9 +77,9 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
         ),
     ),
 )
-@click.argument("raw", metavar="RAW")
-@click.argument("release", type=PATH, metavar="RELEASE")
-@click.option("--linkage", type=PATH, required=True, metavar="FILE", help="The person behind each record.")
+@click.argument("raw", type=SOURCE, metavar="RAW")
+@click.argument("release", type=GIVEN, metavar="RELEASE")
+@click.option("--linkage", type=GIVEN, required=True, metavar="FILE", help="The person behind each record.")
 @click.option(
     "--attacks",
     type=PATH,

@@ -26,7 +26,7 @@ from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.against_raw import read_raw_of, verify_folder
+from shoal.publishing.verifying import read_raw_of, verify_folder
 from shoal.publishing.writing import write_page
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.release_folder.manifest import (

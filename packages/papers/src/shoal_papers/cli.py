@@ -83,7 +83,7 @@ def reproduce(
     from dataclasses import replace
 
     from shoal.errors import OutputError
-    from shoal.runtime.json_values import null_for_nan
+    from shoal.runtime.files import null_for_nan
     from shoal.runtime.run import Run
     from shoal_papers.data import FULL, QUICK, data_words
     from shoal_papers.folder import write_outcomes

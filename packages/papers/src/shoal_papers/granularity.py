@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.methods.kte_hide.kte_hide import KteHide
+from shoal.model.argument_checks import require_people
 from shoal.model.clocks import clock_of
-from shoal.model.population import require_people
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.writing import write_page
@@ -20,7 +20,7 @@ from shoal.report.figures.axes import Axis
 from shoal.report.figures.drawing import Drawing, Line
 from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Integers
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.errors import NothingLeftError
 from shoal.measures.trajectory_distance import Paths, Penalty, trajectory_distances
 from shoal.methods.co_location.nwa import Nwa
-from shoal.methods.swapping.exchange import Clustering, microaggregate
+from shoal.methods.swapping.exchange import Clustering
 from shoal.methods.swapping.reach_locations import ReachLocations, SetMembers
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.release import Linkage, Release
@@ -21,6 +21,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility.points import PointUtility, measure_points
+from shoal_papers.clusters import clusters_of
 from shoal_papers.data import World
 from shoal_papers.experiment import Experiment, Measured, table
 from shoal_papers.range_queries import RangeDistortion, calibrated_threshold, draw_queries, range_distortion
@@ -98,7 +99,7 @@ def _swap_clusters(
 
     def clusters() -> list[Integers]:
         members, matrix = world.once_with("network", ("distances", penalty, paths), distances)
-        return [members[group] for group in microaggregate(matrix, k, clustering)]
+        return [members[group] for group in clusters_of(matrix, k, clustering)]
 
     return world.once_with("network", ("clusters", k, penalty, paths, clustering), clusters)
 

@@ -21,9 +21,8 @@ from shoal.methods.co_location.clusters import (
 )
 from shoal.methods.method import About, DeclaredMethod
 from shoal.methods.parameters import ABOVE_0, k_parameter, parameter
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.population import require_people
 from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers

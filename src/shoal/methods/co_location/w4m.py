@@ -20,10 +20,9 @@ from shoal.methods.co_location.clusters import (
 )
 from shoal.methods.method import About, DeclaredMethod
 from shoal.methods.parameters import ABOVE_0, at_least, k_parameter, parameter
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
-from shoal.model.population import require_people
 from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers

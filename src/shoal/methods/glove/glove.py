@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.closest_pairs import BandedPairs
 from shoal.methods.glove.greedy import (
     GENERALIZE,
+    UNBOUNDED,
     Bounds,
     Generalize,
     merge,
@@ -37,13 +39,12 @@ from shoal.methods.parameters import (
     parameter,
     require_declared,
 )
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import KAnonymity
 from shoal.model.claims.common import require_k
 from shoal.model.claims.hull import EXTENT_FORMS, parse_extents, parse_hull
 from shoal.model.grid import Grid
 from shoal.model.omission import ANY_SHARE
-from shoal.model.population import require_people
 from shoal.model.release import Boxes, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
@@ -344,13 +345,14 @@ class Glove(DeclaredMethod):
                 "crowds that are chosen beforehand get k-merge's boxes, and generalize = "
                 f"'{self.generalize}' makes others; choose k-merge"
             )
-        boxes = merge_crowds(original, crowds, run) if crowds else ()
-        grid = original.snapped_grid()
-        finished = [
-            EquivalenceClass(members=members, boxes=self._drop_large_boxes(crowd_boxes, grid))
-            for members, crowd_boxes in zip(crowds, boxes, strict=True)
-        ]
-        return self._refine_and_omit(original, finished, 0, run)
+        return self._refine_and_omit(original, list(self._k_merged(original, run, crowds)), 0, run)
+
+    def _k_merged(
+        self, original: Trajectories, run: Run, crowds: list[Integers]
+    ) -> Iterator[EquivalenceClass]:
+        for members, boxes in zip(crowds, merge_crowds(original, crowds, run), strict=True):
+            kept = self._drop_large_boxes(boxes, original.snapped_grid())
+            yield EquivalenceClass(members=members, boxes=kept)
 
     def _refine_and_omit(
         self, original: Trajectories, finished: list[EquivalenceClass], rounds: int, run: Run
@@ -367,35 +369,24 @@ class Glove(DeclaredMethod):
     def _merge_classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         grid = original.snapped_grid()
         caps = Caps(space_cap_m=self.space_cap_m, time_cap_s=self.time_cap_s)
-        scale, bounds = caps.scale_on(grid), self._partner_bounds(grid)
+        scale, bounds = caps.scale_on(grid), UNBOUNDED
+        if self.suppress_by == "samples":
+            space_m, time_s = (most or np.inf for most in (self.suppress_space_m, self.suppress_time_s))
+            bounds = Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
 
         def join(first: EquivalenceClass, second: EquivalenceClass) -> EquivalenceClass:
             members = np.sort(np.concatenate([first.members, second.members]))
             if self.generalize == "k-merge" and len(members) >= self.k:
-                return EquivalenceClass(
-                    members=members, boxes=self._drop_large_boxes(merge_members(original, members)[0], grid)
-                )
-            merged = merge(first, second, scale, bounds)
-            boxes = self._drop_large_boxes(merged.boxes, grid)
-            return replace(
-                merged,
-                boxes=self._drop_large_boxes(unite_overlaps(boxes), grid)
-                if self.generalize == "reshape-each"
-                else boxes,
-            )
+                boxes = merge_members(original, members)[0]
+            else:
+                boxes = merge(first, second, scale, bounds).boxes
+            if self.generalize == "reshape-each":
+                boxes = unite_overlaps(self._drop_large_boxes(boxes, grid))
+            return EquivalenceClass(members=members, boxes=self._drop_large_boxes(boxes, grid))
 
-        def finish(crowds: list[Integers]) -> Iterator[EquivalenceClass]:
-            for members, boxes in zip(crowds, merge_crowds(original, crowds, run), strict=True):
-                yield EquivalenceClass(members=members, boxes=self._drop_large_boxes(boxes, grid))
-
-        outcome = merge_greedily(
-            original,
-            BandedPairs(original, caps, run),
-            self.k,
-            join,
-            run,
-            finish if self.generalize == "k-merge" else None,
-        )
+        finish = partial(self._k_merged, original, run) if self.generalize == "k-merge" else None
+        pairs = BandedPairs(original, caps, run)
+        outcome = merge_greedily(original, pairs, self.k, join, run, finish)
         finished = outcome.finished
         if self.leftover == "merge" and finished:
             for short in outcome.short:
@@ -407,35 +398,22 @@ class Glove(DeclaredMethod):
         return finished
 
     def _finish_class(self, finished: EquivalenceClass, original: Trajectories) -> EquivalenceClass:
-        match self.generalize:
-            case "none" | "k-merge":
-                boxes = finished.boxes
-            case "overlap-split":
-                boxes = split_at_overlaps(finished.boxes)
-            case _:
-                boxes = unite_overlaps(finished.boxes)
+        boxes = finished.boxes
+        if self.generalize not in ("none", "k-merge"):
+            boxes = (split_at_overlaps if self.generalize == "overlap-split" else unite_overlaps)(boxes)
         boxes_kept = self._drop_large_boxes(boxes, original.snapped_grid())
         return finished if boxes_kept is finished.boxes else replace(finished, boxes=boxes_kept)
 
     def _budget(self) -> Budget:
         return Budget.of(self.omit_at_most, self.omit_of_one_at_most)
 
-    def _partner_bounds(self, grid: Grid) -> Bounds | None:
-        if self.suppress_by != "samples" or not self._has_thresholds:
-            return None
-        space_m, time_s = (
-            np.inf if most is None else most for most in (self.suppress_space_m, self.suppress_time_s)
-        )
-        return Bounds(space_m / grid.cell_m, time_s / grid.slot_s)
-
     def _drop_large_boxes(self, boxes: Boxes, grid: Grid) -> Boxes:
         if self.suppress_by != "boxes" or not self._has_thresholds:
             return boxes
         fits = np.ones(len(boxes), dtype=np.bool_)
         if self.suppress_space_m is not None:
-            fits &= (
-                boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
-            ) * grid.cell_m <= self.suppress_space_m
+            cells = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
+            fits &= cells * grid.cell_m <= self.suppress_space_m
         if self.suppress_time_s is not None:
             fits &= (boxes.t_end - boxes.t_start) * grid.slot_s <= self.suppress_time_s
         return boxes.take(fits)

@@ -71,7 +71,8 @@ def merge_greedily(
         return unfinished[slot].members if slot in unfinished else np.array([slot])
 
     def class_in(slot: int) -> EquivalenceClass:
-        return unfinished[slot] if slot in unfinished else _class_of_one(original, slot)
+        boxes = Boxes.of_samples(*original.samples_of(slot))
+        return unfinished.get(slot) or EquivalenceClass(members=np.array([slot]), boxes=boxes)
 
     def ahead(a: int, b: int) -> EquivalenceClass | None:
         if len(members_in(a)) + len(members_in(b)) >= k:
@@ -109,11 +110,6 @@ def merge_greedily(
     return outcome
 
 
-def _class_of_one(original: Trajectories, slot: int) -> EquivalenceClass:
-    boxes = Boxes.of_samples(*original.samples_of(slot))
-    return EquivalenceClass(members=np.array([slot]), boxes=boxes)
-
-
 Generalize = Literal["k-merge", "reshape-final", "reshape-each", "overlap-split", "none"]
 GENERALIZE: Final[tuple[Generalize, ...]] = get_args(Generalize)
 
@@ -125,26 +121,18 @@ class Bounds(NamedTuple):
     slots: float
 
 
-_UNBOUNDED: Final = Bounds(np.inf, np.inf)
+UNBOUNDED: Final = Bounds(np.inf, np.inf)
 
 
 def merge(
-    first: EquivalenceClass, second: EquivalenceClass, scale: Scale, bounds: Bounds | None = None
+    first: EquivalenceClass, second: EquivalenceClass, scale: Scale, bounds: Bounds = UNBOUNDED
 ) -> EquivalenceClass:
     """The class of both; each box is the hull of at least one box of each class."""
     # ``first`` precedes ``second`` in canonical order. Of boxes that stretch another equally, the first is
     # chosen.
     longer, shorter = (second, first) if _second_is_longer(first, second, scale) else (first, second)
-    cells, slots = bounds or _UNBOUNDED
-    columns = merged_boxes(
-        longer.boxes.columns(),
-        len(longer.members),
-        shorter.boxes.columns(),
-        len(shorter.members),
-        scale,
-        float(cells),
-        float(slots),
-    )
+    many, few = ((one.boxes.columns(), len(one.members)) for one in (longer, shorter))
+    columns = merged_boxes(*many, *few, scale, float(bounds.cells), float(bounds.slots))
     return EquivalenceClass(
         members=np.sort(np.concatenate([first.members, second.members])),
         boxes=Boxes(**dict(zip(BOX_COLUMNS, columns, strict=True))),
@@ -181,12 +169,8 @@ def split_at_overlaps(boxes: Boxes) -> Boxes:
         spans = np.flatnonzero(ordered.t_end[:active] > start)
         if not spans.size:
             continue
-        area = (
-            int(ordered.x_min[spans].min()),
-            int(ordered.y_min[spans].min()),
-            int(ordered.x_max[spans].max()),
-            int(ordered.y_max[spans].max()),
-        )
+        west, south = int(ordered.x_min[spans].min()), int(ordered.y_min[spans].min())
+        area = (west, south, int(ordered.x_max[spans].max()), int(ordered.y_max[spans].max()))
         if pieces and pieces[-1][1] == start and pieces[-1][2:] == area:
             pieces[-1] = (pieces[-1][0], end, *area)
         else:

@@ -149,15 +149,14 @@ class _PriceSearch:
             self.answers_by_price[price] = list(
                 self.run.map(lambda crowd: _answer(crowd, price, crowd.lengths, self.goal), self.crowds)
             )
-        tasks_with_answers = zip(self.crowds, bounds, self.answers_by_price[price], strict=True)
-        return list(
-            self.run.map(
-                lambda entry: (
-                    entry[2] if _respects_bounds(*entry) else _answer(entry[0], price, entry[1], self.goal)
-                ),
-                tasks_with_answers,
-            )
-        )
+
+        def within(task: tuple[_Crowd, Integers, _ClassAtPrice]) -> _ClassAtPrice:
+            crowd, most, answer = task
+            lost = np.bincount(crowd.owner[answer.box_of == NONE], minlength=len(most))
+            return answer if (lost <= most).all() else _answer(crowd, price, most, self.goal)
+
+        known = self.answers_by_price[price]
+        return list(self.run.map(within, zip(self.crowds, bounds, known, strict=True)))
 
     def _answers_without_classes(self, place: int, budget: Budget, n_people: int) -> list[_ClassAtPrice]:
         answers = self._answers_at(place, budget)
@@ -204,16 +203,13 @@ def fit_boxes(
     answers = list(
         run.map(lambda crowd: _answer(crowd, price, crowd.lengths, goal), crowds, label="fitting boxes")
     )
+
+    def fitting(boxes: Boxes) -> Boxes:
+        wide = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
+        return boxes.take((wide <= cells) & (boxes.t_end - boxes.t_start <= lasting))
+
     classes = _replace_boxes(start, crowds, answers)
-    return [
-        replace(crowd_class, boxes=_drop_larger_boxes(crowd_class.boxes, cells, lasting))
-        for crowd_class in classes
-    ]
-
-
-def _drop_larger_boxes(boxes: Boxes, cells: int, slots: int) -> Boxes:
-    sides = boxes.x_max - boxes.x_min + boxes.y_max - boxes.y_min
-    return boxes.take((sides <= cells) & (boxes.t_end - boxes.t_start <= slots))
+    return [replace(crowd_class, boxes=fitting(crowd_class.boxes)) for crowd_class in classes]
 
 
 def _replace_boxes(
@@ -251,20 +247,11 @@ def _answer(crowd: _Crowd, price: int, bounds: Integers, goal: OmissionGoal) -> 
     return _ClassAtPrice(box_of=box_of, cost=int(cost))
 
 
-def _respects_bounds(crowd: _Crowd, bounds: Integers, answer: _ClassAtPrice) -> bool:
-    lost = np.bincount(crowd.owner[answer.box_of == NONE], minlength=len(bounds))
-    return bool((lost <= bounds).all())
-
-
 def _choose_classes_left_out(
     crowds: Sequence[_Crowd], answers: Sequence[_ClassAtPrice], price: int, n_people: int
 ) -> Flags:
-    gains = np.array(
-        [
-            (answer.cost - price * len(crowd.owner)) / len(crowd.members)
-            for crowd, answer in zip(crowds, answers, strict=True)
-        ]
-    )
+    pairs = zip(crowds, answers, strict=True)
+    gains = np.array([(one.cost - price * len(crowd.owner)) / len(crowd.members) for crowd, one in pairs])
     out = np.zeros(len(crowds), dtype=np.bool_)
     people_left = n_people
     for place in np.argsort(-gains, kind="stable").tolist():

@@ -18,7 +18,7 @@ from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, read_only
+from shoal.runtime.arrays import Floats, Integers, offsets_of, read_only
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
@@ -62,13 +62,11 @@ def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceCl
     everybody = np.arange(original.n_subjects)
     around = _class_positions(original, np.split(everybody, everybody[1:]), 0)
     parts = bisect_rows(everybody, order_by_longest_axis(around), parts=len(everybody) // k)
-    return list(
-        run.map(
-            lambda people: EquivalenceClass(members=people, boxes=merge_members(original, people)[0]),
-            parts,
-            label="forming classes",
-        )
-    )
+
+    def form(people: Integers) -> EquivalenceClass:
+        return EquivalenceClass(members=people, boxes=merge_members(original, people)[0])
+
+    return list(run.map(form, parts, label="forming classes"))
 
 
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
@@ -111,21 +109,19 @@ def _refine_once(
     rounds: int,
     run: Run,
 ) -> list[Integers]:
+    def search(part: Integers) -> list[Integers]:
+        classes = [members[c] for c in part.tolist()]
+        return search_neighborhood(original, classes, k, weights, _COSTS_A_PERSON * sum(map(len, classes)))
 
     def make() -> Arrays:
         around = _class_positions(original, members, turn)
         parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=_TOGETHER))
         groups: list[Integers] = []
         run.progress(_LABEL, turn * len(parts), rounds * len(parts))
-        for done, part_groups in enumerate(
-            run.map(lambda part: _search_part(original, members, part, k, weights), parts), start=1
-        ):
+        for done, part_groups in enumerate(run.map(search, parts), start=1):
             groups += part_groups
             run.progress(_LABEL, turn * len(parts) + done, rounds * len(parts))
-        return {
-            "members": np.concatenate(groups),
-            "sizes": np.array([len(part_groups) for part_groups in groups]),
-        }
+        return {"members": np.concatenate(groups), "sizes": np.array([len(group) for group in groups])}
 
     stored = run.load_or_make(f"refined-{turn + 1:02d}", make)
     return np.split(stored["members"], np.cumsum(stored["sizes"])[:-1])
@@ -142,20 +138,13 @@ def _class_positions(original: Trajectories, members: Sequence[Integers], turn: 
     return np.column_stack([east * cos - north * sin, east * sin + north * cos, active * _ACTIVITY])
 
 
-def _search_part(
-    original: Trajectories, members: Sequence[Integers], part: Integers, k: int, weights: Weights
-) -> list[Integers]:
-    classes = [members[c] for c in part.tolist()]
-    return search_neighborhood(original, classes, k, weights, _COSTS_A_PERSON * sum(map(len, classes)))
-
-
 def search_neighborhood(
     original: Trajectories, members: Sequence[Integers], k: int, weights: Weights, allowance: int
 ) -> list[Integers]:
     """Classes after a search; allowance: class costs that may be computed."""
     people = np.sort(np.concatenate(members))
     lengths = original.lengths[people]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     rows = np.arange(offsets[-1]) + np.repeat(original.offsets[people] - offsets[:-1], lengths)
     tracks = Tracks(*map(read_only, (offsets, original.t[rows], original.x[rows], original.y[rows])))
     sizes = np.array([len(class_members) for class_members in members])

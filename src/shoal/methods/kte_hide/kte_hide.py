@@ -21,13 +21,12 @@ from shoal.methods.kte_hide.hiding_sets import (
 from shoal.methods.kte_hide.spectral import spectral_states
 from shoal.methods.method import About, DeclaredMethod, local_generalization
 from shoal.methods.parameters import AT_LEAST_0, at_least, k_parameter, parameter
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import KteAnonymity
 from shoal.model.grid import Grid
-from shoal.model.population import require_people
 from shoal.model.release import BOX_COLUMNS, Boxes, Released
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers, components
+from shoal.runtime.arrays import Integers, components, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import show_s
@@ -211,12 +210,10 @@ class KteHide(DeclaredMethod):
         require_method_inputs(original, rng)
         run = run or Run()
         epochs = self._epochs(put_on_leaves(original, leaves_for(original, self.hull)))
-        apart = self.hiding == "clusters"
-        states = (
-            spectral_states(epochs, self.k, run, size=self.cluster_size, kasp=self.clustering_by == "kasp")
-            if apart
-            else np.ones(len(epochs.subject), dtype=np.int64)
-        )
+        states = np.ones(len(epochs.subject), dtype=np.int64)
+        if self.hiding == "clusters":
+            kasp = self.clustering_by == "kasp"
+            states = spectral_states(epochs, self.k, run, size=self.cluster_size, kasp=kasp)
         weight = round(self.space_weight_s / original.snapped_grid().slot_s)
         search = Search(self.neighborhood_size, weight, self.assignment == "cycles")
         windows = choose_hiders(epochs, states, self.k, search, run)
@@ -258,12 +255,16 @@ def generalize(
     chosen = np.flatnonzero(states != UNPUBLISHED)
     if not len(chosen):
         return
-    hosts, guests = _hider_pairs(windows)
+    both = [np.empty((2, 0), dtype=np.int64)]
+    for window in windows:
+        published = window.table >= 0
+        both += [np.stack([window.table, window.table[hider]])[:, published] for hider in window.hiders.T]
+    hosts, guests = np.concatenate(both, axis=1)
     pairs = np.flatnonzero(states[hosts] != UNPUBLISHED)
     pairs = pairs[np.argsort(hosts[pairs], kind="stable")]
     hosts, guests = hosts[pairs], guests[pairs]
     starts = np.append(np.searchsorted(hosts, chosen), len(hosts))
-    room = np.concatenate([[0], np.cumsum(epochs.samples[chosen])])
+    room = offsets_of(epochs.samples[chosen])
     boxes = np.empty((int(room[-1]), 6), dtype=np.int64)
     counts = np.zeros(len(chosen), dtype=np.int64)
 
@@ -298,13 +299,3 @@ def draw_owners(
     owner = np.where(drawn == 0, np.arange(n), window.hiders[np.arange(n), drawn - 1])
     owner_of = dict(zip(window.subjects.tolist(), window.subjects[owner].tolist(), strict=True))
     return [replace(record, members=np.array([owner_of[int(record.members[0])]])) for record in classes]
-
-
-def _hider_pairs(windows: list[Window]) -> tuple[Integers, Integers]:
-    hosts, guests = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for window in windows:
-        published = window.table >= 0
-        for hider in window.hiders.T:
-            hosts.append(window.table[published])
-            guests.append(window.table[hider][published])
-    return np.concatenate(hosts), np.concatenate(guests)

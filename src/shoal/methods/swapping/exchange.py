@@ -21,36 +21,37 @@ from shoal.model.release import Points, Released
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 
 Clustering = Literal["greedy", "mdav"]
 CLUSTERING: Final[tuple[str, ...]] = get_args(Clustering)
 
 
-def microaggregate(distances: Floats, k: int, clustering: Clustering) -> list[Integers]:
-    """Groups of k to 2 k - 1 positions, each ascending, that cover everybody."""
-    # distances: [n, n], symmetric, finite, with n >= k; unchanged at the end.
+def microaggregate(distances: Floats, k: int) -> list[Integers]:
+    """MDAV: groups of k to 2 k - 1 positions, each ascending, that cover everybody."""
+    # distances: [n, n], symmetric, finite, with n >= k
     ungrouped = np.ones(len(distances), dtype=np.bool_)
-    groups = _mdav(distances, k, ungrouped) if clustering == "mdav" else _greedy(distances, k, ungrouped)
-    return _add_leftovers(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
+    groups = _mdav(distances, k, ungrouped)
+    return add_leftovers(groups, np.flatnonzero(ungrouped), lambda position: distances[position])
 
 
 def microaggregate_graph(distances: Distances, members: Integers, k: int) -> list[Integers]:
-    """As ``microaggregate`` with "greedy", without a matrix, for ascending members joined by paths, >= k."""
+    """As ``microaggregate``, but greedily, without a matrix, of ascending members joined by paths, >= k."""
     ungrouped = np.zeros(len(distances.direct.offsets) - 1, dtype=np.bool_)
     ungrouped[members] = True
     groups = list(form_groups(distances, k, ungrouped))
-    return _add_leftovers(
+    return add_leftovers(
         groups,
         np.flatnonzero(ungrouped),
         lambda position: distances_from(distances, position, position + 1)[0],
     )
 
 
-def _add_leftovers(
+def add_leftovers(
     groups: list[Integers], leftover: Integers, distances: Callable[[int], Floats]
 ) -> list[Integers]:
+    """The groups, each ascending, with each of the rest in the one to which it adds least."""
     grown = [[group] for group in groups]
     for position in leftover.tolist():
         apart = distances(position)
@@ -66,32 +67,6 @@ def distances_within_graph(distances: Distances, groups: list[Integers]) -> floa
 def distances_within(distances: Floats, groups: list[Integers]) -> float:
     """Sum of the distances of all pairs within a group."""
     return float(sum(distances[np.ix_(group, group)].sum() for group in groups) / 2)
-
-
-def _greedy(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
-    """The closest two, then whichever adds least, to k. Updates ``ungrouped``."""
-    apart, own_distances = distances, distances.diagonal().copy()
-    np.fill_diagonal(apart, np.inf)  # for now: a copy would double the memory
-    nearest = np.argmin(apart, axis=1)
-    # to the nearest that was left when it was looked up, so never too large
-    least = apart[np.arange(len(apart)), nearest]
-    groups = []
-    for _ in range(np.count_nonzero(ungrouped) // k):
-        first = int(np.argmin(least))
-        while not ungrouped[nearest[first]]:
-            to_others = np.where(ungrouped, apart[first], np.inf)
-            nearest[first] = np.argmin(to_others)
-            least[first] = to_others[nearest[first]]
-            first = int(np.argmin(least))
-        group = [first, int(nearest[first])]
-        added = np.where(ungrouped, apart[group].sum(axis=0), np.inf)
-        while len(group) < k:
-            group.append(int(np.argmin(added)))
-            added += apart[group[-1]]
-        groups.append(np.array(group))
-        ungrouped[group], least[group] = False, np.inf
-    np.fill_diagonal(apart, own_distances)
-    return groups
 
 
 def _mdav(distances: Floats, k: int, ungrouped: npt.NDArray[np.bool_]) -> list[Integers]:
@@ -135,7 +110,7 @@ def publish_exchange(method: Method, original: Trajectories, exchange: Exchange,
         original,
         PointRecords(
             members=members,
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            offsets=offsets_of(counts),
             points=_points_of(original, exchange.time_from, exchange.place_from),
             stands_for=exchange.time_from,
         ),

@@ -20,14 +20,13 @@ from shoal.kernels.trading import (
 from shoal.methods.method import About, DeclaredMethod, permutation
 from shoal.methods.parameters import k_parameter, parameter
 from shoal.methods.swapping.exchange import Exchange, publish_exchange
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import LocationPrivacy
 from shoal.model.omission import OFF_STREETS
-from shoal.model.population import require_people
 from shoal.model.release import Released
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -246,14 +245,8 @@ def _initial_state(edge: Integers, n_edges: int) -> TradeState:
     counts = np.bincount(edge[edge >= 0], minlength=n_edges)
     waiting_at = np.empty(m, dtype=np.int64)
     waiting_at[waiting] = np.arange(m)
-    return TradeState(
-        status,
-        np.arange(m),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        counts.astype(np.int64),
-        waiting,
-        waiting_at,
-    )
+    edge_offsets, waiting_count = offsets_of(counts), counts.astype(np.int64)
+    return TradeState(status, np.arange(m), edge_offsets, waiting_count, waiting, waiting_at)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -278,15 +271,8 @@ def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> P
     drawn = np.bincount(edge, weights=steps, minlength=streets.n_edges)
     before = np.concatenate([[0.0], np.cumsum(drawn)])[edge]
     whole = np.where(drawn[edge] > 0, drawn[edge], 1.0)
-    pieces = Pieces(
-        edge,
-        x0,
-        y0,
-        x1,
-        y1,
-        np.clip((ends - steps - before) / whole, 0, 1),
-        np.clip((ends - before) / whole, 0, 1),
-    )
+    from_share, to_share = (np.clip((at_end - before) / whole, 0, 1) for at_end in (ends - steps, ends))
+    pieces = Pieces(edge, x0, y0, x1, y1, from_share, to_share)
     x_min, y_min = min(x0.min(), x1.min()), min(y0.min(), y1.min())
     wide, tall = max(x0.max(), x1.max()) - x_min, max(y0.max(), y1.max()) - y_min
     cell_m = max(np.sqrt(max(wide * tall, 1.0) * _PIECES_PER_CELL / len(at)), max(wide, tall) / 2000, 1e-6)
@@ -308,12 +294,10 @@ def roads_of(streets: StreetGraph) -> Roads:
     ends = np.concatenate([streets.u, streets.v])
     order = np.argsort(ends, kind="stable")
     edges = np.tile(np.arange(streets.n_edges), 2)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=streets.n_nodes))]).astype(np.int64)
-    return Roads(
+    offsets = offsets_of(np.bincount(ends, minlength=streets.n_nodes))
+    u, v, across = (
         np.ascontiguousarray(streets.u),
         np.ascontiguousarray(streets.v),
-        streets.length_m,
-        offsets,
-        edges[order],
         np.concatenate([streets.v, streets.u])[order],
     )
+    return Roads(u, v, streets.length_m, offsets, edges[order], across)

@@ -30,13 +30,12 @@ from shoal.methods.swapping.exchange import (
     microaggregate_graph,
     publish_exchange,
 )
-from shoal.model.argument_checks import require_method_inputs
+from shoal.model.argument_checks import require_method_inputs, require_people
 from shoal.model.claims import TrajectoryPrivacy
 from shoal.model.omission import APART, NO_DURATION
-from shoal.model.population import require_people
 from shoal.model.release import Released
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
@@ -183,7 +182,7 @@ class SwapLocations(DeclaredMethod):
             within = distances_within_graph(graph, members)
         else:
             matrix = submatrix_in_place(matrix_of(graph, run), connected)
-            groups = microaggregate(matrix, self.k, self.clustering)
+            groups = microaggregate(matrix, self.k)
             members, within = [connected[group] for group in groups], distances_within(matrix, groups)
         return {
             "members": np.concatenate(members),
@@ -208,18 +207,13 @@ class SwapLocations(DeclaredMethod):
         """
         used = np.zeros(original.n_samples, dtype=np.bool_)
         owner_after = np.full(original.n_samples, -1, dtype=np.int64)  # whose triple it is now, -1 = removed
+        lines = Lines(original.offsets, original.t, original.x, original.y)
+        time_s, space_m = float(self.time_threshold_s), float(self.space_threshold_m)
         sets_of: list[Integers] = []
         for cluster in clusters:
             members = cluster[rng.permutation(len(cluster))]
             rows = np.empty((int(original.lengths[members[0]]), len(members)), dtype=np.int64)
-            n = form_swap_sets(
-                Lines(original.offsets, original.t, original.x, original.y),
-                members,
-                float(self.time_threshold_s),
-                float(self.space_threshold_m),
-                used,
-                rows,
-            )
+            n = form_swap_sets(lines, members, time_s, space_m, used, rows)
             rows = rows[:n]
             if self.publish_share < 1:
                 rows = rows[rng.below(_STEPS, n) < self.publish_share * _STEPS]
@@ -236,7 +230,7 @@ class SwapLocations(DeclaredMethod):
             time_from=by_record,
             place_from=by_record,
             swap_set=swap_set,
-            set_offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            set_offsets=offsets_of(sizes),
             set_rows=set_rows,
             facts=facts,
             left_out=left_out,

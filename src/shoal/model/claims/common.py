@@ -33,8 +33,8 @@ GENERAL_LIMITS: Final = (  # of every claim
     ),
 )
 VANISHED_FROM_BOXES: Final = (
-    "A raw sample vanished when no published sample of its own person's record covers it: it was suppressed, "
-    "or its person was left out."
+    "A raw sample is suppressed when no published sample of its own person's record covers it, also where "
+    "its person has no record."
 )
 NO_ANONYMITY_OF_PATHS: Final = say(
     "claim.paths_bounded",

@@ -65,8 +65,8 @@ class KDeltaAnonymity:
         "alike",
     )
     vanished: ClassVar[str] = (
-        "A raw sample vanished when no published point stands for it: its crowd has no point for it, so "
-        "that it was cut off or deleted, or its person was left out. One that was moved has not vanished, "
+        "A raw sample is suppressed when no published point stands for it: its crowd has no point for it, so "
+        "that it was cut off or deleted, or its person was left out. One that was moved is not suppressed, "
         "however far it was moved, and points that were created make up for none."
     )
     truthful: ClassVar[bool] = False

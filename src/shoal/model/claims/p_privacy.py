@@ -61,8 +61,8 @@ class TrajectoryPrivacy:
         "of at least k people",
     )
     vanished: ClassVar[str] = (
-        "A raw sample vanished when it stands in no record at all: it found no swap set, or its person was "
-        "left out. One that stands in another person's record has not vanished."
+        "A raw sample is suppressed when it stands in no record at all: it found no swap set, or its person "
+        "has no record. One that stands in another person's record is not suppressed."
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
@@ -167,9 +167,8 @@ class LocationPrivacy:
         "permutation within sets of at least k people",
     )
     vanished: ClassVar[str] = (
-        "A raw sample vanished when neither its time nor its place stands in a record: it lies too far from "
-        "the streets, or found no swap set. One whose place stands in another person's record has not "
-        "vanished."
+        "A raw sample is suppressed when neither its time nor its place stands in a record: it lies too far "
+        "from the streets, or found no swap set. One whose place stands in another person's record is not."
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False

@@ -17,13 +17,18 @@ from shoal.attacks.attacking import places_known
 from shoal.attacks.place_lists import positions_repeat
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.attacks.rate import Rate
-from shoal.kernels.leaves import grow_to_leaves
+from shoal.kernels.box_measures import grow_to_leaves
 from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import LEAST_PEOPLE
-from shoal.report.facts.omission import OmissionFrontier, made_with_omission, omission_frontier
+from shoal.report.facts.omission import (
+    OmissionFrontier,
+    made_with_omission,
+    omission_frontier,
+    people_by_crowd,
+)
 from shoal.report.facts.release import ReleaseFacts, release_facts
 from shoal.report.words.numbers import meters, percent
 from shoal.runtime.arrays import Floats, Integers, rows_of
@@ -84,11 +89,8 @@ def extents_with_leaves(facts: Facts) -> tuple[float, float]:
     if places is None or len(places.cells(cell_m)[0]) < PLACES or not release.claim.in_classes:
         return math.nan, math.nan
     leaves = part_places(places, cell_m, parse_hull(f"leaves:{PLACES}"))
-    crowd_of = facts.crowds
-    subjects = np.flatnonzero(facts.records >= 0)
-    subjects = subjects[np.argsort(crowd_of[facts.records[subjects]], kind="stable")]
     n_boxes, now, wider = 0, 0, 0
-    for members in np.split(subjects, np.flatnonzero(np.diff(crowd_of[facts.records[subjects]])) + 1):
+    for members in people_by_crowd(facts):
         rows = rows_of(original.offsets, members)
         rows = rows[np.argsort(original.t[rows], kind="stable")]
         cells = np.column_stack([original.x[rows], original.y[rows]])
@@ -181,7 +183,7 @@ class Evidence:
     @cached_property
     def vanished(self) -> Vanished | None:
         """Where and when samples were lost; None if the linkage does not say."""
-        with self.facts.run.stage("who vanished"):
+        with self.facts.run.stage("what was suppressed"):
             return vanished_of(self.facts)
 
     @cached_property
@@ -234,9 +236,8 @@ def publishable_shares(presence: Presence) -> Floats:
 
 def hidden_places(vanished: Vanished) -> int:
     """Zones with some people, but fewer than ten."""
-    return int(
-        np.count_nonzero((vanished.by_zone.people > 0) & np.isnan(publishable_shares(vanished.by_zone)))
-    )
+    presence = vanished.by_zone
+    return int(np.count_nonzero((presence.people > 0) & np.isnan(publishable_shares(presence))))
 
 
 def places_that_lost_most(vanished: Vanished) -> list[VanishedPlace]:

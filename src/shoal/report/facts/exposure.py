@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap
+from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, GapFacts, curve_of_people, gap_facts
 from shoal.report.facts.release import Span, span_of
 from shoal.report.words.numbers import meters, number, percent, seconds
 from shoal.runtime.arrays import Floats
+from shoal.utility.mobility import gyration_of
 
 _TAIL: Final = 0.05
 _QUIET_HOURS: Final = 8
@@ -63,7 +65,7 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
         raise MisuseError("there is no k-gap to show; assess at least one k, for example k = 2")
     first = min(gaps, key=lambda gap: gap.k)
     shares = np.divide(first.time, first.gap, out=np.full(len(first.gap), np.nan), where=first.gap > 0)
-    facts = tuple(gap_facts(original.n_subjects, gap) for gap in sorted(gaps, key=lambda gap: gap.k))
+    finite = shares[np.isfinite(shares)]
     tail = tail_of(first)
     measured = original if first.subjects is None else original.keep(first.subjects)
     return ExposureFacts(
@@ -71,9 +73,9 @@ def exposure_facts(original: Trajectories, gaps: Sequence[KGap]) -> ExposureFact
         samples=original.n_samples,
         median_samples=float(np.median(original.lengths)),
         span=span_of(original.t, original.t + 1, original.snapped_grid().slot_s),
-        gaps=facts,
+        gaps=tuple(gap_facts(original.n_subjects, gap) for gap in sorted(gaps, key=lambda gap: gap.k)),
         time_shares=curve_of_people(shares),
-        median_time_share=_median(shares),
+        median_time_share=float(np.median(finite)) if len(finite) else float("nan"),
         mostly_time=_share_above(shares, 0.5),
         tail_weights=(
             ("place and time", curve_of_people(first.tail_weight)),
@@ -157,14 +159,9 @@ def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_])
 
 def gyration_m(original: Trajectories) -> Floats:
     """float64 [n]: the root mean square distance of samples from their mean."""
-    starts = original.offsets[:-1]
-    variance = np.zeros(original.n_subjects)
-    for axis in (original.x, original.y):
-        away = axis - np.repeat(
-            np.add.reduceat(axis.astype(np.float64), starts) / original.lengths, original.lengths
-        )
-        variance += np.add.reduceat(away**2, starts) / original.lengths
-    return np.asarray(np.sqrt(variance) * original.snapped_grid().cell_m, dtype=np.float64)
+    cells = Boxes.of_samples(original.t, original.x, original.y)
+    radii: Floats = gyration_of(cells, original.offsets, original.snapped_grid().cell_m)[1]
+    return radii
 
 
 def share_in_quiet_hours(original: Trajectories) -> Floats:
@@ -186,11 +183,6 @@ def _verdict(inside: float, everybody: float, more: str, less: str) -> str:
     if ratio <= 1 / _NOTICEABLE:
         return f"{less} ({number(ratio)} times the median)"
     return ""
-
-
-def _median(values: Floats) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else float("nan")
 
 
 def _share_above(values: Floats, bound: float, *, or_at: bool = False) -> float:

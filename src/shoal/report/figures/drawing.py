@@ -66,7 +66,6 @@ class Areas:
     y: Values
     number: int
     filled: bool = True
-    dashed: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -119,11 +119,12 @@ def vanished_by_place(vanished: Vanished) -> Drawing:
             [None if math.isnan(share) else math.ceil(MOST_SHADES * share) for share in row] for row in shares
         ],
         palette="reds",
-        title="share of raw samples lost",
+        title="share of raw samples suppressed",
         scale=range(MOST_SHADES + 1),
         labels=[(1.0 + MOST_SHADES * part / 4, f"{25 * part} %") for part in range(5)],
         words=[
-            ["" if math.isnan(share) else f"about {percent(share)} lost" for share in row] for row in shares
+            ["" if math.isnan(share) else f"about {percent(share)} suppressed" for share in row]
+            for row in shares
         ],
     )
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=[cells], height=height)

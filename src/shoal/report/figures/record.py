@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -80,28 +80,26 @@ def _crowd_sizes(inputs: FigureInputs) -> Drawing | None:
     )
 
 
-def _vanished_by_place(inputs: FigureInputs) -> Drawing | None:
-    return None if inputs.vanished is None else maps.vanished_by_place(inputs.vanished)
-
-
-def _vanished_by_hour(inputs: FigureInputs) -> Drawing | None:
+def _vanished_by_hour(vanished: Vanished) -> Drawing:
     """In steps of 5 %; none below ten people."""
-    if inputs.vanished is None:
-        return None
-    shares = [
-        None if np.isnan(share) else round(share, 2)
-        for share in publishable_shares(inputs.vanished.by_hour).tolist()
-    ]
+    shares = publishable_shares(vanished.by_hour).tolist()
     return Drawing(
-        x=axes.of_hours(f"hour of the day ({inputs.vanished.time_zone})"),
-        y=axes.of_shares("share of raw samples lost"),
-        layers=[Bars(name="lost, about", x=list(range(24)), heights=shares, number=1)],
+        x=axes.of_hours(f"hour of the day ({vanished.time_zone})"),
+        y=axes.of_shares("share of raw samples suppressed"),
+        layers=[
+            Bars(
+                name="suppressed, about",
+                x=list(range(24)),
+                heights=[None if np.isnan(share) else round(share, 2) for share in shares],
+                number=1,
+            )
+        ],
         numbers="each",
     )
 
 
-def _example(inputs: FigureInputs, draw: Callable[[Example, Grid], Drawing]) -> Drawing | None:
-    return None if inputs.example is None else draw(inputs.example, inputs.facts.grid)
+def _if_known(known: Any, draw: Callable[..., Drawing], *more: Any) -> Drawing | None:
+    return None if known is None else draw(known, *more)
 
 
 _SHAPES: Final = tuple(symbol for symbol in SYMBOLS if symbol != "tick")
@@ -167,12 +165,12 @@ def example_in_time(example: Example, grid: Grid) -> Drawing:
 FIGURES: Final[Mapping[str, Callable[[FigureInputs], Drawing | None]]] = {
     "spatial-accuracy": lambda inputs: _extents(inputs, spatial=True),
     "temporal-accuracy": lambda inputs: _extents(inputs, spatial=False),
-    "omission": lambda inputs: None if inputs.omission is None else curves.omission(inputs.omission),
+    "omission": lambda inputs: _if_known(inputs.omission, curves.omission),
     "map": _map,
     "crowd-sizes": _crowd_sizes,
     "k-gap": _k_gap,
-    "vanished-place": _vanished_by_place,
-    "vanished-hour": _vanished_by_hour,
-    "example-space": lambda inputs: _example(inputs, example_in_space),
-    "example-time": lambda inputs: _example(inputs, example_in_time),
+    "vanished-place": lambda inputs: _if_known(inputs.vanished, maps.vanished_by_place),
+    "vanished-hour": lambda inputs: _if_known(inputs.vanished, _vanished_by_hour),
+    "example-space": lambda inputs: _if_known(inputs.example, example_in_space, inputs.facts.grid),
+    "example-time": lambda inputs: _if_known(inputs.example, example_in_time, inputs.facts.grid),
 }

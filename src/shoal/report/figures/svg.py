@@ -91,7 +91,9 @@ def draw_svg(drawing: Drawing, label: str) -> Markup:
         f'<svg class="inside" x="{_short(frame.x_left)}" y="{_short(frame.top)}" '
         f'width="{_short(frame.width)}" height="{_short(frame.height)}"{overflow}>',
         *(_DRAW[type(layer)](layer, frame) for layer in drawing.layers),
-        *([] if drawing.at is None else [_reference(drawing.at, frame)]),
+        ""
+        if drawing.at is None
+        else f'<path class="reference" d="M {_short(frame.across(drawing.at))} 0 V {_short(frame.height)}"/>',
         "</svg></svg>",
     ]
     thinned = f"one mark in {frame.one_in} is drawn" if frame.one_in > 1 else ""
@@ -124,12 +126,8 @@ def _description(drawing: Drawing) -> str:
 
 
 def _axes(frame: _Frame) -> list[str]:
-    x_left, top, x_right, bottom = (
-        frame.x_left,
-        frame.top,
-        frame.x_left + frame.width,
-        frame.top + frame.height,
-    )
+    x_left, x_right = frame.x_left, frame.x_left + frame.width
+    top, bottom = frame.top, frame.top + frame.height
     x_ticks = [(x_left + frame.across(value), text) for value, text in frame.x.ticks]
     y_ticks = [(top + frame.down(value), text) for value, text in frame.y.ticks]
     grid = [f"M {_short(x)} {_short(top)} V {_short(bottom)}" for x, _ in x_ticks if frame.x.lines]
@@ -236,11 +234,8 @@ def _bars(bars: Bars, frame: _Frame) -> str:
     for x, value in zip(bars.x, bars.heights, strict=True):
         if value is None:
             continue
-        x_left, x_right, top = (
-            frame.across(x - bars.width / 2),
-            frame.across(x + bars.width / 2),
-            frame.down(value),
-        )
+        x_left, x_right = (frame.across(x + side * bars.width / 2) for side in (-1, 1))
+        top = frame.down(value)
         tooltip = f"{frame.x.show(x)}: {frame.y.show(value)}"
         parts.append(
             f'<rect class="bar {_color(bars.number)}" x="{_short(x_left)}" y="{_short(top)}" '
@@ -262,7 +257,7 @@ def _areas(areas: Areas, frame: _Frame) -> str:
 
 
 def _outline(areas: Areas) -> str:
-    return f"outline {_color(areas.number)}{' filled' * areas.filled}{' dashed' * areas.dashed}"
+    return f"outline {_color(areas.number)}{' filled' * areas.filled}"
 
 
 def _cells(cells: Cells, frame: _Frame) -> str:
@@ -362,10 +357,6 @@ _DRAW: Final[dict[type[Layer], Callable[[Any, _Frame], str]]] = {
 }
 
 
-def _reference(at: float, frame: _Frame) -> str:
-    return f'<path class="reference" d="M {_short(frame.across(at))} 0 V {_short(frame.height)}"/>'
-
-
 def _layer(name: str, parts: Sequence[str]) -> str:
     return f"<g>{_tooltip(name) if name else ''}{''.join(parts)}</g>"
 
@@ -438,7 +429,9 @@ def table(drawing: Drawing, label: str) -> str:
         if isinstance(layer, (Line, Bars))
     ]
     head, rows = _levels(drawing, series) if drawing.numbers == "levels" else _rows_by_x(drawing, series)
-    columns = "".join(f'<th scope="col" class="n">{escape(name)}</th>' for name in [head, *_names(series)])
+    columns = "".join(
+        f'<th scope="col" class="n">{escape(name)}</th>' for name in [head, *(name for name, _, _ in series)]
+    )
     lines = (
         f'<tr><th scope="row" class="n">{escape(first)}</th>'
         + "".join(f'<td class="n">{escape(text)}</td>' for text in rest)
@@ -454,10 +447,6 @@ def table(drawing: Drawing, label: str) -> str:
 
 
 Series = Sequence[tuple[str, Values, Values]]
-
-
-def _names(series: Series) -> list[str]:
-    return [name for name, _, _ in series]
 
 
 def _rows_by_x(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:

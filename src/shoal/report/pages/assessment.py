@@ -22,14 +22,10 @@ def assessment_report(original: Trajectories, gaps: Sequence[KGap], remarks: Seq
     if any(gap.curve.value for gap in facts.gaps):
         drawings["k-gap"] = gap_cdfs(facts.gaps)
     if facts.time_shares.value:
-        drawings["time-share"] = cdfs(
-            [(f"k = {facts.gaps[0].k}", facts.time_shares)],
-            "share of time in the effort",
-            "share of people",
-            unit_range=True,
-        )
+        named = [(f"k = {facts.gaps[0].k}", facts.time_shares)]
+        drawings["time-share"] = cdfs(named, "share of time in the effort", unit_range=True)
     if any(curve.value for _, curve in facts.tail_weights):
-        drawings["tail-weight"] = cdfs(facts.tail_weights, "tail weight index", "share of people")
+        drawings["tail-weight"] = cdfs(facts.tail_weights, "tail weight index")
     return page(
         "assessment.html.j2",
         drawings,

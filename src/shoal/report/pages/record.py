@@ -1,7 +1,5 @@
-"""The record of a release, public or private."""
+"""The report of a release, public or private."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shoal.model.claims import GENERAL_LIMITS
@@ -10,7 +8,6 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import (
     Evidence,
-    Example,
     hidden_places,
     hour_cautions,
     is_publishable,
@@ -29,14 +26,6 @@ from shoal.units import rounded_up
 from shoal.utility.vanished import Vanished
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PrivateParts:
-    """For the holder of the raw data: one crowd before and after, and notes that may name a file."""
-
-    example: Example | None
-    notes: Sequence[str]
-
-
 def record_page(
     evidence: Evidence,
     verdict: Verdict,
@@ -45,26 +34,19 @@ def record_page(
     private: bool = False,
     ground: MapGround = NO_GROUND,
 ) -> str:
-    """The record of a release.
+    """The report of a release.
 
     private: also one crowd before and after, and the counts of shares, for the holder of the raw data
     alone.
     """
-    facts = evidence.release_facts
-    crowds = facts.boxes is not None and facts.boxes.crowds
     return page_of_facts(
         evidence.facts.release,
         verdict,
-        facts,
+        evidence.release_facts,
         evidence=evidence,
         vanished=evidence.vanished,
         statement=statement,
-        private=PrivateParts(
-            example=typical_crowd(evidence.facts) if crowds else None,
-            notes=evidence.facts.original.intake.notes,
-        )
-        if private
-        else None,
+        private=private,
         ground=ground,
     )
 
@@ -77,16 +59,18 @@ def page_of_facts(
     evidence: Evidence,
     vanished: Vanished | None = None,
     statement: Statement = NOTHING_STATED,
-    private: PrivateParts | None = None,
+    private: bool = False,
     ground: MapGround = NO_GROUND,
 ) -> str:
     """The record from facts alone. vanished: None if unknown, or without loss."""
     strongest = strongest_publishable(evidence.assessment)
+    notes = evidence.facts.original.intake.notes
+    crowds = facts.boxes is not None and facts.boxes.crowds
     figure_inputs = FigureInputs(
         release=release,
         facts=facts,
         vanished=vanished if release.losses.samples_suppressed else None,
-        example=None if private is None else private.example,
+        example=typical_crowd(evidence.facts) if private and crowds else None,
         omission=evidence.omission,
         ground=ground,
     )
@@ -99,13 +83,13 @@ def page_of_facts(
         "units": "days of people" if release.reading.per_day else "people",
         "accuracy_rows": [] if facts.boxes is None else accuracy_rows(facts.boxes.accuracy),
         "example": figure_inputs.example,
-        "private": private is not None,
+        "private": private,
         "settings": settings_of(release),
         "statement": statement,
         "techniques": techniques_of(release),
         "assessment": evidence.assessment,
         "strongest": strongest,
-        "cautions": (*hour_cautions(evidence.facts.original.intake.notes), *evidence.stations),
+        "cautions": (*hour_cautions(notes), *evidence.stations),
         "strongest_title": STRONGEST,
         "plain_words": None
         if strongest is None
@@ -126,8 +110,6 @@ def page_of_facts(
             ]
             for what, counts in (("dropped", release.losses.rows), ("repaired", release.rows_repaired))
         },
-        "notes": () if private is None else private.notes,
+        "notes": notes if private else (),
     }
-    return page(
-        f"record_{release.kind}.html.j2", draw_figures(figure_inputs), public=private is None, **content
-    )
+    return page(f"record_{release.kind}.html.j2", draw_figures(figure_inputs), public=not private, **content)

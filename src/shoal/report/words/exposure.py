@@ -9,7 +9,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import GapFacts, Range
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
 from shoal.report.words.numbers import count, meters, number, percent, seconds
-from shoal.runtime.json_values import null_for_nan
+from shoal.runtime.files import null_for_nan
 
 _IN_JSON: Final = {
     "upper": "p95",

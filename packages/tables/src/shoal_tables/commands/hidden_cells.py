@@ -8,7 +8,7 @@ import click
 import pyarrow as pa
 from pyarrow import csv
 
-from shoal.cli.options import PATH, OutputOptions, output_options
+from shoal.cli.options import GIVEN, PATH, OutputOptions, output_options
 from shoal.cli.sections import Command
 from shoal.cli.terminal import print_result
 from shoal.runtime.staging import explain_write_errors, require_absent
@@ -36,7 +36,7 @@ _SHOWN: Final = 5
     epilog="Exit 0: no hidden cell follows; 1: some follow exactly; 2: bad input; "
     "3: none so far, but --minutes ran out.",
 )
-@click.argument("table", type=PATH, metavar="TABLE")
+@click.argument("table", type=GIVEN, metavar="TABLE")
 @click.option(
     "--kind",
     type=click.Choice(_KINDS),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli.options import PATH, OutputOptions, input_options, output_options, take_reading
+from shoal.cli.options import PATH, SOURCE, OutputOptions, input_options, output_options, take_reading
 from shoal.cli.outcomes import EXIT_CODES
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
@@ -20,7 +20,7 @@ from shoal_tables.making.promise import period_of, unit_in_words
 from shoal_tables.utility.measuring import measure_table
 from shoal_tables.verification.checking import verify_table
 
-_raw: Final = click.argument("raw", metavar="RAW")
+_raw: Final = click.argument("raw", type=SOURCE, metavar="RAW")
 _folder: Final = click.argument("folder", type=PATH, metavar="DIR")
 
 

@@ -13,8 +13,7 @@ from shoal.io.columns.owners import UNITS
 from shoal.model.intake import Reading, require_types
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import Version
-from shoal.runtime.files import sha256_of
-from shoal.runtime.json_values import require_unique_keys
+from shoal.runtime.files import require_unique_keys, sha256_of
 
 
 class Files:

@@ -18,8 +18,8 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.files import require_unique_keys
 from shoal.runtime.gdal import one_driver
-from shoal.runtime.json_values import require_unique_keys
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import Files, TableManifest
 

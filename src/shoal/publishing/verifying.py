@@ -41,6 +41,7 @@ from shoal.version import __version__
 STRANGE_METHOD: Final = (
     "this version does not know the method that the manifest names: name and parameters were not looked at"
 )
+_STRANGE: Final = (MisuseError, TypeError, ValueError, ArithmeticError)  # for what no release of a method has
 _DIGEST_OF_ONE: Final = f"{MANIFEST_FILE}: the SHA-256 of its table is that of a raw identifier"
 UNKNOWN_METHOD: Final = (
     "whether this is the whole claim of the method that the manifest names (needs a method and parameters "
@@ -156,37 +157,37 @@ def add_claim_shortfalls(verdict: Verdict, manifest: Manifest, expected: Expecte
 
 def claim_of_method(manifest: Manifest) -> Claim | None:
     """The claim of the manifest's method and parameters; None when unknown."""
-    method = METHODS.get(manifest.method)
-    if method is None:
-        return None
-    declarations = declared_parameters(method)
-    if any(name not in declarations for name in manifest.parameters):
-        return None
-    settings = {
-        name: value for name, value in manifest.parameters.items() if not declarations[name].street_graph
-    }
     try:
-        return method(**settings).claim()
-    except (MisuseError, TypeError, ValueError, ArithmeticError):  # numbers that no release of it has
+        return (
+            None
+            if manifest.method not in METHODS
+            else METHODS[manifest.method](**_settings(manifest)).claim()
+        )
+    except _STRANGE:
         return None
+
+
+def _settings(manifest: Manifest) -> dict[str, Any]:
+    """The parameters but sizes of streets, which are not checked."""
+    declared = declared_parameters(METHODS[manifest.method])
+    streets = {name for name, one in declared.items() if one.street_graph}
+    return {name: value for name, value in manifest.parameters.items() if name not in streets}
 
 
 def _parameters_restate(manifest: Manifest) -> bool:
-    """Sizes of streets are not checked."""
-    declarations = declared_parameters(METHODS[manifest.method])
-    streets = {name for name, one in declarations.items() if one.street_graph} & manifest.parameters.keys()
-    settings = {name: value for name, value in manifest.parameters.items() if name not in streets}
+    settings = _settings(manifest)
     try:
         method = METHODS[manifest.method](**settings)
         if manifest.grid is not None and isinstance(method, NeedsWholeSteps):
             method.require_steps(manifest.grid)
         restated = method.parameters()
-    except (MisuseError, TypeError, ValueError, ArithmeticError):
+    except _STRANGE:
         return False
-    switches = [name for name, one in declarations.items() if one.switch or one.spelled]
+    declared = declared_parameters(METHODS[manifest.method]).items()
+    switches = [name for name, one in declared if one.switch or one.spelled]
     if any(type(settings.get(name, True)) is not bool for name in switches):
         return False
-    restated |= {name: manifest.parameters[name] for name in streets}
+    restated |= {name: value for name, value in manifest.parameters.items() if name not in settings}
     return json.dumps(restated) == json.dumps(manifest.parameters)
 
 
