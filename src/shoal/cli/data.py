@@ -138,7 +138,7 @@ def synthesize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Write synthetic call records for demonstrations, tests and benchmarks."""
+    """Write phone calls of synthetic people for demonstrations, tests and benchmarks."""
     from shoal.runtime.run import Run
     from shoal.synthetic import read_stations, write_synthetic
 

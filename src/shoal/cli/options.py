@@ -226,7 +226,7 @@ _INPUT_OPTIONS: Final = (
         "--cells",
         metavar="FILE",
         help="Positions of cells (id, lat, lon) or their footprints (polygons, bounds, a radius), for "
-        "records that name a cell.",
+        "rows that name a cell.",
     ),
     _reading(
         "--cell-id", metavar="COLUMN", help="Column that names the cell. [default: recognized, e.g. cell_id]"

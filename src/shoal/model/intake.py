@@ -76,7 +76,7 @@ class Reading:
     date: str | None = None  # column of dates where ``time`` holds the clock time alone
     time_format: str | None = None  # of times as text, in strptime's signs
     time_zone: str | None = None  # of times without a zone, and of hours that are shown, None = UTC
-    cells: str | None = None  # file of cells' positions, for records that name a cell
+    cells: str | None = None  # file of cells' positions, for rows that name a cell
     cell_id: str | None = None  # column that names the cell
     places: str | None = None  # file of a public list of places; rows in other cells are dropped
     places_sha256: str | None = None  # of that file, None = any

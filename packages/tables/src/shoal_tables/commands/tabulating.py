@@ -182,7 +182,7 @@ def _zones_of(chosen: Any, cells: str | None) -> ZoneSet:
         if cells is None:
             raise click.UsageError(
                 "say which zones to count in: --grid 2km, --h3 8, --zones FILE, or --cells FILE for "
-                "records that name a cell"
+                "rows that name a cell"
             )
         return cell_zones(Path(cells))
     if chosen.area is None:

@@ -227,7 +227,7 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
 
 
 def cell_zones(path: Path) -> ZoneSet:
-    """The cells of a mobile network, for records that name a cell.
+    """The cells of a mobile network, for rows that name a cell.
 
     Parameters
     ----------
