@@ -319,7 +319,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
+    assert page.title == f"Report of a release: {release.claim.name} ({method_name(release.method)})"
     assert "anonymous" not in (page.text + page.title).lower()
     assert not any(uid in page.text for uid in original.ids)
 

@@ -317,7 +317,7 @@ def test_every_text_with_a_number_is_that_of_the_manifest(published: tuple[Traje
     assert {path: set(texts) for path, texts in page.quotes.items()} == {
         path: set(texts) for path, texts in expected.items() if texts
     }
-    assert page.title == f"Record of a release: {release.claim.name} ({method_name(release.method)})"
+    assert page.title == f"Report of a release: {release.claim.name} ({method_name(release.method)})"
 
 
 def test_every_drawing_is_of_these_numbers(published: tuple[Trajectories, Path]) -> None:
