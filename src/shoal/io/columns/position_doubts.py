@@ -239,7 +239,10 @@ class PositionDoubts(Counting):
                 ),
             )
         if scale := next(filter(self._are_digits_at, _IN_ONE_NUMBER), 0.0):
-            text = "the positions of {file} may be {reading}: where minutes or seconds would be, nothing is above 59"
+            text = (
+                "the positions of {file} may be {reading}: where minutes or seconds would be, nothing is "
+                "above 59"
+            )
             seen = say("reading.in_one_number", text, file=name, reading=_IN_ONE_NUMBER[scale])
             yield seen, "convert them, or give --lat and --lon if they are decimal degrees"
         swapped = self._turned["swapped"] >= enough  # the usual mistake
