@@ -47,16 +47,17 @@ class Contents(NamedTuple):
 
 
 @compiled
-def _sides_at(boxes: Integers, b: int, bounds: Integers, place: int, reach: int) -> int:
-    # the set of sides that a place's bounds [p, 4] lie at, -1 = they reach out of the box
-    west, south, east, north = bounds[place, 0], bounds[place, 1], bounds[place, 2], bounds[place, 3]
-    if west < boxes[b, 2] or south < boxes[b, 3] or east > boxes[b, 4] or north > boxes[b, 5]:
+def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
+    # the set of sides that these bounds lie at, -1 = they reach out of the box
+    if bounds[0] < boxes[b, 2] or bounds[1] < boxes[b, 3]:
+        return -1
+    if bounds[2] > boxes[b, 4] or bounds[3] > boxes[b, 5]:
         return -1
     return int(
-        (west < boxes[b, 2] + reach)
-        + 2 * (south < boxes[b, 3] + reach)
-        + 4 * (east > boxes[b, 4] - reach)
-        + 8 * (north > boxes[b, 5] - reach)
+        (bounds[0] < boxes[b, 2] + reach)
+        + 2 * (bounds[1] < boxes[b, 3] + reach)
+        + 4 * (bounds[2] > boxes[b, 4] - reach)
+        + 8 * (bounds[3] > boxes[b, 5] - reach)
     )
 
 
@@ -73,7 +74,7 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     for b in range(len(boxes)):
         for place in range(rows[b, 0], rows[b, 1]):
             if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
-                at = _sides_at(boxes, b, places.bounds, place, reach)
+                at = _sides_at(boxes, b, places.bounds[place], reach)
                 if at >= 0:
                     inside[n], sides[n] = place, at
                     n += 1
@@ -351,11 +352,11 @@ def _find_known(
         while s < len(times) and times[s] < boxes[b, 1]:
             if holds(boxes, b, known[s, 1], known[s, 2]):
                 x, y = known[s, 1], known[s, 2]
+                bounds = np.array([x, y, x + 1, y + 1])
                 place = _place_at(places, x, y)
-                at = _sides_at(boxes, b, places.bounds, place, reach) if place >= 0 else -1
-                if place < 0:
-                    at = _sides_at(boxes, b, np.array([[x, y, x + 1, y + 1]]), 0, reach)
-                touched[b] |= max(at, 0)
+                if place >= 0:
+                    bounds = places.bounds[place]
+                touched[b] |= max(_sides_at(boxes, b, bounds, reach), 0)
                 if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
                     own[b] = s
             s += 1
