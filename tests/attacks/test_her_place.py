@@ -137,8 +137,7 @@ def test_observations_are_read_as_by_brute_force() -> None:
     visits = Visits(np.searchsorted(place, np.arange(n + 1)), record, starts, ends, shares)
     offsets, seen = np.array([0, 3, 4]), rng.random((4, 3)) * [90, 40, 40]
     noise, boxes, sizes = Noise(5.0, 3.0, 1e6, 0.0), np.array([50, 60, 70, 20]), np.array([2, 2, 3, 5])
-    named, place_of = np.empty(2, dtype=np.int64), np.empty(4, dtype=np.int64)
-    read_observations(offsets, seen, noise, places, visits, boxes, sizes, named, place_of)
+    named, place_of = read_observations(offsets, seen, noise, places, visits, boxes, sizes)
 
     def until(slot: int, t: float) -> float:
         return math.erf((slot - t) / 5 / math.sqrt(2)) / 2

@@ -41,16 +41,9 @@ def read_noisy(
 
     def part(mine: slice) -> None:
         rows = slice(offsets[mine.start], offsets[mine.stop])
-        read_observations(
-            offsets[mine.start : mine.stop + 1] - rows.start,
-            seen[rows],
-            noise,
-            places,
-            visits,
-            boxes,
-            sizes,
-            named[mine],
-            place_of[rows],
+        of_these = offsets[mine.start : mine.stop + 1] - rows.start
+        named[mine], place_of[rows] = read_observations(
+            of_these, seen[rows], noise, places, visits, boxes, sizes
         )
 
     evaluation.run.each_part(part, len(named), _PART, label=f"reading what is known ({evaluation.label})")

@@ -76,13 +76,12 @@ def read_observations(
     visits: Visits,
     boxes: Integers,
     sizes: Integers,
-    named: Integers,
-    place_of: Integers,
-) -> None:
-    """Fill named [v], the likeliest record by observations [m, 3], and place_of [m], where it has them.
+) -> tuple[Integers, Integers]:
+    """The likeliest record by observations [m, 3], [v], and where it has them, [m]; -1 = no place is near.
 
-    boxes, sizes [r]: how many boxes and people (at least 2) each record has. place_of: -1 = none is near.
+    boxes, sizes [r]: how many boxes and people (at least 2) each record has.
     """
+    named, place_of = np.empty(len(offsets) - 1, dtype=np.int64), np.empty(len(seen), dtype=np.int64)
     now, ever = np.empty(len(boxes)), np.empty(len(boxes))
     at, always = np.empty(len(places.x)), np.empty(len(places.x))
     for victim in range(len(named)):
@@ -99,3 +98,4 @@ def read_observations(
             _weigh(seen[row], noise, places, visits, sizes, named[victim], at, always)
             likeliest = at if at.any() else always
             place_of[row] = np.argmax(likeliest) if likeliest.any() else -1
+    return named, place_of
