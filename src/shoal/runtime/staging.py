@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 from shoal.errors import OutputError
 
 LISTENERS: Final[list[Callable[[Sequence[Path]], object]]] = []  # to what stopped runs left
+_RUN: Final = secrets.token_hex(6)  # in the names of this process, which are no leftovers
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 
 
 def partial_name(target: Path) -> Path:
     """A fresh hidden name in the target's folder."""
-    return target.with_name(f".{target.name}.partial-{secrets.token_hex(6)}")
+    return target.with_name(f".{target.name}.partial-{_RUN}{secrets.token_hex(4)}")
 
 
 def find_partials(target: Path) -> list[Path]:
@@ -101,7 +102,8 @@ def _partials_of(names: str, folder: Path) -> list[Path]:
 def report_partials(*targets: Path, also: Sequence[Path] = ()) -> None:
     """Name the incomplete outputs beside these targets, of any name, and other parts, to all listeners."""
     folders = dict.fromkeys(target.parent for target in targets)
-    if old := [*(path for folder in folders for path in _partials_of("*", folder)), *also]:
+    beside = (path for folder in folders for path in _partials_of("*", folder))
+    if old := [*(path for path in beside if f".partial-{_RUN}" not in path.name), *also]:
         for listener in LISTENERS:
             listener(old)
 
