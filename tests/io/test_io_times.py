@@ -1,6 +1,7 @@
 """Times of every kind, against the standard library's datetime, one at a time."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,15 @@ def test_far_numbers_stay_far_without_overflow() -> None:
     assert values[2] == 5_000_000
     assert got(pa.array([1e308, -1e308, 5.0]), "1min")[2] == 300_000_000
     assert got(pa.array([2**64 - 1], pa.uint64()), "ns")[0] is not None
+
+
+@pytest.mark.parametrize("far", ["1e300", "-1e300", "1e999", "9" * 40])
+def test_a_number_that_is_no_time_is_dropped_among_others(far: str, tmp_path: Path) -> None:
+    rows = [f"{n % 3},{1_700_000_000 + 60 * n},48.{100 + n},2.{100 + n}" for n in range(30)]
+    file = tmp_path / "far.csv"
+    file.write_text("\n".join(["uid,t,lat,lon", *rows, f"1,{far},48.1,2.1"]) + "\n")
+    people = read(file)
+    assert (people.n_samples, sum(people.intake.dropped.values())) == (30, 1)
 
 
 def test_dates_decimals_and_empty_columns() -> None:

@@ -109,7 +109,8 @@ def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
             f"{where} holds numbers between {_FIRST_YEAR} and {_LAST_YEAR}, which are years; give "
             "whole dates, or --time-unit if they are counted steps"
         )
-    some = np.unique(values[:: len(values) // LOOKED_AT + 1]).astype(np.int64).tolist()
+    looked_at = np.clip(values[:: len(values) // LOOKED_AT + 1], -LIMIT, LIMIT)  # a float may be 1e300
+    some = np.unique(looked_at).astype(np.int64).tolist()
     like = f"like {shape_of(str(some[0]))}"
     for form, digits, fewest in _FORMS:
         fits = digits - 1 <= len(str(some[-1])) <= digits  # a number loses a zero in front
@@ -181,6 +182,8 @@ def require_no_exponents(text: pa.Array, unit: str, where: str) -> None:
     """Refuse numbers such as 1.71454E+12."""
     some = text.filter(pc.fill_null(pc.match_substring_regex(text, _EXPONENT), False)).slice(0, LOOKED_AT)
     for written in some.to_pylist():
+        if abs(float(written)) > LIMIT:  # no time: its row is dropped
+            continue
         mantissa, power = re.split("[eE]", written)
         require_digits(10.0 ** (int(power) - len(mantissa.partition(".")[2])), unit, where)
 
