@@ -109,7 +109,7 @@ def _list(path: Path) -> Iterator[Sample | None]:
 
 
 def _row(row: Mapping[str, Any]) -> Sample | None:
-    return _sample(row.get("uid"), row.get("t"), row.get("lat"), row.get("lon"))
+    return _sample(row.get("uid", row.get("id")), row.get("t"), row.get("lat"), row.get("lon"))
 
 
 def _sheet(path: Path) -> Iterator[Sample | None]:
