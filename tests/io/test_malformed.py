@@ -6,8 +6,11 @@ Nothing is half read in silence: what is read adds up, and what is refused says 
 import gzip
 import json
 import re
+import sqlite3
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -465,3 +468,19 @@ def test_a_quoted_delimiter_before_an_empty_last_value_is_no_additional_field(tm
     path = text("a.csv", 'id,t,lat,lon,place,note\nann,1714557600,48.85,2.35,"Paris, France",\n')(tmp_path)
     assert isinstance(path, Path)
     assert read(path).n_samples == 1
+
+
+def test_what_gdal_warns_of_and_no_reading_needs_is_not_printed(tmp_path: Path) -> None:
+    geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
+    pytest.importorskip("pyogrio", reason="pyogrio is not installed")
+    places = geopandas.points_from_xy([2.3, 2.31, 2.32], [48.8, 48.81, 48.82])
+    times = ["2024-05-01T06:15:00Z", "2024-05-01T07:15:00Z", "2024-05-01T08:15:00Z"]
+    frame = geopandas.GeoDataFrame({"uid": ["a", "b", "a"], "t": times}, geometry=places, crs=4326)
+    frame.to_file(tmp_path / "a.gpkg")
+    with closing(sqlite3.connect(tmp_path / "a.gpkg")) as file:
+        file.execute("PRAGMA application_id = 7")
+        file.commit()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert read(tmp_path / "a.gpkg").n_samples == 3
+    assert [str(one.message) for one in told] == []

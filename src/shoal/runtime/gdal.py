@@ -5,6 +5,7 @@ local files and web addresses that the content names. So the first bytes must be
 drivers of other formats are off while a file is opened, and so are network and virtual file systems.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,7 +54,8 @@ def one_driver(path: Path) -> Iterator[tuple[Any, str]]:
             raise InputError(
                 f"{path.name} is not a {path.suffix[1:]} file: it begins with other bytes; save it again"
             )
-    with _ONE_AT_A_TIME:
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of measures and marks of a file, which nothing here reads
         others = [name for name in pyogrio.list_drivers() if name != driver]
         before = {name: pyogrio.get_gdal_config_option(name) for name in _OFFLINE}
         pyogrio.set_gdal_config_options({**_OFFLINE, "GDAL_SKIP": ",".join(others)})
