@@ -14,7 +14,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import PointTarget, RowsByCode
 from shoal.model.claims import LocationPrivacy
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 
 _WALK_M_S: Final = 1.0  # how fast a person may have gone on before a track begins or after it ends
 
@@ -140,7 +140,7 @@ def _named(
     named: Integers = np.argmax(possible, axis=1).astype(np.int64)
     least_m = np.full(len(drawn), np.inf)
     open_ = np.flatnonzero(possible.sum(axis=1) > 1)
-    firsts = np.cumsum([0, *(len(drawn[place]) for place in open_.tolist())])[:-1]
+    firsts = offsets_of(len(drawn[place]) for place in open_.tolist())[:-1]
     if not len(open_):
         return named
     rows = np.concatenate([drawn[place] for place in open_.tolist()])

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.model.streets import StreetGraph
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.units import counted
 
 TRACE_FILE: Final = "origin.parquet"
@@ -118,7 +118,7 @@ class Trace:
             time_from=time_from,
             place_from=place_from,
             swap_set=np.searchsorted(numbers, swap_set).astype(np.int64),
-            set_offsets=np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64),
+            set_offsets=offsets_of(map(len, parts)),
             set_rows=np.concatenate([*parts, np.empty(0, dtype=np.int64)]),
             place_of=place_of,
             records=(record.indices.to_numpy(), tuple(record.dictionary.to_pylist())),

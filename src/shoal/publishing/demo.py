@@ -35,7 +35,7 @@ FILES: Final[tuple[tuple[str, bool, str], ...]] = (  # everything that is writte
     ("release/report.html", False, "the report of the release: open this first"),
     ("release/release.parquet", False, "the release itself, for QGIS, GeoPandas, DuckDB"),
     ("release/manifest.json", False, "claim, parameters, losses and verdict, for programs"),
-    ("private-report.html", True, "the same record with one crowd before and after"),
+    ("private-report.html", True, "the same report with one crowd before and after"),
     ("assessment.html", True, "how exposed these people were before"),
     ("city.parquet", True, "the raw data, of people who do not exist"),
     ("linkage.parquet", True, "who became which record"),

@@ -32,7 +32,7 @@ from shoal.report.facts.evidence import Evidence, Sampled
 from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.record import page_of_facts
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.runtime.checkpoint import Checkpoint, parts_folder
 from shoal.runtime.run import Engine, Progress, Run, run_tasks
 from shoal.runtime.staging import explain_write_errors, find_partials, require_absent, staged_folder
@@ -295,7 +295,7 @@ def _decide_blocks(
             blocks = split_into_blocks(middles, caps, most, method.k)
         else:
             blocks = keep_crowds_whole(middles, crowd_of, caps, most, method.k)
-        offsets = np.cumsum([0, *(len(block) for block in blocks)], dtype=np.int64)
+        offsets = offsets_of(map(len, blocks))
         subjects = np.concatenate(blocks)
         crowds = {} if crowd_of is None else {"crowds": crowd_of[subjects]}
         return {"subjects": subjects, "offsets": offsets, **crowds}

@@ -22,7 +22,7 @@ from shoal.io.formats.xml_files import Element, iterate_elements
 from shoal.model.projection import WGS84
 from shoal.model.streets import StreetGraph
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, offsets_of
 
 _IDS: Final = ("node_id", "osmid", "id")
 _LENGTHS: Final = ("length_m", "length")
@@ -119,7 +119,7 @@ def _graph(
         for shape, a, b in zip(shapes, first, last, strict=True)
     ]
     parts = [_from_u(part, x[a], y[a]) for part, a in zip(parts, first, strict=True)]
-    offsets: Integers = np.cumsum([0, *(len(part[0]) for part in parts)], dtype=np.int64)
+    offsets = offsets_of(len(part[0]) for part in parts)
     empty = np.empty(0)
     return StreetGraph(
         x=x,

@@ -12,7 +12,7 @@ from shoal.methods.method import Method, microaggregation
 from shoal.methods.parameters import SHARE_BELOW_1, parameter
 from shoal.model.release import Points, Released
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 
 K_OF_CLUSTERS: Final = "the fewest people who are moved into one cylinder"
@@ -106,8 +106,7 @@ def publish_clusters(
     method: Method, original: Trajectories, clusters: list[Cluster], delta_m: float, rng: Randomness
 ) -> Released:
     """Publish clusters, suppress others; empties ``clusters`` to have each point once."""
-    sizes = [len(cluster.t) for cluster in clusters for _ in cluster.members]
-    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    offsets = offsets_of(len(cluster.t) for cluster in clusters for _ in cluster.members)
     members = np.concatenate([cluster.members for cluster in clusters] or [np.empty(0, dtype=np.int64)])
     t, x, y = (np.empty(offsets[-1]) for _ in range(3))
     source = np.empty(offsets[-1], dtype=np.int64)

@@ -16,7 +16,7 @@ from shoal.methods.glove.refine import merge_by_weights, weights_of
 from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.release import Boxes, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Integers, offsets_of
 from shoal.utility import Facts
 from shoal.utility.accuracy import Extents
 
@@ -132,8 +132,8 @@ def extents_of_classes(original: Trajectories, classes: Sequence[EquivalenceClas
     columns = [samples_by_time(original, group.members)[:3] for group in classes]
     t, x, y = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     owned = Ownership(
-        np.cumsum([0, *(len(sample_columns[0]) for sample_columns in columns)]),
-        np.cumsum([0, *(len(group.boxes) for group in classes)]),
+        offsets_of(len(sample_columns[0]) for sample_columns in columns),
+        offsets_of(len(group.boxes) for group in classes),
         np.arange(len(classes)),
     )
     boxes = Boxes.concatenate([group.boxes for group in classes])

@@ -20,7 +20,7 @@ from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.packing import ROWS_PER_GROUP, geometry_pairs, parquet_writer
 from shoal.release_folder.tables import require_places_on_earth, write_table
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, offsets_of
 from shoal.runtime.staging import staged_folder
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder
 from shoal_collect.roles.consent import date_of
@@ -206,7 +206,7 @@ def boxes_of(records: Records, plane: str, grid: Grid) -> Release:
     )
     return Release(
         trajectory_ids=tuple(name for name, _ in named),
-        offsets=np.concatenate([[0], np.cumsum([len(boxes) for boxes in payload])]).astype(np.int64),
+        offsets=offsets_of(map(len, payload)),
         payload=every,
         claim=claim,
         grid=grid,
