@@ -3,6 +3,7 @@
 Hypothesis without deadlines (the first call of a kernel compiles it), the real data, databases, Spark.
 """
 
+import gc
 import itertools
 import os
 import shutil
@@ -48,6 +49,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or "[spark" in item.name:
             item.add_marker("spark")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that were collected are not looked at again whenever Python looks for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """At the end they are garbage as usual."""
+    gc.unfreeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
