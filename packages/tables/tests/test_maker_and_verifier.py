@@ -22,7 +22,7 @@ from shoal_tables import (
 from shoal_tables.definition.manifest import Kind, Trips, read_table_manifest
 from shoal_tables.verification.checking import verify_table
 from shoal_tables.verification.files import record_findings
-from table_cases import AREA, FIRST, LAST, city, make, polygons_of, rules_of
+from table_cases import AREA, FIRST, LAST, city, make, polygons_of, rules_of, weighted
 
 _STAYS = Trips(definition="stays", radius_m=300, least_s=900)
 
@@ -39,6 +39,8 @@ RULES: dict[str, Callable[[Path], Rules]] = {
     "homes": lambda _: rules_of("homes", side_m=2000),
     "H3": lambda _: rules_of("presence", zones=h3_zones(6, AREA)),
     "polygons": lambda folder: rules_of("presence", zones=polygons_of(folder, AREA)),
+    "weighted flows": lambda folder: rules_of("flows", zones=weighted(folder, 10_000)),
+    "weighted homes": lambda folder: rules_of("homes", zones=weighted(folder, 2000)),
 }  # fmt: skip
 
 

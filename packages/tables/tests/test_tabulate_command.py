@@ -91,7 +91,7 @@ def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, 
         ("--epsilon 1 --hours noon", "--hours noon is not understood"),
         ("--epsilon 1 --hours 6-10 --slot 1h", "--slot and --hours"),
         ("--epsilon 1 --calendar absent.csv", "--calendar says kinds of days"),
-        ("--epsilon 1 --days kinds --calendar absent.csv", "absent.csv cannot be read"),
+        ("--epsilon 1 --days kinds --calendar absent.csv", "no file absent.csv"),
         ("--epsilon 1 --budget 3", "--budget is the budget of a --ledger"),
         ("--releases 3", "--releases spends equal parts of --budget"),
         ("--releases 3 --budget 2 --epsilon 1", "--releases spends equal parts of --budget"),
@@ -146,8 +146,8 @@ def test_zones_need_an_area_or_a_file(shoal: Shoal, tmp_path: Path, calls: Path)
 def test_calendars_that_cannot_be_used_name_the_line(shoal: Shoal, tmp_path: Path, calls: Path) -> None:
     calendar = tmp_path / "c.csv"
     for text, why in (
-        ("date,kind\n2024-13-01,holiday\n", "line 2 of"),
-        ("day,kind\n2024-01-01,holiday\n", "lacks a date or a kind"),
+        ("date,kind\n2024-13-01,holiday\n", "row 1 of"),
+        ("day,kind\n2024-01-01,holiday\n", "has no column 'date'; write date,kind"),
         ("date,kind\n2024-01-01,a\n2024-01-01,b\n", "names 2024-01-01 twice"),
     ):
         calendar.write_text(text)

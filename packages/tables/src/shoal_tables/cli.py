@@ -90,6 +90,13 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
 @_zone("--zones", type=PATH, metavar="FILE", help="Polygons: GeoJSON, GeoPackage, Shapefile, FlatGeobuf.")
 @_zone("--zone-name", metavar="COLUMN", help="Column of --zones with names. [default: recognized]")
 @_zone(
+    "--weights",
+    type=PATH,
+    metavar="FILE",
+    help="CSV (zone,weight): how many people stand for each one who is counted in a zone, from outside the "
+    "data; after the noise, estimates are multiplied by it.",
+)
+@_zone(
     "--area",
     type=Several("numbers", float, "for example 2.2,48.8,2.5,49"),
     metavar="W,S,E,N",

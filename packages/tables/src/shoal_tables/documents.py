@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 from typing_extensions import TypedDict
 
 from shoal.cli.document_kinds import Counts, Shown, closed
-from shoal_tables.attacks.attacking import Recovery, TableAttacks
+from shoal_tables.attacks.attacking import Game, Recovery, TableAttacks
 from shoal_tables.hidden_cells.checking import Lost, Told
 from shoal_tables.making.promise import ExpectedError
 from shoal_tables.utility.measuring import Measurement
@@ -107,19 +107,10 @@ class TableVerdictDocument(TypedDict):
     rows_dropped: Counts
 
 
-@closed
-class GameDocument(TypedDict):
+class GameDocument(Shown, of=Game):
     """How often an adversary is right about membership; ``bound`` is null where nothing is promised."""
 
-    name: str
-    words: str
-    tries: int
-    success: float
-    low: float
-    high: float
     guessing: float
-    bound: float | None
-    epsilon: float
     breaks_promise: bool
 
 

@@ -70,3 +70,11 @@ def polygons_of(folder: Path, area: tuple[float, float, float, float]) -> Any:
     file = folder / "zones.geojson"
     file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     return polygon_zones(file)
+
+
+def weighted(folder: Path, side_m: float) -> Any:
+    """Squares of the city, with weights 0.5, 1, 1.5, ... by a file of the user's."""
+    zones, file = grid_zones(side_m, AREA), folder / "weights.csv"
+    rows = [f"{name},{number / 2}" for number, name in enumerate(zones.names, 1)]
+    file.write_text("\n".join(["zone,weight", *rows]))
+    return zones.weighted_by(file)

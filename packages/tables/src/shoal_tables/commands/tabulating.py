@@ -135,9 +135,10 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
         radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
         least_s=_whole("--least-stay", chosen.least_stay, "seconds"),
     )
+    zones = _zones_of(chosen, reading.get("cells"))
     return Rules(
         table=chosen.kind,
-        zones=_zones_of(chosen, reading.get("cells")),
+        zones=zones if chosen.weights is None else zones.weighted_by(chosen.weights),
         day_of=days_of(chosen.days, first, last, calendar),
         hours=hours,
         trips=stays if chosen.trips == "stays" else BY_ZONES,

@@ -83,6 +83,7 @@ class Zones(_Stated):
     resolution: Annotated[int, Field(ge=0, le=15)] | None = None  # of H3 cells
     source: _Text | None = None
     source_sha256: _Digest | None = None  # the file of polygons or cells
+    weights: _Text | None = None  # the file of the column ``weight`` in ``zones.parquet``
 
 
 class Trips(_Stated):

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv, parquet
 from scipy import sparse
 
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal_tables.definition.manifest import COLUMNS, Kind
+from shoal_tables.definition.text_tables import open_texts, texts_of
 
 _NOT_NEEDED: Final = ("hour", "day")  # columns that a table may lack
 ZONES: Final = ("zone", "origin", "destination")
@@ -67,7 +66,7 @@ def read_published(
     path: Path, kind: Kind, rules: Hiding, outer: Collection[str], count: str | None = None
 ) -> PublishedTable:
     """Read a CSV or Parquet file with a row for each cell or sum, also of outer zones. count: its column."""
-    table = _open(path)
+    table = open_texts(path)
     names = {name.strip().lower(): name for name in table.column_names}
     columns = tuple(name for name in COLUMNS[kind] if name in names or name not in _NOT_NEEDED)
     absent = [name for name in columns if name not in names]
@@ -76,12 +75,12 @@ def read_published(
             f"{path.name} has no column '{absent[0]}', which a table of {kind} needs; "
             f"its columns: {', '.join(table.column_names)}"
         )
-    texts = [_texts(table[names[name]]) for name in columns]
+    texts = [texts_of(table[names[name]]) for name in columns]
     keys = tuple(zip(*texts, strict=True))
     if not keys:
         raise InputError(f"{path.name} has no rows; nothing can be checked")
     _require_keys(path, columns, keys)
-    low, high, hidden = _ranges(path, _texts(table[_count_column(path, names, count)]), rules)
+    low, high, hidden = _ranges(path, texts_of(table[_count_column(path, names, count)]), rules)
     is_sum = [
         any(
             value.lower() in TOTALS or (name in ZONES and value in outer)
@@ -94,10 +93,10 @@ def read_published(
 
 def read_parents(path: Path) -> dict[str, str]:
     """Read nested zones: a CSV or Parquet file with columns zone and parent."""
-    table = _open(path)
+    table = open_texts(path)
     if not {"zone", "parent"} <= set(table.column_names):
         raise InputError(f"{path.name} needs the columns zone and parent")
-    zones, parents = _texts(table["zone"]), _texts(table["parent"])
+    zones, parents = texts_of(table["zone"]), texts_of(table["parent"])
     parent_of = {zone: parent for zone, parent in zip(zones, parents, strict=True) if parent}
     if len(set(zones)) < len(zones):
         raise InputError(f"{path.name} names a zone twice; each zone has one parent")
@@ -108,29 +107,6 @@ def read_parents(path: Path) -> dict[str, str]:
             if steps > len(parent_of):
                 raise InputError(f"{path.name}: zone '{zone}' lies in itself; parents must form a tree")
     return parent_of
-
-
-def _open(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}; check the path")
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return parquet.ParquetFile(path).read()
-        with path.open("rb") as file:
-            names = file.readline().decode("utf-8-sig").rstrip("\r\n")
-        separator = max(",;\t", key=names.count)
-        as_text = {name.strip('"'): pa.string() for name in names.split(separator)}
-        return csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(column_types=as_text, strings_can_be_null=False),
-        )
-    except (OSError, UnicodeDecodeError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path.name} cannot be read as a table in CSV or Parquet: {error}") from error
-
-
-def _texts(column: Any) -> list[str]:
-    return ["" if value is None else str(value).strip() for value in column.to_pylist()]
 
 
 def _require_keys(path: Path, columns: Sequence[str], keys: Sequence[Key]) -> None:

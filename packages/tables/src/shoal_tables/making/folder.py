@@ -60,7 +60,7 @@ def write_parquet(table: pa.Table, target: Any) -> None:
 
 
 def write_zones(zones: ZoneSet, path: Path) -> None:
-    """Write names and shapes of the zones as GeoParquet."""
+    """Write names, weights and shapes of the zones as GeoParquet."""
     kinds = sorted({shape.geom_type for shape in zones.shapes})
     crs = zones.statement.crs
     about = {
@@ -70,7 +70,9 @@ def write_zones(zones: ZoneSet, path: Path) -> None:
         "bbox": [float(edge) for edge in shapely.total_bounds(zones.shapes)],
     }
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
-    table = pa.table({"zone": list(zones.names), "geometry": pa.array(shapely.to_wkb(zones.shapes).tolist())})
+    weights = {} if zones.weights is None else {"weight": list(zones.weights)}
+    shapes = pa.array(shapely.to_wkb(zones.shapes).tolist())
+    table = pa.table({"zone": list(zones.names), **weights, "geometry": shapes})
     write_parquet(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
 
 

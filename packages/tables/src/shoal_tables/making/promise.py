@@ -149,9 +149,9 @@ def scale_of(promise: Promise) -> float:
 
 def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, Floats]:
     """The best number for each cell in parts of one, and its deviation in sigmas; noisy: int64 [cells]."""
-    scale = scale_of(promise)
+    scale = scale_of(promise) * rules.weights
     if rules.table != "flows":
-        return np.asarray(noisy * scale, dtype=np.float64), np.full(len(noisy), scale, dtype=np.float64)
+        return np.asarray(noisy * scale), scale
     zones = rules.shape[0]
     origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
     destination += destination >= origin

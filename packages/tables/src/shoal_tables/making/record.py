@@ -73,6 +73,11 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
     days = f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}."
     counted = _COUNTS[rules.table].format(things=things.capitalize())
     sentences = [counted, zones_in_words[zones.kind], days]
+    if zones.weights is not None:
+        of = "the zone where it begins" if rules.table == "flows" else "its zone"
+        sentences.append(
+            f"Numbers are multiplied by the weight of {of} ({zones.weights}), errors below are not."
+        )
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
             f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "
@@ -99,7 +104,8 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Dr
         sums = np.bincount(zone, count, minlength=statement.n_zones).reshape(shape)
         square_km = ((statement.side_m or 1) / 1000) ** 2
         noise = promises.expected_error(promise).half_width * np.sqrt(len(count) / statement.n_zones)
-        certain = np.where(sums >= 2 * noise, sums, 0)
+        weights = np.reshape(rules.weights[:: len(count) // statement.n_zones], shape)
+        certain = np.where(sums >= 2 * noise * weights, sums, 0)
         layers.append(density_cells(certain / square_km, (west, east), (south, north), things))
     elif statement.kind != "cells":
         layers.append(_outlines(rules))

@@ -1,6 +1,5 @@
 """The rules of counting: kind, zones, days, hours, trips, unit; checked before any data is read."""
 
-import csv
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
@@ -11,11 +10,12 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import MisuseError
 from shoal.model.clocks import Clock
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.units import HOUR_S
 from shoal_tables.definition.manifest import COLUMNS, STAYS, Kind, Trips, Unit, days_in_order, hour_label
+from shoal_tables.definition.text_tables import read_two_columns
 from shoal_tables.making.zones import ZoneSet
 
 MOST_CELLS: Final = 20_000_000
@@ -155,6 +155,12 @@ class Rules:
             hour[begin:end] = index
         return hour
 
+    @cached_property
+    def weights(self) -> Floats:
+        """float64 [cells]: of the zone of each cell; of a flow, where it begins."""
+        weights = self.zones.weights or (1.0,) * self.shape[0]
+        return np.repeat(np.array(weights, dtype=np.float64), self.n_cells // self.shape[0])
+
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values of each column of cells, in order; of flows also the origin itself as a destination."""
         every = {
@@ -228,28 +234,9 @@ def read_calendar(path: Path) -> dict[date, str]:
     Raises
     ------
     InputError
-        For a missing column, a date that is none or repeats, or an empty kind.
+        For a line without a date or a kind, and for a date that repeats.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as CSV; check the path") from error
-    kinds: dict[date, str] = {}
-    for number, row in enumerate(rows, start=2):
-        kind = (row.get("kind") or "").strip()
-        if "date" not in row or not kind:
-            raise InputError(
-                f"line {number} of {path} lacks a date or a kind; write date,kind, e.g. 2024-12-25,holiday"
-            )
-        try:
-            day = date.fromisoformat(str(row["date"]).strip())
-        except ValueError as error:
-            raise InputError(f"line {number} of {path} holds no date such as 2024-12-25") from error
-        if day in kinds:
-            raise InputError(f"{path} names {day} twice; keep one line for each date")
-        kinds[day] = kind
-    return kinds
+    return read_two_columns(path, ("date", "kind"), "2024-12-25,holiday", date.fromisoformat, str)
 
 
 def slots_of(slot_s: float) -> Hours:

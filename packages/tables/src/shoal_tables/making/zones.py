@@ -1,7 +1,7 @@
 """Public zones: squares, polygons of a file, H3 cells, cells of a network; which zone a sample lies in."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import one_driver
 from shoal_tables.definition.manifest import Zones
+from shoal_tables.definition.text_tables import read_two_columns
 
 OUTSIDE: Final = -1
 LOCAL: Final = "local"
@@ -37,6 +38,23 @@ class ZoneSet:
     names: tuple[str, ...]
     shapes: Any  # [n] of shapely, squares on the plane, others in statement.crs
     notes: tuple[str, ...] = ()  # for the publisher, such as gaps between polygons
+    weights: tuple[float, ...] | None = None  # of each zone, public
+
+    def weighted_by(self, path: Path) -> "ZoneSet":
+        """The zones with the weights of a CSV file with the columns ``zone`` and ``weight``.
+
+        Raises
+        ------
+        InputError
+            For a zone that is none, repeats or is absent, and for a weight that is not above 0.
+        """
+        weight_of = read_two_columns(path, ("zone", "weight"), f"{self.names[0]},1.5", str, _weight)
+        if set(weight_of) != set(self.names):
+            further, absent = set(weight_of) - set(self.names), set(self.names) - set(weight_of)
+            what = f"names {min(further)}, which is no zone" if further else f"lacks the zone {min(absent)}"
+            raise InputError(f"{path} {what}; give each zone of the table one weight")
+        statement = self.statement.model_copy(update={"weights": path.name})
+        return replace(self, statement=statement, weights=tuple(weight_of[name] for name in self.names))
 
     def locate(self, x: Integers, y: Integers) -> Integers:
         """The zone of each position in whole meters of the plane, int64 [n]; -1 = outside."""
@@ -71,6 +89,13 @@ class ZoneSet:
     def _at_cell(self, x: Integers, y: Integers) -> Integers:
         places = zip(x.tolist(), y.tolist(), strict=True)
         return _positions(places, _cell_places(self.shapes, self.plane or ""))
+
+
+def _weight(text: str) -> float:
+    weight = float(text)
+    if not 0 < weight < np.inf:
+        raise ValueError(text)
+    return weight
 
 
 def _positions(places: Iterable[Any], known: Sequence[Any]) -> Integers:

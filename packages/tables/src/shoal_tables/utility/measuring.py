@@ -43,8 +43,8 @@ def measure_table(
     manifest, zones, table = read_folder(folder)
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         counted = recount(people, manifest, zones)
-    exact = counted.unbounded / manifest.promise.granularity
-    bounded = counted.counts / manifest.promise.granularity
+    one = zones.weights_of(len(table)) / manifest.promise.granularity
+    exact, bounded = counted.unbounded * one, counted.counts * one
     return measurements(exact, bounded, table, manifest)
 
 

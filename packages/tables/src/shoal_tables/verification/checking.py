@@ -98,7 +98,7 @@ def verify_table(
         words = "the grid begins at the least x and the least y of the samples"
         findings.append(Finding("zones-from-data", words))
     published, wrong_numbers = files.published_integers(table, manifest.promise.granularity)
-    findings += [*wrong_numbers, *files.column_findings(table, published, cells, manifest)]
+    findings += [*wrong_numbers, *files.column_findings(table, published, cells, manifest, zones)]
     before = counted.counts
     if secret is not None:
         before, wrong = _secret(Path(secret), folder, cells, counted)

@@ -35,7 +35,6 @@ _SPURIOUS: Final = 0.05
 _ROUNDING: Final = 1e-9
 _METADATA: Final = frozenset({b"ARROW:schema", b"geo"})
 _FIELD: Final = frozenset({b"PARQUET:field_id"})
-_ZONE_TYPES: Final = {"zone": pa.string(), "geometry": pa.binary()}
 _ABOUT_SHAPES: Final = {"encoding", "geometry_types", "crs", "bbox"}
 _FACT: Final = re.compile(r'<data id="fact-([\w-]+)" value="([^"]*)">([^<]*)</data>')
 _CLOSE: Final = 0.01  # what rounding to three digits changes
@@ -70,7 +69,9 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     for name in (Files.TABLE, Files.ZONES, Files.REPORT):
         if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-    for name, types in ((Files.TABLE, of_zones.column_types(manifest)), (Files.ZONES, _ZONE_TYPES)):
+    weights = {} if manifest.zones.weights is None else {"weight": pa.float64()}
+    of_zone = {"zone": pa.string(), **weights, "geometry": pa.binary()}
+    for name, types in ((Files.TABLE, of_zones.column_types(manifest)), (Files.ZONES, of_zone)):
         if not (folder / name).exists():
             continue
         schema = of_zones.read_table(folder / name).schema
@@ -210,7 +211,7 @@ def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, lis
 
 
 def column_findings(
-    table: pa.Table, published: Integers, cells: Cells, manifest: TableManifest
+    table: pa.Table, published: Integers, cells: Cells, manifest: TableManifest, zones: ZoneFile
 ) -> Iterator[Finding]:
     """Find counts of another draw, and columns that do not follow from the published counts alone."""
     totals = manifest.promise.totals
@@ -219,6 +220,8 @@ def column_findings(
         yield Finding("changed-file", "counts or totals are not those whose digest the manifest states")
     promise, g = manifest.promise, manifest.promise.granularity
     numbers, spread = estimated(published, cells.keys, promise)
+    weights = zones.weights_of(len(published))
+    numbers, spread = numbers * weights, spread * weights
     half, least = spread * promise.half_width, spread * promise.least_shown
     for kind, name, expected in (
         ("estimate-differs", "estimate", numbers / g),

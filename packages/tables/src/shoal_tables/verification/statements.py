@@ -185,7 +185,7 @@ def _is_of_one_trip(manifest: TableManifest) -> bool:
 
 def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
     """What decides nothing in such a table, and what it cannot count."""
-    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs"}, exclude_none=True)
+    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs", "weights"}, exclude_none=True)
     words = f"zones of the kind {manifest.zones.kind} state something else"
     yield stated.keys() != _OF_ZONES[manifest.zones.kind], "zones-differ", words
     trips, homes, flows = manifest.trips, manifest.table == "homes", manifest.table == "flows"

@@ -28,10 +28,15 @@ OUTSIDE: Final = -1
 
 @dataclass(frozen=True)
 class ZoneFile:
-    """The names of the zones, in their order, and their geometries as WKB."""
+    """The names of the zones, in their order, their geometries as WKB, and their weights."""
 
     names: tuple[str, ...]
     geometries: list[Any]
+    weights: Floats  # 1 without a column of them
+
+    def weights_of(self, n_cells: int) -> Floats:
+        """The weight of the zone of each cell; of a flow, where it begins."""
+        return np.repeat(self.weights, n_cells // len(self.names))
 
 
 def read_zones(folder: Path) -> ZoneFile:
@@ -42,7 +47,10 @@ def read_zones(folder: Path) -> ZoneFile:
         if None in geometries:
             raise InputError(f"{folder / Files.ZONES} has a zone without a geometry")
         shapely.from_wkb(geometries)
-        return ZoneFile(tuple(map(str, table["zone"].to_pylist())), geometries)
+        weights = np.ones(len(table))
+        if "weight" in table.column_names:
+            weights = table["weight"].cast(pa.float64()).to_numpy()
+        return ZoneFile(tuple(map(str, table["zone"].to_pylist())), geometries, weights)
     except (OSError, KeyError, ValueError, TypeError, shapely.errors.GEOSException) as error:
         raise InputError(f"{folder / Files.ZONES} cannot be read as a table of zones") from error
 
@@ -85,6 +93,8 @@ def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif grid.kind == "grid" and names != squares:
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+    elif not ((zones.weights > 0) & np.isfinite(zones.weights)).all():
+        yield Finding("zones-differ", "a weight of a zone is not a number above 0")
     else:
         expected = _shapes_of(names, manifest)
         shapes = shapely.normalize(shapely.from_wkb(zones.geometries))

@@ -1,0 +1,60 @@
+"""Small public tables that users give as CSV or Parquet."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from shoal.errors import InputError
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def read_two_columns(
+    path: Path, names: tuple[str, str], example: str, key: Callable[[str], Key], value: Callable[[str], Value]
+) -> dict[Key, Value]:
+    """The value of each key; InputError for a row without both, and for a key that repeats."""
+    table, usage = open_texts(path), f"write {','.join(names)}, e.g. {example}"
+    absent = [name for name in names if name not in table.column_names]
+    if absent:
+        raise InputError(f"{path} has no column '{absent[0]}'; {usage}")
+    values: dict[Key, Value] = {}
+    for row, (first, second) in enumerate(zip(*(texts_of(table[name]) for name in names), strict=True), 1):
+        try:
+            if not second:
+                raise ValueError("empty")
+            this = key(first)
+            if this in values:
+                raise InputError(f"{path} names {first} twice; keep one row for each {names[0]}")
+            values[this] = value(second)
+        except ValueError as error:
+            raise InputError(f"row {row} of {path} lacks a {names[0]} or a {names[1]}; {usage}") from error
+    return values
+
+
+def open_texts(path: Path) -> Any:
+    """A CSV file, with its columns as text, or a Parquet file."""
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; check the path")
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return parquet.ParquetFile(path).read()
+        with path.open("rb") as file:
+            names = file.readline().decode("utf-8-sig").rstrip("\r\n")
+        separator = max(",;\t", key=names.count)
+        as_text = {name.strip('"'): pa.string() for name in names.split(separator)}
+        return csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(column_types=as_text, strings_can_be_null=False),
+        )
+    except (OSError, UnicodeDecodeError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path.name} cannot be read as a table in CSV or Parquet: {error}") from error
+
+
+def texts_of(column: Any) -> list[str]:
+    """The values of a column as text without blanks around it."""
+    return ["" if value is None else str(value).strip() for value in column.to_pylist()]
