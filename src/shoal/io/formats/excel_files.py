@@ -3,10 +3,10 @@
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 from xml.parsers import expat
 
 import pyarrow as pa
@@ -21,22 +21,13 @@ _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
 _CELLS: Final = 1 << 22
 _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
-_REFERENCE: Final = re.compile(  # a column behind Z, or a row that no sheet has
-    rb""" r=["'](?:([A-Za-z]{2,3})\d|[A-Za-z]?([2-9]\d{6}|1[1-9]\d{5}|\d{8,}))"""
-)
-_ROW: Final = re.compile(rb""" r=["'][A-Za-z]{0,3}(\d+)["']""")
-_OF_ANOTHER_ROW: Final = re.compile(  # a number, what follows it, and the next cell if of another number
-    rb""" r=["'][A-Za-z]*+(\d++)["'](?=([^=]*+(?:(?<! r)=[^=]*+)*+)="""
-    rb"""["'](?!\d|[A-Za-z]++\1["'])([A-Za-z]+\d++)["'])"""
-)
+_NO_ROW: Final = 1_100_000  # behind the last that a sheet has
+_REFERENCE: Final = re.compile(r"([A-Za-z]{0,3})(\d+)")
 _MISPLACED: Final = (
     "{name}: row {row} of {sheet} holds a cell that calls itself {cell}, and would be read as one of another "
     "row; let the program that wrote the file write it again, or save the sheet as CSV"
 )
-_BLANKS: Final = (b" =", b"= ", b"\t", b"\n", b"\r")
 _BLOCK_BYTES: Final = 1 << 20
-_REFERENCE_BYTES: Final = 32
-_VALUE_BYTES: Final = 1 << 20  # of a cell, at most
 _FAR: Final = (
     "{name} has a cell so far from the others that the sheet between them fills the memory; delete the empty "
     "rows and columns behind the data, or save the sheet as CSV"
@@ -89,10 +80,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 
 def _require_near_cells(path: Path) -> None:
-    """Refuse a sheet that the library would unfold into far more cells than it holds, before it tries.
-
-    The library reserves the rectangle around all cells, and ends the process if memory is short.
-    """
+    """Refuse a sheet around whose cells the library would reserve more memory than there is."""
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as book:
@@ -102,65 +90,65 @@ def _require_near_cells(path: Path) -> None:
                 f"{path.name} unpacks to {unpacked / 2**20:,.0f} MiB, which no spreadsheet needs"
             )
         for part in book.namelist():
-            most = max(_CELLS, book.getinfo(part).file_size)
-            if part == "content.xml" and _has_more_cells(book, most):
-                raise InputError(_FAR.format(name=path.name))
-            width, height, has_rows = _NARROW, 0, False  # other parts list cells in any order
-            for block in _in_blocks(book, part):  # the workbook tells which part is a sheet
-                has_rows |= b"<row " in block or b":row " in block
-                for column, row in _REFERENCE.findall(block):
-                    if row:
-                        raise InputError(_FAR.format(name=path.name))
-                    width = max(width, _column(column))
-                for row, between, cell in _OF_ANOTHER_ROW.findall(block) if has_rows else ():
-                    if b"row>" not in between:
-                        place = {"row": row.decode(), "sheet": Path(part).stem, "cell": cell.decode()}
-                        raise InputError(_MISPLACED.format(name=path.name, **place))
-            if width > _NARROW:
-                rows = (int(row) for block in _in_blocks(book, part) for row in _ROW.findall(block))
-                height = max(rows, default=0)
-            if width * height > most:
-                raise InputError(_FAR.format(name=path.name))
+            most, is_open_document = max(_CELLS, book.getinfo(part).file_size), part == "content.xml"
+            try:
+                with book.open(part) as file:
+                    if is_open_document:
+                        _require_few_cells(path.name, _elements(file), most)
+                    else:
+                        _require_small_sheet(path.name, Path(part).stem, _elements(file), most)
+            except expat.ExpatError:  # the workbook tells which part is a sheet; a picture is none
+                if is_open_document or b"sheetData" in book.read(part):
+                    raise
 
 
-def _has_more_cells(book: zipfile.ZipFile, most: int) -> bool:
-    """Whether an .ods has more cells with content, of which one element may stand for many."""
-    parser, total, rows = expat.ParserCreate(), 0, 1
+def _elements(file: IO[bytes]) -> Iterator[tuple[str, dict[str, str]]]:
+    """The name of each element of XML, without its namespace, and its attributes."""
+    parser, found = expat.ParserCreate(), list[tuple[str, dict[str, str]]]()
+    parser.StartElementHandler = lambda name, attributes: found.append((name.rpartition(":")[2], attributes))
+    while block := file.read(_BLOCK_BYTES):
+        parser.Parse(block)
+        yield from found
+        found.clear()
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal total, rows
-        kind, values = name.rpartition(":")[2], {key.rpartition(":")[2]: of for key, of in attributes.items()}
+
+def _require_small_sheet(
+    name: str, sheet: str, elements: Iterable[tuple[str, dict[str, str]]], most: int
+) -> None:
+    width = height = 0
+    has_rows, row = False, None  # other parts list cells in any order
+    for kind, attributes in elements:
+        if kind == "row":
+            has_rows, row = True, None
+        match = _REFERENCE.fullmatch(attributes.get("r", "")) if kind in ("row", "c") else None
+        if match is None:
+            continue
+        width, height = max(width, _column(match[1])), max(height, int(match[2]))
+        if height >= _NO_ROW or (width > _NARROW and width * height > most):
+            raise InputError(_FAR.format(name=name))
+        if has_rows and row not in (None, match[2]):
+            raise InputError(_MISPLACED.format(name=name, row=row, sheet=sheet, cell=match[0]))
+        row = match[2]
+
+
+def _require_few_cells(name: str, elements: Iterable[tuple[str, dict[str, str]]], most: int) -> None:
+    """The same for an .ods, of which one element may stand for many cells with content."""
+    total, rows = 0, 1
+    for kind, attributes in elements:
+        values = {key.rpartition(":")[2]: value for key, value in attributes.items()}
         if kind == "table-row":
             rows = int(values.get("number-rows-repeated", 1))
         elif kind.endswith("table-cell") and "value-type" in values:
             total += rows * int(values.get("number-columns-repeated", 1))
-
-    parser.StartElementHandler = start
-    with book.open("content.xml") as file:
-        while total <= most and (block := file.read(_BLOCK_BYTES)):
-            parser.Parse(block)
-    return total > most
+        if total > most:
+            raise InputError(_FAR.format(name=name))
 
 
-def _in_blocks(book: zipfile.ZipFile, part: str) -> Iterator[bytes]:
-    """The text of a part, with each reference and what follows it in one piece, in little memory."""
-    before = b""
-    with book.open(part) as file:
-        while block := file.read(_BLOCK_BYTES):
-            block = before + block
-            if any(pair in block for pair in _BLANKS):
-                block = b" ".join(block.split()).replace(b" =", b"=").replace(b"= ", b"=")
-            yield block
-            block = block.rstrip()
-            last = max(block.rfind(b" r=", -_VALUE_BYTES), 0) or len(block)
-            before = block[min(last, len(block) - _REFERENCE_BYTES) :]
-
-
-def _column(letters: bytes) -> int:
+def _column(letters: str) -> int:
     """The number of a column: Z is 26, AA is 27."""
     number = 0
     for letter in letters.upper():
-        number = number * 26 + letter - ord("A") + 1
+        number = number * 26 + ord(letter) - ord("A") + 1
     return number
 
 
