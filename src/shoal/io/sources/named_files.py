@@ -23,9 +23,7 @@ BY_SPARK: Final = (
 def files(source: str | Path) -> Iterator[Path]:
     """The files, by name."""
     source = str(source)
-    if (
-        not source.strip()
-    ):  # Path("") is the current folder, which nobody means by an empty variable of a shell
+    if not source.strip():  # the current folder, which nobody means by an empty variable of a shell
         raise InputError("the name of the input is empty; name a file, a folder or a pattern")
     if source.startswith(SPARK_TABLE):
         raise InputError(BY_SPARK)
@@ -46,7 +44,8 @@ def files(source: str | Path) -> Iterator[Path]:
         yield from sorted(paths)
     elif path.exists():
         _require_file(path)
-        _require_known(path)
+        if not is_known(path):
+            raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
         yield path
     elif glob.has_magic(source):
         # Path.glob takes no absolute pattern
@@ -101,11 +100,6 @@ def names_about_data(folder: Path, paths: Sequence[Path]) -> list[str]:
     """The files of a folder that describe its data and are not read, without repeats."""
     left = [path for path in folder.rglob("*") if is_known(path) and is_about_data(path)]
     return sorted({path.name for path in left} - {path.name for path in paths})
-
-
-def _require_known(path: Path) -> None:
-    if not is_known(path):
-        raise InputError(f"shoal does not know the format of {path.name}; it reads {known_endings()}")
 
 
 def _require_file(path: Path) -> None:

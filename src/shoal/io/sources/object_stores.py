@@ -5,7 +5,7 @@ Parquet is read in place, other formats from a local copy. Credentials come from
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
@@ -16,6 +16,7 @@ import pyarrow.fs as pafs
 from shoal.errors import InputError, OutputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.parquet_files import open_source
+from shoal.io.formats.row_files import explain_damage
 from shoal.io.sources.store_errors import explain_store_error
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
@@ -70,16 +71,8 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
     if name.lower().endswith(PARQUET):
         return open_source(name, lambda: system.open_input_file(path), far=True)
     with folder_for_a_copy() as folder:
-        copy = folder / name
-        with _explained(name):
-            _copy(system, path, copy)
-            table = open_local(copy)
-        return bind_folder(table, folder)
-
-
-def _copy(system: Any, path: str, target: Path) -> None:
-    with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
-        shutil.copyfileobj(remote, local, 1 << 20)
+        _copy(system, path, folder / name)
+        return bind_folder(open_local(folder / name), folder)
 
 
 def _opened(address: str) -> tuple[Any, str]:
@@ -116,36 +109,40 @@ def _require_answer(system: Any, root: str) -> None:
 
 
 @contextmanager
-def _reading(address: str) -> Iterator[None]:
+def _explained(
+    failed: str, remedy: str, *, reason: str = " ({})", kind: type[InputError | OutputError] = InputError
+) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError as error:
-        raise InputError(
-            "nothing lies at that address in the object store; check the bucket and the folder, and write a "
-            "% of a name as %25"
-        ) from error
     except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"the object store cannot be read{_in_brackets(error)}; check the address and the credentials "
-            f"({_credentials(address)})"
-        ) from error
-
-
-def _in_brackets(error: Exception) -> str:
-    reason = explain_store_error(error)
-    return "" if reason is None else f" ({reason})"
+        why = explain_store_error(error)
+        raise kind(f"{failed}{'' if why is None else reason.format(why)}; {remedy}") from error
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
-    try:
+def _reading(address: str) -> Iterator[None]:
+    nothing = (
+        "nothing lies at that address in the object store; check the bucket and the folder, and write a "
+    )
+    remedy = f"check the address and the credentials ({_credentials(address)})"
+    with (
+        _explained("the object store cannot be read", remedy),
+        explain_damage(f"{nothing}% of a name as %25", FileNotFoundError),
+    ):
         yield
-    except (pa.ArrowException, OSError) as error:
-        reason = explain_store_error(error)
-        raise InputError(
-            f"{name} cannot be copied from the object store{'' if reason is None else f': {reason}'}; try "
-            "again, or copy it by other means"
-        ) from error
+
+
+def _copy(system: Any, path: str, target: Path) -> None:
+    remedy = "try again, or copy it by other means"
+    with _explained(f"{target.name} cannot be copied from the object store", remedy, reason=": {}"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
+            shutil.copyfileobj(remote, local, 1 << 20)
+
+
+def _writing(also: str = "") -> AbstractContextManager[None]:
+    remedy = f"check the address and the credentials{also}"
+    return _explained("the object store cannot be written", remedy, kind=OutputError)
 
 
 def _credentials(address: str) -> str:
@@ -179,10 +176,7 @@ def fetch(address: str, folder: Path) -> None:
         inside = PurePosixPath(path).relative_to(root)
         if inside.is_absolute() or ".." in inside.parts or len(inside.parts) > _DEEPEST:
             raise InputError("the object store holds a file there whose name leads out of the folder")
-        target = folder.joinpath(*inside.parts)
-        with _explained(inside.name):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _copy(system, path, target)
+        _copy(system, path, folder.joinpath(*inside.parts))
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
@@ -191,33 +185,21 @@ def store(folder: Path, address: str, *, last: str) -> None:
     On an error, files copied so far stay.
     """
     require_free(address, "--to")
-    try:
+    with _writing(f", and remove what was copied, if anything: without {last} it is no release"):
         system, root = _opened(address)
-        files = sorted(
-            (path for path in folder.rglob("*") if path.is_file()), key=lambda path: (path.name == last, path)
-        )
-        for path in files:
+        files = (path for path in folder.rglob("*") if path.is_file())
+        for path in sorted(files, key=lambda path: (path.name == last, path)):
             target = f"{root}/{path.relative_to(folder).as_posix()}"
             with path.open("rb") as local, system.open_output_stream(target, compression=None) as remote:
                 shutil.copyfileobj(local, remote, 1 << 20)
-    except (pa.ArrowException, OSError) as error:
-        raise OutputError(
-            f"{_unwritten(error)}, and remove what was copied, if anything: without {last} it is no release"
-        ) from error
 
 
 def require_free(address: str, option: str) -> None:
     """Raise OutputError unless the address is empty and the store answers."""
-    try:
+    with _writing():
         system, root = _opened(address)
         entries = system.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
-    except (pa.ArrowException, OSError) as error:
-        raise OutputError(_unwritten(error)) from error
     if any(entry.type == pafs.FileType.File for entry in entries):
         raise OutputError(
             f"there are files at that address already; choose another {option} or remove them first"
         )
-
-
-def _unwritten(error: Exception) -> str:
-    return f"the object store cannot be written{_in_brackets(error)}; check the address and the credentials"

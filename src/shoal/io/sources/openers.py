@@ -104,7 +104,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
             members, about = zip_files.members(archive.path, is_read)
             opened += [
                 FileOpener(
-                    open=partial(_open_member, reading, archive, member),
+                    open=partial(zip_files.open_member, archive, member, partial(_open, reading)),
                     name=member,
                     size=size,
                     apart=False,
@@ -115,17 +115,9 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
         else:
             whole = path.absolute()
             opener = partial(_open, reading, whole, root.absolute(), number)
-            opened.append(
-                FileOpener(open=opener, name=path.name, size=_size_of(whole), path=whole, notes=notes)
-            )
+            size = whole.stat().st_size if whole.exists() else 0
+            opened.append(FileOpener(open=opener, name=path.name, size=size, path=whole, notes=notes))
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _about_data(names: Sequence[str]) -> tuple[str, ...]:
@@ -175,7 +167,10 @@ def _numbered(name: str, number: str = "") -> Iterator[None]:
         raise InputError(f"{name}{number} is damaged and cannot be read to its end; copy it again") from error
 
 
-def _numbering(table: Table, number: str = "") -> Table:
+def _open_numbered(name: str, open_table: Opener, number: str = "") -> Table:
+    with _numbered(name, number):
+        table = open_table()
+
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         with _numbered(table.name, number):
             yield from table.batches(columns)
@@ -184,31 +179,26 @@ def _numbering(table: Table, number: str = "") -> Table:
 
 
 def _open_lake(folder: Path, kind: str, reading: Reading) -> Table:
-    with _numbered(folder.name):
-        return _numbering(note_unused_settings(lake_folders.open_table(folder, kind), reading))
+    return note_unused_settings(
+        _open_numbered(folder.name, partial(lake_folders.open_table, folder, kind)), reading
+    )
 
 
 def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
     try:
-        with _numbered(path.name, number):
-            table = _numbering(open_file(path, reading), number)
+        table = _open_numbered(path.name, partial(open_file, path, reading), number)
     except OSError as error:
         raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     within = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     return _with_folders(replace(table, place=table.place or str(path.resolve())), within, reading)
 
 
-def _open_member(reading: Reading, archive: zip_files.Archive, member: str) -> Table:
-    """The archive lives as long as its members are to be opened."""
-    return zip_files.open_member(archive.path, member, partial(_open, reading))
-
-
 def _open_object(reading: Reading, system: Any, path: str, root: str, number: str) -> Table:
     within = PurePosixPath(path).relative_to(root)
-    with _numbered(within.name, number):
-        table = object_stores.open_object(system, path, partial(open_file, reading=reading))
+    opened = partial(object_stores.open_object, system, path, partial(open_file, reading=reading))
+    table = _open_numbered(within.name, opened, number)
     owners = tuple(replace(owner, place=path) for owner in table.owners)
-    return _with_folders(_numbering(replace(table, place=path, owners=owners), number), within, reading)
+    return _with_folders(replace(table, place=path, owners=owners), within, reading)
 
 
 def _of_part(part: Any, reading: Reading) -> Table:

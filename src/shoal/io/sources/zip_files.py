@@ -41,7 +41,7 @@ _ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 @dataclass(frozen=True)
 class Archive:
-    """A zip archive, or a private copy that goes with this object."""
+    """A zip archive, or a private copy that goes with this object: it lives as long as its members."""
 
     path: Path
 
@@ -65,22 +65,20 @@ def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], 
     with explain_damage(damaged, *BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as archive:
         inside = [member for member in archive.infolist() if not member.is_dir()]
         names = [member.filename for member in inside]
-        dawarich = _is_dawarich(archive)
+        is_strava, is_dawarich = _is_strava(names), _is_dawarich(archive)
     read = sorted(name for name in names if reads(Path(name)))
     labels = plt_files.labels(map(PurePosixPath, read))
     selected = [name for name in read if PurePosixPath(name) not in labels]
     selected = [name for name in selected if not is_about_data(Path(name))] or selected
     about = sorted({Path(name).name for name in names if is_about_data(Path(name)) and name not in selected})
     inner = [name for name in names if name.lower().endswith(ARCHIVES) and not is_hidden(Path(name))]
-    if _is_strava(names):
+    if is_strava:
         selected = [name for name in selected if name.startswith("activities/")]
-    if dawarich:
+    if is_dawarich:
         selected = [_DAWARICH]
     timeline = [name for name in selected if PurePosixPath(name).name in {"Records.json", "Timeline.json"}]
-    if timeline:
-        selected = timeline
-    of_an_account = dawarich or timeline or _is_strava(names)
-    if inner and not of_an_account:
+    selected = timeline or selected
+    if inner and not (is_strava or is_dawarich or timeline):
         raise InputError(
             f"{path.name} holds another archive, {Path(inner[0]).name}, whose files would be left out; "
             f"unpack {path.name} into a folder, and name that"
@@ -97,11 +95,9 @@ def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], 
     return {name: sizes[name] for name in selected}, about
 
 
-def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
-    """One file of an archive.
-
-    open_file: takes the unpacked file and the folder of the archive.
-    """
+def open_member(whole: Archive, member: str, open_file: Callable[[Path, Path], Table]) -> Table:
+    """One file of an archive. open_file: takes the unpacked file and the folder of the archive."""
+    path = whole.path
     with folder_for_a_copy() as folder:
         inner = folder / stem_of(path.name) / member
         if not inner.resolve().is_relative_to(folder.resolve()):
@@ -120,10 +116,11 @@ def open_member(path: Path, member: str, open_file: Callable[[Path, Path], Table
     owners = tuple(
         replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
     )
-    table = replace(table, owners=owners)
-    if of_one_person:
-        return _of_one_person(table, path)
-    return replace(table, place=f"{path.resolve()}!{member}")
+    if not of_one_person:
+        return replace(table, owners=owners, place=f"{path.resolve()}!{member}")
+    owner = Owner(column="uid", value=stem_of(path.name), place=str(path.resolve()), what="export")
+    columns = tuple(name for name in table.columns if name != "uid")
+    return add_constants(replace(table, columns=columns, owners=(owner,)), {"uid": owner.value})
 
 
 def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:
@@ -172,13 +169,6 @@ def _text_ending(start: bytes) -> str:
     except ValueError:
         return ".json"
     return ".jsonl" if rest.strip() else ".json"
-
-
-def _of_one_person(table: Table, path: Path) -> Table:
-    person = stem_of(path.name)
-    owner = Owner(column="uid", value=person, place=str(path.resolve()), what="export")
-    without = replace(table, columns=tuple(name for name in table.columns if name != "uid"), owners=(owner,))
-    return add_constants(without, {"uid": person})
 
 
 def _is_strava(names: Sequence[str]) -> bool:
