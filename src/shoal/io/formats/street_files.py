@@ -5,6 +5,7 @@ Usual names: nodes ``node_id``, ``osmid`` or ``id`` with ``lat, lon`` or ``x, y`
 geom_lat``.
 """
 
+import json
 import re
 import struct
 from collections.abc import Sequence
@@ -27,10 +28,9 @@ from shoal.runtime.arrays import Floats, offsets_of
 _IDS: Final = ("node_id", "osmid", "id")
 _LENGTHS: Final = ("length_m", "length")
 _NUMBER: Final = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+_CRS: Final = b"streets_crs"  # among what a table says of itself
 _LINE: Final = 2  # the code of a line in well-known binary
 _FLAGS: Final = 0x20000000  # a reference system follows (extended form)
-
-Shapes = list[tuple[Floats, Floats] | None]
 
 
 @typed
@@ -71,39 +71,19 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
                 "a street graph needs its nodes and its edges (--streets-nodes and --streets-edges), or one "
                 ".graphml file"
             )
-        return _graphml(Path(nodes), crs)
-    node_table, edge_table = _table(nodes, "nodes"), _table(edges, "edges")
-    names = node_table.column_names
-    ids = _column(node_table, _IDS, "nodes")
-    declared_crs: str | None = WGS84
-    if {"lat", "lon"} <= set(names):
-        x, y = _numbers(node_table["lon"], "lon"), _numbers(node_table["lat"], "lat")
-    else:
-        x, y = (_numbers(_column(node_table, (axis,), "nodes"), axis) for axis in ("x", "y"))
-        declared_crs = crs or _crs_of(node_table)
-    length = next((edge_table[name] for name in _LENGTHS if name in edge_table.column_names), None)
-    return _graph(
-        ids.to_pylist(),
-        x,
-        y,
-        _column(edge_table, ("u",), "edges").to_pylist(),
-        _column(edge_table, ("v",), "edges").to_pylist(),
-        None if length is None else _numbers(length, "length"),
-        _shapes(edge_table),
-        declared_crs,
+        return _graph(*_graphml(Path(nodes)), crs)
+    return _graph(_table(nodes, "nodes"), _table(edges, "edges"), crs)
+
+
+def _graph(nodes: pa.Table, edges: pa.Table, crs: str | None) -> StreetGraph:
+    ids = _column(nodes, _IDS, "nodes").to_pylist()
+    in_degrees = {"lat", "lon"} <= set(nodes.column_names)
+    x, y = (
+        _numbers(_column(nodes, (axis,), "nodes"), axis) for axis in (("lon", "lat") if in_degrees else "xy")
     )
-
-
-def _graph(
-    ids: Sequence[Any],
-    x: Floats,
-    y: Floats,
-    u: Sequence[Any],
-    v: Sequence[Any],
-    length: Floats | None,
-    shapes: Shapes,
-    crs: str | None,
-) -> StreetGraph:
+    length = next((_numbers(edges[name], "length") for name in _LENGTHS if name in edges.column_names), None)
+    u, v = (_column(edges, (end,), "edges").to_pylist() for end in "uv")
+    shapes = _shapes(edges)
     place = {str(name): i for i, name in enumerate(ids)}
     if len(place) != len(ids):
         raise InputError(f"{len(ids) - len(place)} nodes of the street graph have an id that another one has")
@@ -130,7 +110,7 @@ def _graph(
         shape_offsets=offsets,
         shape_x=np.concatenate([empty, *(part[0] for part in parts)]),
         shape_y=np.concatenate([empty, *(part[1] for part in parts)]),
-        crs=crs,
+        crs=WGS84 if in_degrees else crs or _crs_of(nodes),
     )
 
 
@@ -155,13 +135,11 @@ def _table(source: Any, what: str) -> pa.Table:
     if hasattr(source, "geometry") and hasattr(source, "reset_index"):
         crs = None if source.crs is None else source.crs.to_wkt()
         frame = source.reset_index()
-        names = [
-            name for name in frame.columns if name in {*_IDS, *_LENGTHS, "u", "v", "x", "y", "lat", "lon"}
-        ]
-        table = pa.table({name: pa.array(frame[name]) for name in names})
+        known = {*_IDS, *_LENGTHS, "u", "v", "x", "y", "lat", "lon"}
+        table = pa.table({name: pa.array(frame[name]) for name in frame.columns if name in known})
         shapes = pa.array(frame.geometry.to_wkb())
         return table.append_column("geometry", shapes).replace_schema_metadata(
-            {} if crs is None else {"streets_crs": crs}
+            {} if crs is None else {_CRS: crs}
         )
     unread = f"the {what} of the street graph are neither a file nor a frame that can be read"
     with explain_damage(unread, pa.ArrowException, TypeError, ValueError):
@@ -171,12 +149,10 @@ def _table(source: Any, what: str) -> pa.Table:
 def _crs_of(table: pa.Table) -> str | None:
     """GeoParquet's default is longitude and latitude."""
     metadata = table.schema.metadata or {}
-    if b"streets_crs" in metadata:
-        return str(metadata[b"streets_crs"].decode())
+    if _CRS in metadata:
+        return str(metadata[_CRS].decode())
     if b"geo" not in metadata:
         return None
-    import json
-
     about = json.loads(metadata[b"geo"])
     crs = about["columns"][about["primary_column"]].get("crs", WGS84)
     return None if crs is None else crs if isinstance(crs, str) else json.dumps(crs)
@@ -199,7 +175,7 @@ def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _shapes(table: pa.Table) -> Shapes:
+def _shapes(table: pa.Table) -> list[tuple[Floats, Floats] | None]:
     if {"geom_lon", "geom_lat"} <= set(table.column_names):
         pairs = zip(table["geom_lon"].to_pylist(), table["geom_lat"].to_pylist(), strict=True)
         return [
@@ -217,11 +193,8 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
     if isinstance(value, str):
         if not value.lstrip().upper().startswith("LINESTRING"):
             raise InputError(f"an edge's shape is {value.split('(')[0].strip()}, expected a LINESTRING")
-        corners = [
-            [float(number) for number in _NUMBER.findall(corner)[:2]]
-            for corner in value[value.index("(") :].split(",")
-        ]
-        pairs = np.array(corners)
+        corners = value[value.index("(") :].split(",")
+        pairs = np.array([_NUMBER.findall(corner)[:2] for corner in corners], dtype=np.float64)
     else:
         order = "<" if value[0] == 1 else ">"
         kind = struct.unpack_from(f"{order}I", value, 1)[0]
@@ -233,12 +206,11 @@ def _shape(value: Any) -> tuple[Floats, Floats] | None:
         pairs = np.frombuffer(value, dtype=f"{order}f8", count=count * width, offset=at + 4).reshape(
             count, width
         )[:, :2]
-    return np.ascontiguousarray(pairs[:, 0], dtype=np.float64), np.ascontiguousarray(
-        pairs[:, 1], dtype=np.float64
-    )
+    x, y = np.array(pairs.T, dtype=np.float64, order="C")
+    return x, y
 
 
-def _graphml(path: Path, crs: str | None) -> StreetGraph:
+def _graphml(path: Path) -> tuple[pa.Table, pa.Table]:
     keys: dict[str | None, str | None] = {}
     graph: Element | None = None
     try:
@@ -260,16 +232,17 @@ def _graphml(path: Path, crs: str | None) -> StreetGraph:
     ]
     unread = f"{path.name}: a node lacks x or y, or one of them or a length is no number"
     with explain_damage(unread, KeyError, ValueError):
-        x, y = (np.array([float(about[axis]) for _, about in nodes]) for axis in ("x", "y"))
-        length = np.array([float(about.get("length") or "nan") for *_, about in edges])
-    declared_crs = crs or data(graph).get("crs") or None
-    return _graph(
-        [name for name, _ in nodes],
-        x,
-        y,
-        [u for u, *_ in edges],
-        [v for _, v, _ in edges],
-        length,
-        [_shape(about.get("geometry")) for *_, about in edges],
-        declared_crs,
+        x, y = ([float(about[axis]) for _, about in nodes] for axis in ("x", "y"))
+        length = [float(about.get("length") or "nan") for *_, about in edges]
+    crs = data(graph).get("crs")
+    return (
+        pa.table({"id": [name for name, _ in nodes], "x": x, "y": y}, metadata={_CRS: crs} if crs else None),
+        pa.table(
+            {
+                "u": [u for u, *_ in edges],
+                "v": [v for _, v, _ in edges],
+                "length": length,
+                "geometry": [about.get("geometry") for *_, about in edges],
+            }
+        ),
     )
