@@ -252,6 +252,14 @@ def test_lines_swallowed_by_an_open_quotation_mark_are_counted_each(tmp_path: Pa
     )
 
 
+@pytest.mark.parametrize("rows", ['bob,2024-05-01,"48.85,2.35\n', '"bob,2024-05-01,48.85,2.35\n'])
+@pytest.mark.parametrize("end", ["", '",2024-05-01,48.85,2.35\n'])
+def test_the_first_line_of_swallowed_lines_is_named(rows: str, end: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path, "# of May\n" + GOOD + rows + "eve,2024-05-01T00:00Z,48.85,2.35\n" * 3 + end)
+    assert "cannot be read (" in message(path)
+    assert "(first in line 4 of calls.csv)" in message(path)
+
+
 def test_lines_between_two_quotation_marks_are_counted_each(tmp_path: Path) -> None:
     line = "eve,2024-05-01T00:00Z,48.85,2.35\n"
     got = read(text_file(tmp_path, GOOD + '"' + line * 4 + '"' + line * 2), lose_people=True)

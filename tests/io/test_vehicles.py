@@ -72,6 +72,20 @@ def test_parts_of_a_message_come_in_order_and_none_is_made_of_two_messages(tmp_p
     assert dict(got.intake.dropped) == {"AIS message without all of its sentences": 2}
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "first"),
+    [
+        ("a.nmea", ["$GPGSV,1", "$GPRMC,120000,A*00", "$GPRMC,120001,A*00"], 2),
+        pytest.param("a.ais", [f"!{SHIP}*00"] * 2, 1, marks=ships),
+        pytest.param("a.ais", [tagged(STATION, NOON_S), sentence(TWO_PARTS[0])] * 2, 2, marks=ships),
+    ],
+)
+def test_the_first_broken_sentence_is_named(name: str, lines: list[str], first: int, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"\(first in line {first} of {name}\)"):
+        read(tmp_path / name)
+
+
 @ships
 def test_a_log_that_is_cut_in_its_packing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.ais.gz").write_bytes(gzip.compress(tagged(SHIP, NOON_S).encode())[:-9])

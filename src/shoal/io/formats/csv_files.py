@@ -6,10 +6,10 @@ Without a header, the caller names the columns, or the lines match a known data 
 import csv
 import io
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +23,10 @@ from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
 from shoal.io.formats.input_table import WRONG_FIELDS, Table
-from shoal.io.formats.row_files import open_bytes
+from shoal.io.formats.row_files import explain_damage, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading
+from shoal.runtime.arrays import Floats
 
 DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
@@ -50,46 +51,30 @@ def open_table(path: Path, reading: Reading) -> Table:
     sample, whole = _beginning(path)
     before = _lines_before_header(sample)
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
-    header, delimiter, has_rows = layout.names, layout.delimiter, layout.has_rows
-    unreadable, first_texts, first_lines = Counter[str](), dict[str, str](), dict[str, int]()
-    text = "lines of {file} before its column names that were not read, as comments: {lines}"
-    notes: list[str] = [say("reading.comments", text, file=path.name, lines=before)] if before else []
+    header, delimiter = layout.names, layout.delimiter
 
     def skip(row: Any) -> str:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
-        unreadable[WRONG_FIELDS] += lines
-        first_texts.setdefault(WRONG_FIELDS, row.text)
+        table.unreadable[WRONG_FIELDS] += lines
         if lines > 1:
-            notes.append(
-                say(
-                    "reading.open_quote",
-                    "a quotation mark in {file} is not closed; the {lines} lines after it count as one "
-                    "broken line each",
-                    file=path.name,
-                    lines=lines,
-                )
-            )
+            text = "a quotation mark in {file} is not closed; the {lines} lines after it count as one "
+            told = say("reading.open_quote", f"{text}broken line each", file=path.name, lines=lines)
+            table.notes.append(told)
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Drop rows where an open quotation mark swallowed lines: a value holds as many fields."""
-        ends = np.zeros(len(batch))
-        for column in batch.columns:
-            lines = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
-            if lines.any():
-                fields = pc.count_substring(column, delimiter).to_numpy(zero_copy_only=False)
-                ends += np.where(fields >= len(header) - 1, lines, 0)
+        ends = _swallowed_lines(batch, layout)
         broken = ends > 0
         if not broken.any():
             return batch
         lines = int((ends + broken).sum())
-        unreadable[WRONG_FIELDS] += lines
+        table.unreadable[WRONG_FIELDS] += lines
         text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
-        notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
+        table.notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
         return batch.filter(pa.array(~broken))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        if whole and not has_rows:
+        if whole and not layout.has_rows:
             return
         size = max(path.stat().st_size, 1)
         try:
@@ -116,24 +101,42 @@ def open_table(path: Path, reading: Reading) -> Table:
                     yield min(file.tell() / size, 1.0), whole_lines(batch)
         except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise InputError(_why(path.name, error)) from error
-        first_lines.update((reason, _line_of(path, some)) for reason, some in first_texts.items())
+        if table.unreadable:
+            places = [header.index(name) for name in columns]
+            table.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
 
-    return Table(
-        name=path.name,
-        columns=tuple(header),
-        batches=batches,
-        settings={"preset": layout.preset} if layout.preset else {},
-        unreadable=unreadable,
-        first_lines=first_lines,
-        notes=notes,
-    )
+    table = Table(name=path.name, columns=tuple(header), batches=batches, settings=layout.settings)
+    if before:
+        text = "lines of {file} before its column names that were not read, as comments: {lines}"
+        table.notes.append(say("reading.comments", text, file=path.name, lines=before))
+    return table
 
 
-def _line_of(path: Path, text: str) -> int:
-    """The number of the first line of a file with which a text begins; 0 if it is in another encoding."""
-    first = text.partition("\n")[0].rstrip("\r").encode()
-    with open_bytes(path) as file:
-        return next((number for number, line in enumerate(file, 1) if line.rstrip(b"\r\n") == first), 0)
+def _swallowed_lines(batch: pa.RecordBatch, layout: "_Layout") -> Floats:
+    """The lines that an open quotation mark took into each row: a value holds as many fields as a line."""
+    ends = np.zeros(len(batch))
+    for column in batch.columns:
+        lines = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
+        if lines.any():
+            delimiters = pc.count_substring(column, layout.delimiter).to_numpy(zero_copy_only=False)
+            ends += np.where(delimiters >= len(layout.names) - 1, lines, 0)
+    return ends
+
+
+def _first_broken_line(path: Path, before: int, layout: "_Layout", places: Sequence[int]) -> int:
+    """The number of the first line with other fields than named, or with a value that holds lines."""
+    line, n_fields = before + 1, len(layout.names)
+    with open_bytes(path) as file, io.TextIOWrapper(file, layout.encoding, newline="") as text:
+        rows = csv.reader(islice(text, before, None), delimiter=layout.delimiter)
+        with suppress(csv.Error):  # a value that is longer than any
+            for row in rows:
+                values = [row[place] for place in places] if len(row) == n_fields else row
+                if len(row) not in (0, n_fields) or any(
+                    "\n" in value and value.count(layout.delimiter) >= n_fields - 1 for value in values
+                ):
+                    break
+                line = before + rows.line_num + 1
+    return line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +145,7 @@ class _Layout:
     delimiter: str
     has_rows: bool
     has_header: bool = True
-    preset: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     encoding: str = "utf-8-sig"
 
 
@@ -158,12 +161,12 @@ def _lines_before_header(sample: bytes) -> int:
 
 def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
     if reading.columns is not None:
-        names = _split_names(reading.columns)
-        return _without_header(name, sample, names)
+        return _without_header(name, sample, _split_names(reading.columns))
     if reading.preset is not None and presets.get_preset(reading.preset).fields:
         preset = presets.get_preset(reading.preset)
         encoding = "utf-8-sig" if preset.encoding == "utf-8" else preset.encoding
-        return _without_header(name, sample, list(preset.fields), preset=reading.preset, encoding=encoding)
+        layout = _without_header(name, sample, list(preset.fields))
+        return replace(layout, settings={"preset": reading.preset}, encoding=encoding)
     lines = [line.strip("\r") for line in sample.decode("latin-1").split("\n")[:_LOOKED_AT]]
     if len(lines) == _LOOKED_AT or len(sample) == SAMPLE_BYTES:
         lines = lines[:-1]
@@ -188,27 +191,29 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
     return _Layout(names=header, delimiter=delimiter, has_rows=has_rows)
 
 
-def _without_header(
-    name: str, sample: bytes, names: list[str], *, preset: str | None = None, encoding: str = "utf-8-sig"
-) -> _Layout:
-    first = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0]
-    line = first.decode("latin-1").strip("\r")
-    try:
-        counts = {
-            delimiter: len(next(csv.reader(io.StringIO(line), delimiter=delimiter), []))
-            for delimiter in DELIMITERS + " "
-        }
-    except csv.Error as error:
-        raise InputError(f"the first line of {name} cannot be read as delimited text") from error
-    fit = next((delimiter for delimiter, count in counts.items() if count == len(names)), None)
+def _without_header(name: str, sample: bytes, names: list[str]) -> _Layout:
+    first, _ = _first_line(sample)
+    unread = f"the first line of {name} cannot be read as delimited text"
+    fields = _fields(first.decode("latin-1"), unread)
+    fit = next((delimiter for delimiter, some in fields.items() if len(some) == len(names)), None)
     if fit is None:
         raise InputError(
-            f"the first line of {name} has {max(counts.values())} fields, but {len(names)} columns are "
-            "named; name every column, with _ for those that are not needed"
+            f"the first line of {name} has {max(map(len, fields.values()))} fields, but {len(names)} columns "
+            "are named; name every column, with _ for those that are not needed"
         )
-    return _Layout(
-        names=names, delimiter=fit, has_rows=True, has_header=False, preset=preset, encoding=encoding
-    )
+    return _Layout(names=names, delimiter=fit, has_rows=True, has_header=False)
+
+
+def _first_line(sample: bytes) -> tuple[bytes, bytes]:
+    """The first line with text, and what follows it."""
+    first, _, rest = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+    return first.strip(b"\r"), rest
+
+
+def _fields(line: str, unread: str) -> dict[str, list[str]]:
+    """The fields of a first line, by delimiter."""
+    with explain_damage(unread, csv.Error):
+        return {one: next(csv.reader([line], delimiter=one), []) for one in DELIMITERS + " "}
 
 
 def _split_names(text: str) -> list[str]:
@@ -247,26 +252,19 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
 
 
 def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
-    first, _, rest = sample.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+    first, rest = _first_line(sample)
     try:
-        line = first.decode("utf-8").strip("\r")
+        line = first.decode("utf-8")
         if "\0" in line:  # UTF-16 without a mark
             raise InputError(_not_utf8(name))
     except UnicodeDecodeError as error:
         raise InputError(_not_utf8(name)) from error
-
-    def fields(delimiter: str) -> list[str]:
-        return next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
-
-    try:
-        delimiter = max(DELIMITERS, key=lambda candidate: len(fields(candidate)))
-        if len(fields(delimiter)) == 1:
-            delimiter = " "
-        return fields(delimiter), delimiter, bool(rest.strip())
-    except csv.Error as error:
-        raise InputError(
-            f"{name} has no readable header line; it should begin with column names, for example id,t,lat,lon"
-        ) from error
+    unread = "has no readable header line; it should begin with column names, for example id,t,lat,lon"
+    fields = _fields(line, f"{name} {unread}")
+    delimiter = max(DELIMITERS, key=lambda candidate: len(fields[candidate]))
+    if len(fields[delimiter]) == 1:
+        delimiter = " "
+    return fields[delimiter], delimiter, bool(rest.strip())
 
 
 def _not_utf8(name: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from shoal.errors import InputError, requiring_extra
-from shoal.io.formats.input_table import Table
-from shoal.io.formats.row_files import Account, Row, explain_damage, open_bytes, table_of_rows
+from shoal.io.formats.input_table import Account, Table
+from shoal.io.formats.row_files import Row, explain_damage, open_bytes, table_of_rows
 from shoal.model.intake import Reading
 
 NO_DATE: Final = "time of the device's clock before it knew the date"

@@ -6,8 +6,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
-from shoal.io.formats.json_values import Content, flat, records, text_of
-from shoal.io.formats.row_files import Row
+from shoal.io.formats.json_values import Content, flat, records
 from shoal.messages import say_number
 
 _TIMES: Final = ("times", "coordTimes", "timestamps")
@@ -70,8 +69,8 @@ def read(content: Any) -> Content | None:
         for name in dict.fromkeys(name for properties, *_ in samples for name in properties)
         if name.lower() not in _PLACE and _last(name) not in skipped
     ]
-    rows: list[Row] = [
-        [text_of(value) for value in (*map(properties.get, names), *([time] if timed else []), lat, lon)]
+    rows = [
+        (*map(properties.get, names), *([time] if timed else []), lat, lon)
         for properties, time, lon, lat in samples
     ]
     one, more = (

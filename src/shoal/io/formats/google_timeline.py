@@ -5,7 +5,7 @@ its end; a path one for each point.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, Final
@@ -22,21 +22,19 @@ _PHONE_PARTS: Final = ("visit", "activity", "timelinePath", "timelineMemory")
 
 def read(content: Any) -> Content | None:
     """Names, rows and notes; None for other content."""
-    rows = _rows(content)
-    return None if rows is None else (["datetime", "lat", "lon"], list(rows), [])
-
-
-def _rows(content: Any) -> Iterator[Row] | None:
+    entries = records(content)
+    rows_of: Callable[[dict[str, Any]], Iterator[Row]] = _segment
     if isinstance(content, dict):
-        for name, rows_of in _OF_AN_ACCOUNT.items():
-            if isinstance(content.get(name), list):
-                return chain(chain.from_iterable(map(rows_of, records(content[name]))), _signals(content))
+        name = next((name for name in _OF_AN_ACCOUNT if isinstance(content.get(name), list)), None)
+        if name is None:
+            return None
+        entries, rows_of = records(content[name]), _OF_AN_ACCOUNT[name]
+    elif not any(part in entry for entry in entries for part in _PHONE_PARTS) or not all(
+        "startTime" in entry for entry in entries
+    ):
         return None
-    segments = records(content)
-    of_a_phone = any(part in segment for segment in segments for part in _PHONE_PARTS)
-    if not of_a_phone or not all("startTime" in segment for segment in segments):
-        return None
-    return chain.from_iterable(map(_segment, segments))
+    signals = _signals(content) if isinstance(content, dict) else ()
+    return ["datetime", "lat", "lon"], [*chain.from_iterable(map(rows_of, entries)), *signals], []
 
 
 def _record(entry: dict[str, Any]) -> Iterator[Row]:

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import requiring_extra
-from shoal.io.formats.input_table import Table
-from shoal.io.formats.row_files import Account, Row, explain_damage, open_bytes, table_of_rows
+from shoal.io.formats.input_table import Account, Table
+from shoal.io.formats.row_files import Row, explain_damage, open_bytes, table_of_rows
 from shoal.messages import say
 from shoal.model.intake import Reading
 

@@ -32,15 +32,33 @@ class Geometry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Account:
+    """What a reader does not pass on, complete after the last batch.
+
+    unreadable: rows by reason that never reach a batch, first_lines: the first of them where it is known,
+    repaired: rows by repair, and notes.
+    """
+
+    unreadable: Counter[str] = field(default_factory=Counter)
+    first_lines: dict[str, int] = field(default_factory=dict)
+    repaired: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def leave_out(self, reason: str, line: int, lines: int = 1) -> None:
+        """Count lines that hold no row. line: the number of the first of them."""
+        self.unreadable[reason] += lines
+        self.first_lines[reason] = min(line, self.first_lines.get(reason, line))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Account):
     """One opened input, to be read once.
 
     place: the full path. batches: given columns, yields (share of the input read, rows) in file order.
-    unreadable: rows by reason that never reach a batch, first_lines: the first of them where it is known,
-    repaired: rows by repair, and notes; all are complete after the last batch. owners: persons by file or
-    folder name. settings: from the file; the caller's come first. parts: ranges of row groups for tasks;
-    batches come from those still listed. added: columns that the file does not have. like_ids: those that may
-    name people, where a file or trip counts as a person. numbered: its rows are those of the file.
+    owners: persons by file or folder name. settings: from the file; the caller's come first. parts: ranges of
+    row groups for tasks; batches come from those still listed. added: columns that the file does not have.
+    like_ids: those that may name people, where a file or trip counts as a person. numbered: its rows are
+    those of the file.
     """
 
     name: str
@@ -50,10 +68,6 @@ class Table:
     place: str = ""
     owners: "tuple[Owner, ...]" = ()
     settings: Mapping[str, str] = field(default_factory=dict)
-    unreadable: Counter[str] = field(default_factory=Counter)
-    first_lines: dict[str, int] = field(default_factory=dict)
-    repaired: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
     parts: list[range] = field(default_factory=list)
     added: frozenset[str] = frozenset()
     like_ids: tuple[str, ...] = ()

@@ -13,23 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
-
 from shoal.errors import InputError
 from shoal.io.columns.column_names import NAMES
 from shoal.io.columns.owners import may_name_people
 from shoal.io.formats import geojson, google_timeline, json_layouts, json_values
-from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Owner, Table
+from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Account, Owner, Table
 from shoal.io.formats.json_values import Content, flat, object_in, text_of
-from shoal.io.formats.row_files import (
-    BROKEN_GZIP,
-    Account,
-    Row,
-    explain_damage,
-    open_bytes,
-    table_of_rows,
-    text_batches,
-)
+from shoal.io.formats.row_files import BROKEN_GZIP, Row, explain_damage, open_bytes, table_of_rows
 from shoal.messages import say
 from shoal.model.intake import Reading
 
@@ -70,9 +60,10 @@ def table_of(path: Path, content: Any) -> Table:
     """The table of a JSON file's content."""
     for layout in _LAYOUTS:
         if (result := layout(content)) is not None:
-            names, rows, notes = result
-            values = zip(names, zip(*rows, strict=True), strict=False)
-            differing = {name for name, some in values if len({*some} - {None, ""}) > 1}
+            names, values, notes = result
+            rows = [[text_of(value) for value in row] for row in values]
+            columns = zip(names, zip(*rows, strict=True), strict=False)
+            differing = {name for name, texts in columns if len({*texts} - {None, ""}) > 1}
             table = _table(path, names, partial(iter, rows), differing)
             table.notes.extend(notes)
             return table
@@ -112,25 +103,18 @@ def open_lines(path: Path, _reading: Reading) -> Table:
     first = list(islice(_objects(path, Account()), _LINES_LOOKED_AT))
     if not first:
         raise InputError(f"{path.name} is empty, or no line of it is a JSON object")
-    account = Account()
     if all(value.get("type") == "Feature" for value in first):
+        account = Account()
         features = list(_objects(path, account))
         table = table_of(path, {"type": "FeatureCollection", "features": features})
         return replace(table, unreadable=account.unreadable, first_lines=account.first_lines)
     names = list(dict.fromkeys(name for value in first for name in flat(value)))
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        values = map(flat, _objects(path, account))
-        rows = ([text_of(value.get(name)) for name in columns] for value in values)
-        return text_batches(rows, columns, columns)
+    def read(account: Account) -> Iterator[Row]:
+        for value in map(flat, _objects(path, account)):
+            yield [text_of(value.get(name)) for name in names]
 
-    return Table(
-        name=path.name,
-        columns=tuple(names),
-        batches=batches,
-        unreadable=account.unreadable,
-        first_lines=account.first_lines,
-    )
+    return table_of_rows(path, names, read, owners=())
 
 
 def _objects(path: Path, account: Account) -> Iterator[dict[str, Any]]:

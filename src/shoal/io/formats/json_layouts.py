@@ -11,8 +11,7 @@ from typing import Any, Final
 from shoal.errors import InputError
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import geojson
-from shoal.io.formats.json_values import Content, flat, records, text_of
-from shoal.io.formats.row_files import Row
+from shoal.io.formats.json_values import Content, flat, records
 from shoal.messages import say_number
 
 # answers of OpenSky, of all aircraft and of one: a time, lists, and where time, lat and lon are in each
@@ -25,7 +24,7 @@ def objects(content: Any) -> Content | None:
         return None
     values = [flat(value) for value in content]
     names = list(dict.fromkeys(chain(*values)))
-    return names, [[text_of(value.get(name)) for name in names] for value in values], []
+    return names, [[value.get(name) for name in names] for value in values], []
 
 
 def _are_objects(value: Any) -> bool:
@@ -61,27 +60,24 @@ def _with_others(columns: dict[str, str], content: list[dict[str, Any]]) -> Cont
     flats = [flat(record) for record in content]
     others = [name for name in dict.fromkeys(chain(*flats)) if name.lower() not in {*RECOGNIZED, *columns}]
     keys = [*columns.values(), *others]
-    return [*columns, *others], [[text_of(values.get(key)) for key in keys] for values in flats], []
+    return [*columns, *others], [[values.get(key) for key in keys] for values in flats], []
 
 
 def opensky(content: Any) -> Content | None:
     """State vectors and tracks; the time is that of the position, not of the answer."""
-    rows: list[Row] = []
+    rows: list[Sequence[Any]] = []
     try:
         for answer in content if isinstance(content, list) else [content]:
             time, name, places = _OPENSKY["icao24" in answer]
             vectors = answer[name] or []
             if time not in answer or not all(isinstance(one, list) for one in vectors):
                 return None
-            rows += [
-                list(map(text_of, (answer.get("icao24", one[0]), *(one[at] for at in places))))
-                for one in vectors
-            ]
+            rows += [(answer.get("icao24", one[0]), *(one[at] for at in places)) for one in vectors]
     except (IndexError, KeyError, TypeError):
         return None
     if not content:
         return None
-    located = [row for row in rows if list(row[2:]) != [None, None]]
+    located = [row for row in rows if row[2:] != (None, None)]
     one, more = "left out: {number} state without a position", "left out: {number} states without a position"
     lost = len(rows) - len(located)
     notes: list[str] = [say_number("reading.no_position", lost, one, more)] if lost else []
@@ -96,10 +92,10 @@ def polarsteps(content: Any) -> Content | None:
         visits = [(place["time"], place) for place in content.get("locations", ())]
         steps, nowhere = content.get("all_steps", ()), {"lat": None, "lon": None}
         visits += [(step["start_time"], step["location"] or nowhere) for step in steps]
-        rows = [list(map(text_of, (time, place["lat"], place["lon"]))) for time, place in visits]
+        rows = [(time, place["lat"], place["lon"]) for time, place in visits]
     except (KeyError, TypeError):
         return None
-    return (["time", "lat", "lon"], list(rows), []) if rows else None
+    return (["time", "lat", "lon"], rows, []) if rows else None
 
 
 def kepler(content: Any) -> Content | None:
@@ -135,8 +131,8 @@ def mds(content: Any) -> Content | None:
     for name in ("trips", "telemetry"):
         entries = data.get(name) if isinstance(data, dict) else None
         if isinstance(entries, list) and all(isinstance(one, dict) and "device_id" in one for one in entries):
-            rows = [list(map(text_of, row)) for entry in entries for row in _mds_rows(entry)]
-            return ["device_id", "trip", "t", "lat", "lon"], list(rows), []
+            rows = [row for entry in entries for row in _mds_rows(entry)]
+            return ["device_id", "trip", "t", "lat", "lon"], rows, []
     return None
 
 
@@ -148,18 +144,10 @@ def _mds_rows(record: dict[str, Any]) -> Iterator[Sequence[Any]]:
             lon, lat = geojson.pair(feature.get("geometry.coordinates"))
             yield who, trip, feature.get("properties.timestamp"), lat, lon
         return
-    lat, lon = (
-        next(
-            (
-                values[name]
-                for name in (f"{place}.{one}" for place in ("location", "gps") for one in axis)
-                if name in values
-            ),
-            None,
-        )
-        for axis in (("lat", "latitude"), ("lng", "longitude"))
-    )
-    yield who, trip, values.get("timestamp"), lat, lon
+    axes = (("lat", "latitude"), ("lng", "longitude"))
+    keys = [[f"{place}.{one}" for place in ("location", "gps") for one in axis] for axis in axes]
+    place = (next((values[key] for key in of_axis if key in values), None) for of_axis in keys)
+    yield who, trip, values.get("timestamp"), *place
     if "start_location" in record and "end_location" in record:
         for end in ("start", "end"):
             place = (values.get(f"{end}_location.{axis}") for axis in ("lat", "lng"))

@@ -5,17 +5,17 @@ Python's own decoder accepts NaN and long integers, which other programs write.
 
 import codecs
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.io.formats.row_files import BROKEN_GZIP, Row, beginning_of, explain_damage, open_bytes
+from shoal.io.formats.row_files import BROKEN_GZIP, beginning_of, explain_damage, open_bytes
 
 _BLOCK_BYTES: Final = 1 << 20
 _BLANKS: Final = " \t\r\n"
 
-Content = tuple[list[str], list[Row], list[str]]  # names of columns, rows, and notes
+Content = tuple[list[str], Sequence[Sequence[Any]], list[str]]  # names of columns, rows of values, notes
 
 
 def text_of(value: Any) -> str | None:

@@ -8,25 +8,18 @@ it. A message has the time of its first sentence. The person is the ship, by its
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from itertools import islice
+from operator import xor
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from shoal.errors import InputError, requiring_extra
-from shoal.io.formats.input_table import Table
-from shoal.io.formats.row_files import (
-    Account,
-    Row,
-    beginning_of,
-    explain_damage,
-    open_bytes,
-    table_of_rows,
-)
+from shoal.io.formats.input_table import Account, Table
+from shoal.io.formats.row_files import Row, beginning_of, explain_damage, open_bytes, table_of_rows
 from shoal.messages import say
 from shoal.model.intake import Reading
 
@@ -54,20 +47,21 @@ def open_table(path: Path, reading: Reading) -> Table:
     damaged = f"{path.name} broke off while it was read; copy it again"
 
     def read(account: Account) -> Iterator[Row]:
-        others, dated, clocks = 0, 0, False
+        number, others, dated, clocks = 0, 0, 0, False
         latest: datetime | None = None
         with explain_damage(damaged), open_bytes(path) as file:
             while lines := list(islice(file, _LINES)):
                 matches = [_SENTENCE.search(line.decode("latin-1")) for line in lines]
                 sentences, latest = _dated(matches, latest)
                 for line, match, fields in zip(lines, matches, sentences, strict=True):
+                    number += 1
                     if fields is None:
                         others += bool(line.strip())
                         clocks |= match is not None and match[2].endswith(("GGA", "GLL", "GNS"))
                         continue
                     dated += 1
                     if len(fields) < _FIELDS:
-                        account.unreadable[BROKEN] += 1
+                        account.leave_out(BROKEN, number)
                         continue
                     yield position_of(fields)
         if clocks and not dated:
@@ -87,7 +81,10 @@ def _dated(
 ) -> tuple[list[list[str] | None], datetime | None]:
     """Each sentence of a dated position as fields of RMC, empty if broken, and the last moment."""
     kinds = [match[2][-3:] if match else "" for match in matches]
-    whole = [match[3].split(",") if match and _is_whole(match) else [] for match in matches]
+    whole = [
+        match[3].split(",") if match and _is_checksum_right(f"{match[2]},{match[3]}", match[4]) else []
+        for match in matches
+    ]
     if "RMC" in kinds:
         return [fields if kind == "RMC" else None for kind, fields in zip(kinds, whole, strict=True)], latest
     days = [_moment_of(fields) if kind == "ZDA" else None for kind, fields in zip(kinds, whole, strict=True)]
@@ -162,10 +159,6 @@ def _degrees(text: str, side: str, digits: int) -> str:
     return f"{_SIGNS[side] * value:g}" if value == int(value) else f"{_SIGNS[side] * value:.9f}".rstrip("0")
 
 
-def _is_whole(match: re.Match[str]) -> bool:
-    return match[4] is None or _is_checksum_right(f"{match[2]},{match[3]}", match[4])
-
-
 BROKEN_AIS: Final = say("row.broken_ais", "AIS sentence with a wrong checksum, or cut")
 INCOMPLETE: Final = say("row.incomplete_ais", "AIS message without all of its sentences")
 _SHIP_SENTENCE: Final = re.compile(
@@ -178,17 +171,8 @@ _TAGS: Final = re.compile(r"\\([^\\*]*)\*([0-9A-Fa-f]{2})\\")
 _TAG_TIME: Final = re.compile(r"(?:^|,)c:(\d{9,13})(?:,|$)")
 _SECONDS: Final = re.compile(r"\d{9,11}(?:\.\d+)?|\d{12,13}")
 _MILLISECONDS: Final = 12  # digits, from which on a count is one of milliseconds
-_POSITIONS: Final = frozenset({1, 2, 3, 9, 18, 19, 27})  # of what moves: no base stations, no buoys
+_POSITIONS: Final = frozenset("1239BCK")  # beginnings of messages of what moves: no base stations, no buoys
 _SAMPLE_BYTES: Final = 1 << 13
-
-
-@dataclass(kw_only=True)
-class _Log:
-    unreadable: Counter[str]
-    waiting: dict[tuple[str, ...], tuple[str, list[str]]] = field(default_factory=dict)
-    others: int = 0
-    positions: int = 0
-    timed: int = 0
 
 
 def _holds_ships(path: Path) -> bool:
@@ -205,75 +189,65 @@ def open_ships(path: Path, _reading: Reading) -> Table:
         import pyais
 
     def read(account: Account) -> Iterator[Row]:
-        log = _Log(unreadable=account.unreadable)
+        others = positions = timed = 0
         damaged = f"{path.name} broke off while it was read; copy it again"
         with explain_damage(damaged, OSError), open_bytes(path) as file:
-            yield from (row for line in file if (row := _row(line.decode("latin-1"), log, pyais)))
-        for _, parts in log.waiting.values():
-            log.unreadable[INCOMPLETE] += len(parts)
-        if log.positions and not log.timed:
+            for number, parts, when in _messages(file, account):
+                if not parts or parts[0].split(",")[5][:1] not in _POSITIONS:
+                    others += max(len(parts), 1)
+                    continue
+                try:
+                    message = pyais.decode(*parts)
+                    mmsi, lat, lon = message.mmsi, message.lat, message.lon
+                except (pyais.exceptions.AISBaseException, AttributeError, ValueError, IndexError):
+                    account.leave_out(BROKEN_AIS, number, len(parts))
+                    continue
+                positions += 1
+                timed += bool(when)
+                is_known = lat is not None and lon is not None and abs(lat) <= 90 and abs(lon) <= 180
+                yield str(mmsi), when, *(map(repr, (float(lat), float(lon))) if is_known else ("", ""))
+        if positions and not timed:
             raise InputError(
-                f"none of the {log.positions:,} positions of {path.name} has a time; keep the receiver's "
+                f"none of the {positions:,} positions of {path.name} has a time; keep the receiver's "
                 "time stamps, in tag blocks (\\c:...\\) or before each sentence"
             )
-        if log.others:
+        if others:
             text = "{number} lines of {file} tell no position of a ship, and were left out"
-            account.notes.append(say("reading.no_ship", text, number=f"{log.others:,}", file=path.name))
+            account.notes.append(say("reading.no_ship", text, number=f"{others:,}", file=path.name))
 
     names = ("mmsi", "datetime", "lat", "lon")
     return table_of_rows(path, names, read, owners=(), settings={"id": "mmsi"})
 
 
-def _row(line: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
-    match = _SHIP_SENTENCE.search(line)
-    if match is None or not _is_checksum_right(match["body"], match["sum"]):
-        if "VDM," in line or "VDO," in line:
-            log.unreadable[BROKEN_AIS] += 1
-        else:
-            log.others += bool(line.strip())
-        return None
-    when, parts = _receiver_time(line, match), [match[0]]
-    if match["count"] != "1":
-        key = (match["body"][:5], match["count"], match["group"], match["channel"])
-        if match["number"] == "1":
-            _, lost = log.waiting.pop(key, ("", []))
+def _messages(file: Iterable[bytes], account: Account) -> Iterator[tuple[int, list[str], str]]:
+    """The first line, sentences and receiver's time of each message; of other lines without sentences."""
+    waiting: dict[tuple[str, ...], tuple[int, list[str], str]] = {}
+    for number, line in enumerate((line.decode("latin-1") for line in file), start=1):
+        match = _SHIP_SENTENCE.search(line)
+        if match is None or not _is_checksum_right(match["body"], match["sum"]):
+            if "VDM," in line or "VDO," in line:
+                account.leave_out(BROKEN_AIS, number)
+            elif line.strip():
+                yield number, [], ""
+            continue
+        first, parts, when = number, [match[0]], _receiver_time(line, match)
+        if match["count"] != "1":
+            key = (match["body"][:5], match["count"], match["group"], match["channel"])
+            begun, before, began = waiting.pop(key, (number, [], ""))
+            lost = before
+            if match["number"] != "1":
+                first, parts, when = begun, [*before, *parts], began or when
+                lost = parts if len(parts) != int(match["number"]) else []
             if lost:
-                log.unreadable[INCOMPLETE] += len(lost)
-            log.waiting[key] = (when, parts)
-            return None
-        first, before = log.waiting.pop(key, ("", []))
-        if len(before) + 1 != int(match["number"]):
-            log.unreadable[INCOMPLETE] += len(before) + 1
-            return None
-        when, parts = first or when, [*before, *parts]
-        if match["number"] != match["count"]:
-            log.waiting[key] = (when, parts)
-            return None
-    return _position(parts, when, log, pyais)
-
-
-def _position(parts: Sequence[str], when: str, log: _Log, pyais: Any) -> tuple[str, ...] | None:
-    payload = parts[0].split(",")[5]
-    if not payload or _six_bits(payload[0]) not in _POSITIONS:
-        log.others += len(parts)
-        return None
-    try:
-        message = pyais.decode(*parts)
-        mmsi, lat, lon = message.mmsi, message.lat, message.lon
-    except (pyais.exceptions.AISBaseException, AttributeError, ValueError, IndexError):
-        log.unreadable[BROKEN_AIS] += len(parts)
-        return None
-    log.positions += 1
-    log.timed += bool(when)
-    available = (
-        lat is not None and lon is not None and abs(lat) <= 90 and abs(lon) <= 180
-    )  # 91, 181: not available
-    return (str(mmsi), when, repr(float(lat)), repr(float(lon))) if available else (str(mmsi), when, "", "")
-
-
-def _six_bits(character: str) -> int:
-    code = ord(character) - 48
-    return code - 8 if code > 40 else code
+                account.leave_out(INCOMPLETE, begun, len(lost))
+            if lost is parts:
+                continue
+            if match["number"] != match["count"]:
+                waiting[key] = first, parts, when
+                continue
+        yield first, parts, when
+    for first, parts, _ in waiting.values():
+        account.leave_out(INCOMPLETE, first, len(parts))
 
 
 def _receiver_time(line: str, match: re.Match[str]) -> str:
@@ -296,9 +270,6 @@ def _stamp(text: str) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def _is_checksum_right(text: str, expected: str) -> bool:
-    """Whether the exclusive or of all characters is as expected."""
-    total = 0
-    for character in text:
-        total ^= ord(character)
-    return total == int(expected, 16)
+def _is_checksum_right(text: str, expected: str | None) -> bool:
+    """Whether the exclusive or of all characters is as expected, if anything is."""
+    return expected is None or reduce(xor, text.encode("latin-1"), 0) == int(expected, 16)

@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from shoal.errors import InputError
-from shoal.io.formats.input_table import WRONG_FIELDS, Owner, Table
-from shoal.io.formats.row_files import Account, Row, explain_damage, table_of_rows
+from shoal.io.formats.input_table import WRONG_FIELDS, Account, Owner, Table
+from shoal.io.formats.row_files import Row, explain_damage, table_of_rows
 from shoal.model.intake import Reading
 
 _PREAMBLE_LINES: Final = 6

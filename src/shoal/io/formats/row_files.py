@@ -3,19 +3,18 @@
 import gzip
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final, cast
 
 import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file
-from shoal.io.formats.input_table import Owner, Table
+from shoal.io.formats.input_table import Account, Owner, Table
 
 Row = Sequence[str | None]
 TEXT_ROWS: Final = 1 << 16  # of a batch
@@ -32,21 +31,6 @@ BROKEN_ARCHIVE: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """Rows by reason that a reader leaves out, rows by repair, and its notes; as in a Table."""
-
-    unreadable: Counter[str] = field(default_factory=Counter)
-    first_lines: dict[str, int] = field(default_factory=dict)
-    repaired: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-
-    def leave_out(self, reason: str, line: int) -> None:
-        """Count a line that holds no row."""
-        self.unreadable[reason] += 1
-        self.first_lines.setdefault(reason, line)
-
-
 def table_of_rows(
     path: Path,
     names: Sequence[str],
@@ -59,26 +43,22 @@ def table_of_rows(
 
     owners: None = the person is the file or its folder, in columns uid and folder that are added.
     """
-    account = Account()
     of_file = [] if owners is not None else [one for one in owners_of_file(path) if one.column not in names]
     person = tuple(owner.value for owner in of_file)
     columns = (*(owner.column for owner in of_file), *names)
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        return text_batches(((*person, *row) for row in read(account)), columns, requested)
+        return text_batches(((*person, *row) for row in read(table)), columns, requested)
 
-    return Table(
+    table = Table(
         name=path.name,
         columns=columns,
         batches=batches,
         owners=tuple(of_file) if owners is None else owners,
         added=frozenset(owner.column for owner in of_file),
         settings=settings or {},
-        unreadable=account.unreadable,
-        first_lines=account.first_lines,
-        repaired=account.repaired,
-        notes=account.notes,
     )
+    return table
 
 
 def text_batches(
@@ -101,9 +81,9 @@ def explain_damage(message: str, *errors: type[Exception]) -> Iterator[None]:
         raise InputError(message) from error
 
 
-def open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> BufferedReader:
     """The bytes of a file, unpacked if it ends in .gz."""
-    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+    return cast(BufferedReader, gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def beginning_of(path: Path, size: int) -> bytes:

@@ -6,19 +6,20 @@ Maps of Nextcloud) write a track of GPX for each device: there the person is the
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
-from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
+from shoal.io.formats.input_table import Account, Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.row_files import (
     BROKEN_ARCHIVE,
-    Account,
     Row,
     beginning_of,
     explain_damage,
@@ -40,53 +41,36 @@ def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[t
 
     A file that declares entities is refused.
     """
-    parser: ElementTree.XMLPullParser[Element] = ElementTree.XMLPullParser(["start", "end"])
-    root: Element | None = None
-    guard = _guard_of(path.name, format_name)
     damaged = f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
     errors = (ElementTree.ParseError, LookupError, ValueError)  # LookupError: of an unknown encoding
     with explain_damage(damaged, *errors), open_bytes(path) as file:
-        first = True
-        while block := file.read(_BLOCK_BYTES):
-            if first:  # some programs write blanks before the declaration
-                block, first = block.lstrip(), False
-            guard(block)
-            parser.feed(block)
-            for event, element in cast("Iterator[tuple[str, Element]]", parser.read_events()):
-                tag = _name_of(element)
-                if root is None:
-                    root = element
-                    if tag != root_name:
-                        raise InputError(f"{path.name} is XML, but no {format_name}: it begins with <{tag}>")
-                if event == "end":
-                    yield tag, element
-        parser.close()
+        while file.peek(1)[:1].isspace():  # some programs write blanks before the declaration
+            file.read(1)
+        start = file.tell()
+        if _declares_entities(file):
+            raise InputError(
+                f"{path.name} declares XML entities, which no {format_name} file needs; it is not read"
+            )
+        file.seek(start)
+        events = ElementTree.iterparse(file, ["start", "end"])  # noqa: S314 (without entities)
+        _, root = next(events)
+        if (tag := _name_of(root)) != root_name:
+            raise InputError(f"{path.name} is XML, but no {format_name}: it begins with <{tag}>")
+        yield from ((_name_of(element), element) for event, element in events if event == "end")
 
 
-def _guard_of(name: str, format_name: str) -> Callable[[bytes], None]:
-    """Takes the blocks of a file; raises InputError for a document type, which may declare entities."""
-    parser, over = expat.ParserCreate(), False
-
-    def refuse(*_: object) -> None:
-        raise InputError(f"{name} declares XML entities, which no {format_name} file needs; it is not read")
-
-    def stop(*_: object) -> None:
-        raise ValueError("the first element")
-
-    def guard(block: bytes) -> None:
-        nonlocal over
-        if not over:
-            try:
-                parser.Parse(block, False)
-            except (expat.ExpatError, ValueError, LookupError):
-                over = True  # what is wrong with the file is told by its reader
-
-    parser.StartDoctypeDeclHandler, parser.StartElementHandler = refuse, stop
-    return guard
+def _declares_entities(file: BufferedReader) -> bool:
+    """Whether a document type, which may declare entities, stands before the first element."""
+    parser, found = expat.ParserCreate(), list[bool]()
+    parser.StartDoctypeDeclHandler = lambda *_: found.append(True)
+    parser.StartElementHandler = lambda *_: found.append(False)
+    with suppress(expat.ExpatError, ValueError, LookupError):  # its reader tells what is wrong
+        while not found and (block := file.read(_BLOCK_BYTES)):
+            parser.Parse(block, False)
+    return found[:1] == [True]
 
 
 def _name_of(element: Element) -> str:
-    """Without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
@@ -149,13 +133,13 @@ def open_kml(path: Path, _reading: Reading) -> Table:
 def open_kmz(path: Path, _reading: Reading) -> Table:
     """The same of the first KML in a KMZ archive."""
     damaged = f"{path.name} is not a whole KMZ archive; copy it again"
-    with folder_for_a_copy() as folder, explain_damage(damaged, *BROKEN_ARCHIVE):
+    with folder_for_a_copy() as folder:
         inner = folder / "doc.kml"
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.lower().endswith(".kml")]
-            if not names:
+        with explain_damage(damaged, *BROKEN_ARCHIVE), zipfile.ZipFile(path) as archive:
+            name = next((name for name in archive.namelist() if name.lower().endswith(".kml")), None)
+            if name is None:
                 raise InputError(f"{path.name} holds no KML file")
-            inner.write_bytes(archive.read(names[0]))
+            inner.write_bytes(archive.read(name))
         return bind_folder(_placemarks(path, inner), folder)
 
 
