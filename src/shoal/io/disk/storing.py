@@ -36,10 +36,7 @@ TASK_ROWS: Final = 1 << 20  # that one task sorts, at least
 def store_people(
     source: object, reading: Reading, folder: Path, run: Run, *, engine: Engine | None = None
 ) -> StoredPeople:
-    """Read everything into ``folder``; a complete one is reused.
-
-    engine: None = this process with its threads.
-    """
+    """Read everything into ``folder``; a complete one is reused. engine: None = this process."""
     require_snapped(Grid(cell_m=reading.cell_m, slot_s=reading.slot_s) if reading.snap else None)
     if (folder / PEOPLE_FILE).exists():
         return StoredPeople.open(folder)

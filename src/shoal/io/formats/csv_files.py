@@ -7,8 +7,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -42,10 +43,7 @@ _PACKED: Final = {
 
 
 def open_table(path: Path, reading: Reading) -> Table:
-    """Columns and rows; the delimiter splits the header into most fields.
-
-    Lines with another number of fields are counted and left out.
-    """
+    """Columns and rows; the delimiter splits the header into most fields, other lines are left out."""
     if nmea_files.holds(path):
         return nmea_files.open_table(path, reading)
     sample, whole = _beginning(path)
@@ -57,9 +55,11 @@ def open_table(path: Path, reading: Reading) -> Table:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
         table.unreadable[WRONG_FIELDS] += lines
         if lines > 1:
-            text = "a quotation mark in {file} is not closed; the {lines} lines after it count as one "
-            told = say("reading.open_quote", f"{text}broken line each", file=path.name, lines=lines)
-            table.notes.append(told)
+            text = (
+                "a quotation mark in {file} is not closed; the {lines} lines after it count as one broken "
+                "line each"
+            )
+            table.notes.append(say("reading.open_quote", text, file=path.name, lines=lines))
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -77,30 +77,26 @@ def open_table(path: Path, reading: Reading) -> Table:
         if whole and not layout.has_rows:
             return
         size = max(path.stat().st_size, 1)
-        try:
-            with pa.OSFile(str(path)) as file:
-                stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
-                # Named this way, the encoding is checked everywhere, and not only in the columns and lines
-                # that are kept.
-                rows = arrow_csv.open_csv(
-                    stream,
-                    read_options=arrow_csv.ReadOptions(
-                        block_size=BLOCK_BYTES,
-                        encoding=layout.encoding,
-                        column_names=None if layout.has_header else header,
-                        skip_rows=before,
-                    ),
-                    parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
-                    convert_options=arrow_csv.ConvertOptions(
-                        include_columns=list(columns),
-                        column_types=dict.fromkeys(columns, pa.string()),
-                        strings_can_be_null=False,
-                    ),
-                )
-                for batch in rows:
-                    yield min(file.tell() / size, 1.0), whole_lines(batch)
-        except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
-            raise InputError(_why(path.name, error)) from error
+        with _opened(path) as (file, stream):
+            # Named this way, the encoding is checked everywhere, and not only in the columns and lines
+            # that are kept.
+            rows = arrow_csv.open_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    block_size=BLOCK_BYTES,
+                    encoding=layout.encoding,
+                    column_names=None if layout.has_header else header,
+                    skip_rows=before,
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=list(columns),
+                    column_types=dict.fromkeys(columns, pa.string()),
+                    strings_can_be_null=False,
+                ),
+            )
+            for batch in rows:
+                yield min(file.tell() / size, 1.0), whole_lines(batch)
         if table.unreadable:
             places = [header.index(name) for name in columns]
             table.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
@@ -124,18 +120,22 @@ def _swallowed_lines(batch: pa.RecordBatch, layout: "_Layout") -> Floats:
 
 
 def _first_broken_line(path: Path, before: int, layout: "_Layout", places: Sequence[int]) -> int:
-    """The number of the first line with other fields than named, or with a value that holds lines."""
+    """The first line with other fields than named, or with a value that holds lines; 0 if none is found."""
     line, n_fields = before + 1, len(layout.names)
     with open_bytes(path) as file, io.TextIOWrapper(file, layout.encoding, newline="") as text:
         rows = csv.reader(islice(text, before, None), delimiter=layout.delimiter)
         with suppress(csv.Error):  # a value that is longer than any
             for row in rows:
-                values = [row[place] for place in places] if len(row) == n_fields else row
-                if len(row) not in (0, n_fields) or any(
-                    "\n" in value and value.count(layout.delimiter) >= n_fields - 1 for value in values
+                if len(row) not in (0, n_fields):
+                    break
+                if before + rows.line_num > line and any(
+                    "\n" in row[place] and row[place].count(layout.delimiter) >= n_fields - 1
+                    for place in places
                 ):
                     break
                 line = before + rows.line_num + 1
+            else:
+                return 0
     return line
 
 
@@ -229,13 +229,17 @@ def _split_names(text: str) -> list[str]:
     return [name if name not in {"", "_"} else f"_{place}" for place, name in enumerate(names)]
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[pa.NativeFile, pa.NativeFile]]:
+    """The file, and its text."""
+    why = partial(_why, path.name)
+    with explain_damage(why, pa.ArrowInvalid, UnicodeDecodeError, OSError), pa.OSFile(str(path)) as file:
+        yield file, pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
+
+
 def _beginning(path: Path) -> tuple[bytes, bool]:
-    try:
-        with pa.OSFile(str(path)) as file:
-            stream = pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
-            sample = stream.read(SAMPLE_BYTES)
-    except OSError as error:
-        raise InputError(_why(path.name, error)) from error
+    with _opened(path) as (_, stream):
+        sample = stream.read(SAMPLE_BYTES)
     if not sample.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path.name} is empty")
     packed = next((kind for kind, magic in _PACKED.items() if sample.startswith(magic)), None)
@@ -253,12 +257,10 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
 
 def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:
     first, rest = _first_line(sample)
-    try:
+    with explain_damage(_not_utf8(name), UnicodeDecodeError):
         line = first.decode("utf-8")
-        if "\0" in line:  # UTF-16 without a mark
-            raise InputError(_not_utf8(name))
-    except UnicodeDecodeError as error:
-        raise InputError(_not_utf8(name)) from error
+    if "\0" in line:  # UTF-16 without a mark
+        raise InputError(_not_utf8(name))
     unread = "has no readable header line; it should begin with column names, for example id,t,lat,lon"
     fields = _fields(line, f"{name} {unread}")
     delimiter = max(DELIMITERS, key=lambda candidate: len(fields[candidate]))
@@ -283,6 +285,4 @@ def _why(name: str, error: Exception) -> str:
         return f"{name} is cut off in the middle of its gzip data; copy it again"
     if "inflate" in text:
         return f"{name} is not gzip data although its name ends in .gz; rename or copy it again"
-    if isinstance(error, PermissionError):
-        return f"{name} cannot be opened: no permission to read it"
     return f"{name} cannot be read as delimited text; look for a broken quotation mark or a very long line"

@@ -105,10 +105,7 @@ def _repeat_names(names: Sequence[str], offsets: Integers) -> "np.ndarray[Any, A
 def degrees_of(
     data: Release | Trajectories, box_as: BoxAs | None
 ) -> tuple["np.ndarray[Any, Any]", Floats, Floats, Floats]:
-    """(name, seconds, longitude, latitude) of every sample, as ``points_of``.
-
-    Published degrees stay.
-    """
+    """(name, seconds, longitude, latitude) of every sample, as ``points_of``; published degrees stay."""
     names, t_s, x_m, y_m = points_of(data, box_as)
     if isinstance(data, Release) and data.payload.kind == "points" and data.points.lat is not None:
         return names, t_s, np.asarray(data.points.lon), np.asarray(data.points.lat)

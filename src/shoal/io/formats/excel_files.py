@@ -4,7 +4,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import IO, Any, Final
 from xml.parsers import expat
@@ -184,6 +184,4 @@ def _text(value: Any) -> str | None:
         return str(int(value)) if abs(value) < _EXACT else f"{value:.14e}"
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    if isinstance(value, timedelta):
-        return str(value)
     return str(value)

@@ -96,13 +96,10 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
             described = _metadata(field_metadata, b"ARROW:extension:metadata") or {}
             return Geometry(column=schema.names[index], crs=_crs_text(described.get("crs", DEFAULT_CRS)))
     for column_field in schema:
-        if column_field.name.strip().lower() in {"geometry", "geom"} and is_bytes(_stored_type(column_field)):
+        stored_type = getattr(column_field.type, "storage_type", column_field.type)  # of an extension type
+        if column_field.name.strip().lower() in {"geometry", "geom"} and is_bytes(stored_type):
             return Geometry(column=column_field.name)
     return None
-
-
-def _stored_type(of: pa.Field) -> pa.DataType:
-    return of.type.storage_type if isinstance(of.type, pa.BaseExtensionType) else of.type
 
 
 def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any] | None:

@@ -5,8 +5,10 @@ the OwnTracks recorder: a time, a kind and a message in JSON, with tabs between.
 ``rec/USER/DEVICE/YYYY-MM.rec``: the person is USER; ``--person device`` takes DEVICE.
 """
 
+import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,10 +21,18 @@ from shoal.io.columns.owners import may_name_people
 from shoal.io.formats import geojson, google_timeline, json_layouts, json_values
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Account, Owner, Table
 from shoal.io.formats.json_values import Content, flat, object_in, text_of
-from shoal.io.formats.row_files import BROKEN_GZIP, Row, explain_damage, open_bytes, table_of_rows
+from shoal.io.formats.row_files import (
+    BROKEN_GZIP,
+    Row,
+    beginning_of,
+    explain_damage,
+    open_bytes,
+    table_of_rows,
+)
 from shoal.messages import say
 from shoal.model.intake import Reading
 
+_BEGINNING_BYTES: Final = 4096
 _LOOKED_AT: Final = 100
 _LINES_LOOKED_AT: Final = 1000
 # each gives names, rows and notes, or None for other content
@@ -41,7 +51,7 @@ _LAYOUTS: Final[Sequence[Callable[[Any], Content | None]]] = (
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Positions of one file; only a list of objects is read object by object."""
-    if json_values.begins_as_list(path):
+    if beginning_of(path, _BEGINNING_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         first = list(islice(json_values.members(path), _LOOKED_AT))
         if next((layout for layout in _LAYOUTS if layout(first) is not None), None) is json_layouts.objects:
             return _streamed(path)
@@ -50,8 +60,9 @@ def open_table(path: Path, _reading: Reading) -> Table:
             content = json.loads(file.read())
     except (ValueError, RecursionError, *BROKEN_GZIP) as error:
         why = "is not whole JSON; it may be cut off: copy it again"
-        if json_values.begins_with_whole_line(path):
-            why = "holds an object on each line; give it the ending .jsonl"
+        with suppress(*BROKEN_GZIP), open_bytes(path) as file:
+            if object_in(file.readline()) is not None:
+                why = "holds an object on each line; give it the ending .jsonl"
         raise InputError(f"{path.name} {why}") from error
     return table_of(path, content)
 

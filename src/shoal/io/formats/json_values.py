@@ -6,11 +6,10 @@ Python's own decoder accepts NaN and long integers, which other programs write.
 import codecs
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from shoal.io.formats.row_files import BROKEN_GZIP, beginning_of, explain_damage, open_bytes
+from shoal.io.formats.row_files import explain_damage, open_bytes
 
 _BLOCK_BYTES: Final = 1 << 20
 _BLANKS: Final = " \t\r\n"
@@ -50,18 +49,6 @@ def object_in(text: str | bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def begins_as_list(path: Path) -> bool:
-    """Whether a file opens with a list."""
-    return beginning_of(path, 4096).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
-
-
-def begins_with_whole_line(path: Path) -> bool:
-    """Whether the first line of a file is an object."""
-    with suppress(*BROKEN_GZIP), open_bytes(path) as file:
-        return object_in(file.readline()) is not None
-    return False
 
 
 def members(path: Path) -> Iterator[Any]:

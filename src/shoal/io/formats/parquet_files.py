@@ -1,17 +1,20 @@
-"""Parquet and GeoParquet, read batch by batch and only in the needed columns."""
+"""Parquet and GeoParquet, of which only the needed columns are read, and Arrow IPC, batch by batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.io.columns.values import is_text
-from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of
+from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of, table_of_batches
+from shoal.io.formats.row_files import explain_damage
 from shoal.io.sources.store_errors import explain_store_error
 from shoal.model.intake import Reading
 
@@ -29,20 +32,40 @@ def open_table(path: Path, _reading: Reading) -> Table:
     return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 
+def open_arrow(path: Path, _reading: Reading) -> Table:
+    """Columns and rows of an Arrow IPC file (Feather) or stream."""
+    with _opened_arrow(path) as (reader, _):
+        schema = reader.schema
+
+    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
+        with _opened_arrow(path) as (reader, count):
+            yield from reader if count is None else (reader.get_batch(index) for index in range(count))
+
+    return table_of_batches(path.name, schema, read)
+
+
+@contextmanager
+def _opened_arrow(path: Path) -> Iterator[tuple[Any, int | None]]:
+    """None batches for a stream."""
+    damaged = f"{path.name} is not a whole Arrow or Feather file; it may be cut off: copy or write it again"
+    with explain_damage(damaged, pa.ArrowException, OSError), pa.OSFile(str(path)) as file:
+        try:
+            reader = pa.ipc.open_file(file)
+            count: int | None = reader.num_record_batches
+        except pa.ArrowInvalid:
+            file.seek(0)
+            reader, count = pa.ipc.open_stream(file), None
+        yield reader, count
+
+
 def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = False) -> Table:
-    """Columns and rows; ``source`` opens the file for each pass.
-
-    far: on another machine, so groups of rows are fetched at once.
-    """
-    try:
-        with source() as stored, pq.ParquetFile(stored) as file:
-            _require_no_bomb(name, file.metadata, stored.size())
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
-            of_utc = _moments_of_spark(file)
-            rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-    except (pa.ArrowException, ValueError, OSError) as error:
-        raise InputError(_why(name, error)) from error
-
+    """Columns and rows. source: opens the file for each pass. far: groups of rows are fetched at once."""
+    explained = partial(explain_damage, partial(_why, name), pa.ArrowException, ValueError, OSError)
+    with explained(), source() as stored, pq.ParquetFile(stored) as file:
+        _require_no_bomb(name, file.metadata, stored.size())
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        of_utc = _moments_of_spark(file)
+        rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     parts = _runs(rows)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -50,17 +73,18 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
         # not once a row.
         texts = [name for name in columns if is_text(schema.field(name).type)]
         done, claimed = 0, n_rows - sum(rows) + sum(rows[group] for part in parts for group in part)
-        try:
-            with source() as stored, pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file:
-                stream = chain.from_iterable(
-                    file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
-                )
-                for batch in _ahead(stream) if far else stream:
-                    batch.validate(full=True)  # a damaged file may hold text that is none
-                    done += batch.num_rows
-                    yield done / max(claimed, 1), _in_utc(batch, of_utc)
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise InputError(_why(name, error)) from error
+        with (
+            explained(),
+            source() as stored,
+            pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file,
+        ):
+            stream = chain.from_iterable(
+                file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
+            )
+            for batch in _ahead(stream) if far else stream:
+                batch.validate(full=True)  # a damaged file may hold text that is none
+                done += batch.num_rows
+                yield done / max(claimed, 1), _in_utc(batch, of_utc)
         if done != claimed:
             raise InputError(
                 f"{name} says it holds {n_rows:,} rows, but has {n_rows - claimed + done:,}; it is damaged: "

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -22,12 +22,10 @@ _DAY_ZERO: Final = datetime(1899, 12, 30, tzinfo=UTC)  # of the PLT format
 _PREAMBLE: Final = (
     "Geolife trajectory\nWGS 84\nAltitude is in Feet\nReserved 3\n0,2,255,My Track,0,0,2,8421376\n0\n"
 )
-_HOW: Final = {
-    "center": "Each point is the center of an area and an interval in which the record was; nobody need "
-    "have been there.",
-    "first-corner": "Each point is the corner and start of an area and an interval in which the record was; "
-    "nobody need have been there.",
-}
+_PART: Final = {"center": "center", "first-corner": "corner and start"}
+_HOW: Final = (
+    "Each point is the {} of an area and an interval in which the record was; nobody need have been there."
+)
 _EXCHANGED: Final = "The points of a record were exchanged or moved; it is nobody's true movement."
 
 
@@ -43,7 +41,9 @@ def write_points(
         raise MisuseError(f"'{how}' is no point format; choose from {', '.join(_WRITERS)}")
     names, t_s, lon, lat = degrees_of(data, box_as)
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]).tolist() if len(names) else []
-    note = _note(data, box_as)
+    note = _HOW.format(_PART[box_as or "center"]) if isinstance(data, Release) else ""
+    if isinstance(data, Release) and data.payload.kind == "points":
+        note = _EXCHANGED
     with staged_folder(folder) as staging:
         for first, end in zip(starts, [*starts[1:], len(names)], strict=True):
             part = slice(first, end)
@@ -56,12 +56,6 @@ def write_points(
     return len(starts)
 
 
-def _note(data: Release | Trajectories, box_as: BoxAs | None) -> str:
-    if not isinstance(data, Release):
-        return ""
-    return _EXCHANGED if data.payload.kind == "points" else _HOW[box_as or "center"]
-
-
 def _gpx(name: str, note: str, t_s: Floats, lon: Floats, lat: Floats) -> Iterator[str]:
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n<gpx version="1.1" creator="shoal" '
@@ -72,10 +66,7 @@ def _gpx(name: str, note: str, t_s: Floats, lon: Floats, lat: Floats) -> Iterato
     yield f"<trk><name>{escape(name)}</name><trkseg>\n"
     for moment, east, north in zip(t_s.tolist(), lon.tolist(), lat.tolist(), strict=True):
         when = _moment(moment).isoformat().replace("+00:00", "Z")
-        yield (
-            f"<trkpt lat={quoteattr(f'{north:.7f}')} "
-            f"lon={quoteattr(f'{east:.7f}')}><time>{when}</time></trkpt>\n"
-        )
+        yield f'<trkpt lat="{north:.7f}" lon="{east:.7f}"><time>{when}</time></trkpt>\n'
     yield "</trkseg></trk>\n</gpx>\n"
 
 

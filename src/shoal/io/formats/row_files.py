@@ -72,13 +72,13 @@ def text_batches(
 
 
 @contextmanager
-def explain_damage(message: str, *errors: type[Exception]) -> Iterator[None]:
+def explain_damage(message: str | Callable[[Exception], str], *errors: type[Exception]) -> Iterator[None]:
     """Raise InputError with the message for these errors, and those of damaged gzip data."""
     broken: tuple[type[Exception], ...] = (*errors, *BROKEN_GZIP)
     try:
         yield
     except broken as error:
-        raise InputError(message) from error
+        raise InputError(message if isinstance(message, str) else message(error)) from error
 
 
 def open_bytes(path: Path) -> BufferedReader:

@@ -7,7 +7,6 @@ from typing import Final
 
 from shoal.errors import InputError
 from shoal.io.formats import (
-    arrow_files,
     csv_files,
     database_files,
     excel_files,
@@ -41,7 +40,7 @@ _READERS: Final[Mapping[Reader, str]] = {
     nmea_files.open_table: ".nmea .nmea.gz",
     nmea_files.open_ships: ".ais .ais.gz",
     gtfs_realtime_files.open_table: ".pb .pb.gz",
-    arrow_files.open_table: ".arrow .feather",
+    parquet_files.open_arrow: ".arrow .feather",
     excel_files.open_table: ".xlsx .xls .ods",
     gis_files.open_table: ".gpkg .fgb .shp",
     database_files.open_sqlite: ".sqlite .sqlite3 .db",

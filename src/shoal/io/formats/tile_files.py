@@ -52,12 +52,10 @@ class TileFile:
 
     def pictures(self, zoom: int, squares: list[Square]) -> Mapping[Square, tuple[str, bytes]]:
         """(media type, drawing) of each tile."""
-        pictures = {}
+        top = 2**zoom - 1
         with _opened(self.path) as file:
-            for column, row in squares:
-                data = _data(file, zoom, column, 2**zoom - 1 - row)
-                pictures[column, row] = _picture(data, self.path)
-        return pictures
+            data = {(column, row): _data(file, zoom, column, top - row) for column, row in squares}
+        return {square: _picture(some, self.path) for square, some in data.items()}
 
 
 @typed
@@ -91,8 +89,7 @@ def read_tiles(path: Path | str) -> TileFile:
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            file.read(1)
+        path.open("rb").close()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     with _opened(path) as table:
@@ -150,19 +147,14 @@ def _vector_tiles_error(path: Path) -> InputError:
 
 
 def _picture(data: bytes, path: Path) -> tuple[str, bytes]:
-    if data.startswith(_PNG):
-        drawn = _of_png(data)
-        if drawn is not None:
-            return "image/png", drawn
-    elif data.startswith(_JPEG):
-        drawn = _of_jpeg(data)
-        if drawn is not None:
-            return "image/jpeg", drawn
-    elif data.startswith(_VECTOR):
+    for beginning, kind, drawing_of in (_PNG, "image/png", _of_png), (_JPEG, "image/jpeg", _of_jpeg):
+        if data.startswith(beginning):
+            if (drawing := drawing_of(data)) is None:
+                raise InputError(f"{path} holds a picture that is cut off or broken")
+            return kind, drawing
+    if data.startswith(_VECTOR):
         raise _vector_tiles_error(path)
-    else:
-        raise InputError(f"{path} holds tiles that are neither PNG nor JPEG; convert them to one of these")
-    raise InputError(f"{path} holds a picture that is cut off or broken")
+    raise InputError(f"{path} holds tiles that are neither PNG nor JPEG; convert them to one of these")
 
 
 def _of_png(data: bytes) -> bytes | None:

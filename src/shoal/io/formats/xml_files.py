@@ -37,10 +37,7 @@ Element = ElementTree.Element
 
 
 def iterate_elements(path: Path, root_name: str, format_name: str) -> Iterator[tuple[str, Element]]:
-    """Name and element, at the end of every element; the caller clears them.
-
-    A file that declares entities is refused.
-    """
+    """Name and element, at the end of every element; the caller clears them. Entities are refused."""
     damaged = f"{path.name} is not a whole {format_name} file; it may be cut off: copy it again"
     errors = (ElementTree.ParseError, LookupError, ValueError)  # LookupError: of an unknown encoding
     with explain_damage(damaged, *errors), open_bytes(path) as file:

@@ -17,27 +17,22 @@ from shoal.io.formats.input_table import BATCH_ROWS, Table, table_of_batches
 from shoal.io.formats.row_files import explain_damage
 
 _DELTA, _ICEBERG, _HUDI = "Delta Lake", "Iceberg", "Hudi"
+_KINDS: Final = {"_delta_log": _DELTA, ".hoodie": _HUDI, "metadata": _ICEBERG}  # by a folder within
+_METADATA: Final = "*.metadata.json"
 _NEEDS: Final = "{} is {} table, whose folder also holds deleted rows; its current rows need {}"
-_NOT_AS_FILES: Final = frozenset({"deletionVectors"})
-_KINDS: Final = (_DELTA, _ICEBERG, _HUDI)
 
 
 def kind_of(folder: Path) -> str | None:
     """The kind of table, None for a plain folder."""
-    if not folder.is_dir():
-        return None
-    if (folder / "_delta_log").is_dir():
-        return _DELTA
-    if (folder / ".hoodie").is_dir():
-        return _HUDI
-    if any((folder / "metadata").glob("*.metadata.json")):
-        return _ICEBERG
+    for marker, kind in _KINDS.items():
+        if (folder / marker).is_dir() and (kind != _ICEBERG or any((folder / marker).glob(_METADATA))):
+            return kind
     return None
 
 
 def require_no_lake_within(folder: Path) -> None:
     """Raise InputError when such a table lies in the folder."""
-    for marker in ("_delta_log", ".hoodie", "metadata"):
+    for marker in _KINDS:
         for path in folder.rglob(marker):
             kind = kind_of(path.parent)
             if kind is not None:
@@ -73,7 +68,7 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
         table = DeltaTable(str(folder))
         features = table.protocol().reader_features or []
         _require_files_within(folder, table.file_uris())
-        if set(features) & _NOT_AS_FILES and hasattr(table, "scan"):
+        if "deletionVectors" in features and hasattr(table, "scan"):
             return _scanned(folder, table)
         dataset = table.to_pyarrow_dataset()
     except (DeltaError, OSError, ValueError) as error:
@@ -124,7 +119,7 @@ def _iceberg(folder: Path) -> tuple[pa.Schema, Any]:
     with requiring_extra(_NEEDS.format(folder.name, "an Iceberg", "pyiceberg"), "iceberg"):
         from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
-    newest = max((folder / "metadata").glob("*.metadata.json"), key=_version)
+    newest = max((folder / "metadata").glob(_METADATA), key=_version)
     damaged = f"{folder.name} is an Iceberg table that cannot be read here"
     with explain_damage(damaged, OSError, ValueError, ValidationError):
         scan = StaticTable.from_metadata(str(newest)).scan()

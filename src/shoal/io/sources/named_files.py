@@ -137,16 +137,11 @@ def states(source: str | Path) -> list[State]:
     if isinstance(source, str) and object_stores.is_address(source):
         _, _, objects = object_stores.files(source, lambda path: is_read(Path(path)))
         return [State(info.path, info.size, info.mtime_ns or 0) for info in objects]
-    entries = [(path, path.stat()) for path in _written(source)]
+    if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
+        paths = sorted(path for path in Path(source).rglob("*") if path.is_file())  # its log says which count
+    else:
+        paths = list(files(source))
     return [
         State(path.name, at.st_size, at.st_mtime_ns, (at.st_ctime_ns, at.st_ino), path.absolute())
-        for path, at in entries
+        for path, at in zip(paths, map(Path.stat, paths), strict=True)
     ]
-
-
-def _written(source: str | Path) -> Iterator[Path]:
-    """Of a table in a lake, all; its log says which count."""
-    if "://" not in str(source) and lake_folders.kind_of(Path(source)) is not None:
-        yield from sorted(path for path in Path(source).rglob("*") if path.is_file())
-    else:
-        yield from files(source)

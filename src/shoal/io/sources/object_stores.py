@@ -21,6 +21,13 @@ from shoal.io.sources.store_errors import explain_store_error
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
+_CREDENTIALS: Final = {
+    "g": "gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET",
+    "abfs": "abfs: the variables AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or a login with "
+    "az; abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER",
+    "s3": "s3: the region, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or "
+    "?endpoint_override=",
+}
 _WRITTEN_AS_THEY_ARE: Final = "%/:?&=@+,;~!$'()*[]"
 _PATIENCE_S: Final = 20  # with a store of Google's, of which pyarrow's own is 15 minutes
 _SILENCE_S: Final = 6  # of a store of S3's after which it is asked again
@@ -76,11 +83,8 @@ def open_object(system: Any, path: str, open_local: Callable[[Path], Table]) -> 
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """Gives up on a silent store.
-
-    Characters that an address cannot contain are quoted; "#" is part of a name.
-    """
-    address = quote(address, safe=_WRITTEN_AS_THEY_ARE)
+    """The file system of a store that is not silent, and the path in it."""
+    address = quote(address, safe=_WRITTEN_AS_THEY_ARE)  # "#" is part of a name
     if address.startswith(_GOOGLE) and "retry_limit_seconds=" not in address:
         address += f"{'&' if '?' in address else '?'}retry_limit_seconds={_PATIENCE_S}"
     system, root = pafs.FileSystem.from_uri(address)
@@ -91,10 +95,7 @@ def _opened(address: str) -> tuple[Any, str]:
 
 
 def _require_answer(system: Any, root: str) -> None:
-    """By itself, pyarrow waits 106 s for an S3 store that accepts connections and stays silent.
-
-    A busy store is asked as often as ever.
-    """
+    """By itself, pyarrow waits 106 s for an S3 store that accepts connections and stays silent."""
     _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
     impatient = {
         "request_timeout": _SILENCE_S,
@@ -104,7 +105,7 @@ def _require_answer(system: Any, root: str) -> None:
     try:
         pafs.S3FileSystem(**{**settings, **impatient}).get_file_info(root)
     except OSError as error:
-        if _SILENT in str(error):
+        if _SILENT in str(error):  # a busy store is asked as often as ever
             raise
 
 
@@ -124,7 +125,9 @@ def _reading(address: str) -> Iterator[None]:
     nothing = (
         "nothing lies at that address in the object store; check the bucket and the folder, and write a "
     )
-    remedy = f"check the address and the credentials ({_credentials(address)})"
+    schemes = (scheme for scheme in _CREDENTIALS if address.startswith(scheme))
+    credentials = _CREDENTIALS[next(schemes, "s3")]
+    remedy = f"check the address and the credentials (for {credentials})"
     with (
         _explained("the object store cannot be read", remedy),
         explain_damage(f"{nothing}% of a name as %25", FileNotFoundError),
@@ -145,20 +148,6 @@ def _writing(also: str = "") -> AbstractContextManager[None]:
     return _explained("the object store cannot be written", remedy, kind=OutputError)
 
 
-def _credentials(address: str) -> str:
-    if address.startswith(_GOOGLE):
-        return "for gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET"
-    if address.startswith("abfs"):
-        return (
-            "for abfs: the variables AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or a login "
-            "with az; abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER"
-        )
-    return (
-        "for s3: the region, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or "
-        "?endpoint_override="
-    )
-
-
 def holds(address: str, name: str) -> bool:
     """Whether such a file lies at an address."""
     with _reading(address):
@@ -167,10 +156,7 @@ def holds(address: str, name: str) -> bool:
 
 
 def fetch(address: str, folder: Path) -> None:
-    """Copy all files below an address into a folder.
-
-    Raises InputError when a name leads out of the folder.
-    """
+    """Copy all files below an address into a folder; InputError when a name leads out of it."""
     system, root, objects = files(address, lambda _: True, with_rows_of_others=True)
     for path in (entry.path for entry in objects):
         inside = PurePosixPath(path).relative_to(root)
@@ -180,10 +166,7 @@ def fetch(address: str, folder: Path) -> None:
 
 
 def store(folder: Path, address: str, *, last: str) -> None:
-    """Copy a folder into a new one of a store, ``last`` at the end: without it nothing is complete.
-
-    On an error, files copied so far stay.
-    """
+    """Copy a folder into a new one of a store, ``last`` at the end; on an error, files copied so far stay."""
     require_free(address, "--to")
     with _writing(f", and remove what was copied, if anything: without {last} it is no release"):
         system, root = _opened(address)

@@ -29,7 +29,7 @@ _BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more 
 def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     """A name for messages, and one call for each table, by file name."""
     if isinstance(source, str) and servers.is_address(source):
-        return servers.NAME, [lambda: note_unused_settings(servers.open_table(source), reading)]
+        return servers.NAME, [partial(_open_noted, reading, partial(servers.open_table, source))]
     if isinstance(source, str) and object_stores.is_address(source):
         return _of_objects(source, reading)
     if isinstance(source, str) and source == STANDARD_INPUT:
@@ -38,7 +38,7 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
     if isinstance(source, str | Path):
         return _of_files(source, reading)
     if (parts := frames.parts_of(source)) is not None:
-        return frames.NAME, [partial(_of_part, part, reading) for part in parts]
+        return frames.NAME, [partial(_open_noted, reading, partial(frames.open_part, part)) for part in parts]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -81,10 +81,7 @@ class FileOpener:
 
 
 def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
-    """Openers without empty text files, unless all are.
-
-    Parquet, JSON or packed text was cut when empty, and stays.
-    """
+    """Openers without empty text files, unless all are; Parquet, JSON or packed text was cut when empty."""
     some = [opener for opener in waiting if not (isinstance(opener, FileOpener) and opener.is_blank())]
     return some or list(waiting)
 
@@ -92,7 +89,8 @@ def skip_blank(waiting: Sequence[Opener]) -> list[Opener]:
 def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     if "://" not in str(source) and (kind := lake_folders.kind_of(Path(source))) is not None:
         lake = Path(source)
-        return lake.name, [partial(_open_lake, lake, kind, reading)]
+        opener = partial(lake_folders.open_table, lake, kind)
+        return lake.name, [partial(_open_noted, reading, partial(_open_numbered, lake.name, opener))]
     paths = list(files(source))
     opened: list[Opener] = []
     is_folder = "://" not in str(source) and Path(source).is_dir()
@@ -178,10 +176,8 @@ def _open_numbered(name: str, open_table: Opener, number: str = "") -> Table:
     return replace(table, batches=batches)
 
 
-def _open_lake(folder: Path, kind: str, reading: Reading) -> Table:
-    return note_unused_settings(
-        _open_numbered(folder.name, partial(lake_folders.open_table, folder, kind)), reading
-    )
+def _open_noted(reading: Reading, open_table: Opener) -> Table:
+    return note_unused_settings(open_table(), reading)
 
 
 def _open(reading: Reading, path: Path, root: Path, number: str = "") -> Table:
@@ -199,10 +195,6 @@ def _open_object(reading: Reading, system: Any, path: str, root: str, number: st
     table = _open_numbered(within.name, opened, number)
     owners = tuple(replace(owner, place=path) for owner in table.owners)
     return _with_folders(replace(table, place=path, owners=owners), within, reading)
-
-
-def _of_part(part: Any, reading: Reading) -> Table:
-    return note_unused_settings(frames.open_part(part), reading)
 
 
 def _with_folders(table: Table, within: PurePath, reading: Reading) -> Table:

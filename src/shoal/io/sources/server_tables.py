@@ -5,7 +5,7 @@ without, ``bytea`` (well-known binary) and ``text``, which both can convert late
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,12 +22,8 @@ _PLACE: Final = re.compile(
     r"(postgres(?:ql)?://[^#\s]+)#(?:([a-z_][a-z0-9_]*)\.)?([a-z_][a-z0-9_]*)", re.IGNORECASE
 )
 _LONGEST: Final = 50  # PostgreSQL cuts names of more than 63
-_TYPES: Final[Mapping[str, str]] = {
-    "string": "text",
-    "int64": "bigint",
-    "double": "double precision",
-    "binary": "bytea",
-}
+_TYPES: Final = {"string": "text", "int64": "bigint", "double": "double precision", "binary": "bytea"}
+_MOVING: Final = ("stbox", "tgeompoint")
 _LARGEST: Final = 1 << 28  # bytes of a file that is read back
 
 
@@ -89,17 +85,16 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
     with connect(place.address, writes=True) as connection, explain_errors(place.address, writes=True):
         with connection.cursor() as cursor:
             for suffix in ("", FILES):
-                if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is not None:
+                if _is_there(cursor, "class", place.quoted(suffix)):
                     raise OutputError(
                         f"the table {place.label}{suffix} exists already; choose another or drop it first"
                     )
-            native = _types_there(cursor)
+            native = {name for name in (GEOMETRY, *_MOVING) if _is_there(cursor, "type", name)}
             cursor.execute(f'CREATE SCHEMA IF NOT EXISTS "{place.schema}"')
             cursor.adbc_ingest(scratch, numbered, mode="create", temporary=True)
-            columns = ", ".join(
-                f'"{field.name}" {_type_of(field, moving, native)}' for field in numbered.schema
-            )
-            values = ", ".join(_value_of(field, moving, native) for field in numbered.schema)
+            stored = [_as_stored(field, moving, native) for field in numbered.schema]
+            columns = ", ".join(f"{name} {kind}" for name, kind, _ in stored)
+            values = ", ".join(value for *_, value in stored)
             cursor.execute(f'CREATE TABLE {place.quoted()} ({columns}, PRIMARY KEY ("{ROW}"))')
             cursor.execute(f"INSERT INTO {place.quoted()} SELECT {values} FROM {scratch}")  # noqa: S608 (checked)
             cursor.execute(f"DROP TABLE {scratch}")
@@ -114,7 +109,7 @@ def read_table(place: Place) -> StoredTable:
     """Read both tables."""
     with connect(place.address) as connection, explain_errors(place.address), connection.cursor() as cursor:
         for suffix in ("", FILES):
-            if _one(cursor, f"SELECT to_regclass('{place.quoted(suffix)}')::text") is None:
+            if not _is_there(cursor, "class", place.quoted(suffix)):
                 raise InputError(
                     f"the database holds no release at {place.label}: "
                     f"the table {place.label}{suffix} is not there"
@@ -139,41 +134,20 @@ def read_table(place: Place) -> StoredTable:
         )
         cursor.execute(f'SELECT {columns} FROM {place.quoted()} ORDER BY "{ROW}"')  # noqa: S608 (checked above)
         rows = cursor.fetch_arrow_table()
-    numbers = rows[ROW].to_pylist()
-    return StoredTable(
-        rows=rows.drop_columns([ROW]),
-        files=files,
-        numbered=numbers == list(range(len(numbers))),
-        unread=unread,
-    )
+    numbered = rows[ROW].to_pylist() == list(range(rows.num_rows))
+    return StoredTable(rows=rows.drop_columns([ROW]), files=files, numbered=numbered, unread=unread)
 
 
-_MOVING: Final = ("stbox", "tgeompoint")
-
-
-def _types_there(cursor: Any) -> frozenset[str]:
-    return frozenset(
-        name
-        for name in (GEOMETRY, *_MOVING)
-        if _one(cursor, f"SELECT to_regtype('{name}')::text") is not None
-    )
-
-
-def _type_of(field: pa.Field, moving: str | None, native: frozenset[str]) -> str:
-    name = str(field.name)
-    if name in (GEOMETRY, moving) and name in native:
-        return name
-    return _TYPES[str(field.type)]
-
-
-def _value_of(field: pa.Field, moving: str | None, native: frozenset[str]) -> str:
+def _as_stored(field: pa.Field, moving: str | None, native: Collection[str]) -> tuple[str, str, str]:
+    """The quoted name of a column, its type, and its value from the column as it came."""
+    quoted = f'"{field.name}"'
     if field.name == GEOMETRY and GEOMETRY in native:
-        return f'ST_GeomFromWKB("{GEOMETRY}", {WGS84_CODE})'
-    if field.name == moving and moving in native:
-        return f'"{moving}"::{moving}'
-    return f'"{field.name}"'
+        return quoted, GEOMETRY, f"ST_GeomFromWKB({quoted}, {WGS84_CODE})"
+    if moving in native and field.name == moving:
+        return quoted, str(moving), f"{quoted}::{moving}"
+    return quoted, _TYPES[str(field.type)], quoted
 
 
-def _one(cursor: Any, query: str) -> Any:
-    cursor.execute(query)
-    return cursor.fetchone()[0]
+def _is_there(cursor: Any, kind: str, name: str) -> bool:
+    cursor.execute(f"SELECT to_reg{kind}('{name}')::text")
+    return cursor.fetchone()[0] is not None

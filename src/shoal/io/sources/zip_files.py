@@ -57,10 +57,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def members(path: Path, reads: Callable[[Path], bool]) -> tuple[dict[str, int], list[str]]:
-    """The files to read with their unpacked bytes, and the names of those that describe data.
-
-    Archives within the archive are refused: their content would be lost.
-    """
+    """The files to read with their unpacked bytes, and the names of those that describe data."""
     damaged = f"{path.name} is not a whole zip archive, or of an unknown version; copy or pack it again"
     with explain_damage(damaged, *BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as archive:
         inside = [member for member in archive.infolist() if not member.is_dir()]
