@@ -15,7 +15,7 @@ from command_line import Shoal
 from shoal.cli.publish import _FILES, _TABLES
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io.formats.mobility_text import instants
-from shoal.io.sources.server_tables import place_of
+from shoal.io.sources.servers import place_of
 from shoal.methods import Method
 from shoal.model.verdicts import Verdict
 from shoal.publishing.in_database import FORMS, export_to_database

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats.mobility_text import texts
-from shoal.io.sources.server_tables import (
+from shoal.io.sources.servers import (
     GEOMETRY,
     WGS84_CODE,
     StoredTable,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.io.sources import object_stores, server_tables
+from shoal.io.sources import object_stores, servers
 from shoal.messages import program
 from shoal.model.claims import claim_to_json
 from shoal.model.claims.expected import numbers_in_words
@@ -63,7 +63,7 @@ def _fetch(place: Path | str, stack: ExitStack) -> LocalRelease:
     if isinstance(place, Path):
         return LocalRelease(folder=place)
     in_store = object_stores.is_address(place)
-    if not in_store and not server_tables.is_place(place):
+    if not in_store and not servers.is_place(place):
         return LocalRelease(folder=Path(place))
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="shoal-"))) / _NAME
     folder.mkdir()
@@ -141,7 +141,7 @@ def is_release(source: str) -> bool:
     """Whether a source is a release, not raw data."""
     if object_stores.is_address(source):
         return object_stores.holds(source, MANIFEST_FILE)
-    if server_tables.is_place(source):
+    if servers.is_place(source):
         return "#" in source
     folder = Path(source)
     has_table = (folder / RELEASE_FILE).is_file() or is_export(folder)

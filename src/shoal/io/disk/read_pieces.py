@@ -4,7 +4,7 @@ Units and signs are recognized once. So a piece is read with the decisions of th
 decides something itself, later pieces are read again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from shoal.io.columns.meanings import TimeNeighbors, unit_of_time, zone_in_name
 from shoal.io.columns.owners import may_be_at_sea, require_person
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.times import Times
-from shoal.io.formats.input_table import Table, geometry_of
+from shoal.io.formats.input_table import Table, table_of_batches
 from shoal.io.reading_state import Keep, ReadingState, read_batch
 from shoal.io.sources.openers import FileOpener, Opener, openers, skip_blank
 from shoal.messages import say, say_number
@@ -75,23 +75,18 @@ def read_tables(
                 progress(0.0)
     if state is None:
         raise InputError(f"there is nothing to read in {name}")
-    files_in_words = say("amount.files", "{number} files", number=f"{len(every):,}")
+    number = f"{len(every):,}"
+    files_in_words = say("amount.files", "{number} files", number=number)
     if not name.endswith(" files"):
-        files_in_words = say(
-            "amount.files_of", "{number} files of {name}", number=f"{len(every):,}", name=name
-        )
+        files_in_words = say("amount.files_of", "{number} files of {name}", number=number, name=name)
     if state.rows_read == 0:
-        raise InputError(
-            f"{name} holds no rows, only column names"
-            if len(every) == 1
-            else f"none of the {files_in_words} holds a row"
-        )
+        nothing = f"none of the {files_in_words} holds a row"
+        raise InputError(f"{name} holds no rows, only column names" if len(every) == 1 else nothing)
     state.empty_tables += len(every) - len(waiting)
     if state.empty_tables:
         one, more = "{number} of {files} holds no rows", "{number} of {files} hold no rows"
-        state.notes.append(
-            say_number("reading.empty_files", state.empty_tables, one, more, files=files_in_words)
-        )
+        note = say_number("reading.empty_files", state.empty_tables, one, more, files=files_in_words)
+        state.notes.append(note)
     if {"numbers", "text"} <= state.people.kinds:
         text = "ids are numbers in one place and text in another; they are compared as text"
         state.notes.append(say("reading.mixed_ids", text))
@@ -139,11 +134,11 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
     """The columns that the reading needs: those read, those that show a preset, and unused positions."""
     drawn: list[str] = []
 
-    def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    def read(columns: Sequence[str]) -> Iterable[pa.RecordBatch]:
         drawn.extend(columns)
-        yield from ()
+        return ()
 
-    whole = Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry_of(name, schema))
+    whole = table_of_batches(name, schema, read)
     table, filled = prepare_table(whole, reading)
     chosen = find_columns(table, filled)
     list(table.batches(chosen.wanted()))
@@ -225,30 +220,15 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
         name=name, columns=columns, positions=positions, reading=filled, times=times, doubts=doubts
     )
     if positions.crs is None and columns.alternative == "columns of degrees":
-        state.notes.append(
-            say(
-                "reading.degrees_ignored",
-                f"{DEGREES_IGNORED}: nothing shows that {{first}} and {{second}} are meters; read the "
-                "degrees instead",
-                first=columns.first,
-                second=columns.second,
-            )
-        )
+        why = ": nothing shows that {first} and {second} are meters; read the degrees instead"
+        text = DEGREES_IGNORED + why
+        note = say("reading.degrees_ignored", text, first=columns.first, second=columns.second)
+        state.notes.append(note)
     elif columns.alternative:
-        used = (
-            f"{columns.second} and {columns.first}"
-            if columns.angles
-            else f"{columns.first} and {columns.second}"
-        )
-        state.notes.append(
-            say(
-                "reading.left_aside",
-                "positions are read from {columns}; left aside: the {others} of {file}",
-                columns=used,
-                others=columns.alternative,
-                file=table.name,
-            )
-        )
+        text = "positions are read from {columns}; left aside: the {others} of {file}"
+        pair = (columns.second, columns.first) if columns.angles else (columns.first, columns.second)
+        used, others = f"{pair[0]} and {pair[1]}", columns.alternative
+        state.notes.append(say("reading.left_aside", text, columns=used, others=others, file=table.name))
     return state
 
 

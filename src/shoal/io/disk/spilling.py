@@ -43,10 +43,8 @@ class Spill:
         self._local: _Part | None = None
         folder.mkdir()
 
-    def __enter__(self) -> "Spill":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the part of this process."""
         if self._local is not None:
             self._local.close()
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -43,7 +44,7 @@ def store_people(
     with explain_write_errors(folder):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
-        with Spill(folder / "spill", engine) as spill:
+        with closing(Spill(folder / "spill", engine)) as spill:
             state = read_rows(source, reading, run, spill.keep, spill.read_in_tasks if engine else None)
             spill.end(state)
         stored = _sorted_people(folder, state, spill, run, engine or run)
@@ -57,7 +58,7 @@ def are_complete(folder: Path, engine: Engine, run: Run) -> bool:
         sums = json.loads((folder / SUMS_FILE).read_bytes())
         sound = sums["people"] == crc32_of(folder / PEOPLE_FILE)
         tasks = [SumTask(folder / SAMPLES_FILE, *sum_task) for sum_task in sums["samples"]]
-        return sound and all(run_tasks(has_right_sum, tasks, engine, run, "looking at people on disk"))
+        return sound and all(run_tasks(SumTask.is_right, tasks, engine, run, "looking at people on disk"))
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -71,10 +72,9 @@ class SumTask:
     rows: int
     crc32: int
 
-
-def has_right_sum(task: SumTask) -> bool:
-    """Whether the rows are unchanged since they were written."""
-    return task.crc32 == crc32_of(task.samples, task.rows * ROW_BYTES, start=task.first * ROW_BYTES)
+    def is_right(self) -> bool:
+        """Whether the rows are unchanged since they were written."""
+        return self.crc32 == crc32_of(self.samples, self.rows * ROW_BYTES, start=self.first * ROW_BYTES)
 
 
 @dataclass(frozen=True, kw_only=True)

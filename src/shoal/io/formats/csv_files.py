@@ -23,7 +23,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
-from shoal.io.formats.input_table import WRONG_FIELDS, Table
+from shoal.io.formats.input_table import WRONG_FIELDS, Account, Table
 from shoal.io.formats.row_files import explain_damage, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -50,16 +50,17 @@ def open_table(path: Path, reading: Reading) -> Table:
     before = _lines_before_header(sample)
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
     header, delimiter = layout.names, layout.delimiter
+    account = Account()
 
     def skip(row: Any) -> str:
         lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
-        table.unreadable[WRONG_FIELDS] += lines
+        account.unreadable[WRONG_FIELDS] += lines
         if lines > 1:
             text = (
                 "a quotation mark in {file} is not closed; the {lines} lines after it count as one broken "
                 "line each"
             )
-            table.notes.append(say("reading.open_quote", text, file=path.name, lines=lines))
+            account.notes.append(say("reading.open_quote", text, file=path.name, lines=lines))
         return "skip"
 
     def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -68,9 +69,9 @@ def open_table(path: Path, reading: Reading) -> Table:
         if not broken.any():
             return batch
         lines = int((ends + broken).sum())
-        table.unreadable[WRONG_FIELDS] += lines
+        account.unreadable[WRONG_FIELDS] += lines
         text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
-        table.notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
+        account.notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
         return batch.filter(pa.array(~broken))
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -97,15 +98,16 @@ def open_table(path: Path, reading: Reading) -> Table:
             )
             for batch in rows:
                 yield min(file.tell() / size, 1.0), whole_lines(batch)
-        if table.unreadable:
+        if account.unreadable:
             places = [header.index(name) for name in columns]
-            table.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
+            account.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
 
-    table = Table(name=path.name, columns=tuple(header), batches=batches, settings=layout.settings)
     if before:
         text = "lines of {file} before its column names that were not read, as comments: {lines}"
-        table.notes.append(say("reading.comments", text, file=path.name, lines=before))
-    return table
+        account.notes.append(say("reading.comments", text, file=path.name, lines=before))
+    return Table(
+        **vars(account), name=path.name, columns=tuple(header), batches=batches, settings=layout.settings
+    )
 
 
 def _swallowed_lines(batch: pa.RecordBatch, layout: "_Layout") -> Floats:

@@ -5,6 +5,7 @@ import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
+from functools import reduce
 from pathlib import Path
 from typing import IO, Any, Final
 from xml.parsers import expat
@@ -123,7 +124,8 @@ def _require_small_sheet(
         match = _REFERENCE.fullmatch(attributes.get("r", "")) if kind in ("row", "c") else None
         if match is None:
             continue
-        width, height = max(width, _column(match[1])), max(height, int(match[2]))
+        column = reduce(lambda number, letter: number * 26 + ord(letter) - 64, match[1].upper(), 0)  # A is 1
+        width, height = max(width, column), max(height, int(match[2]))
         if height >= _NO_ROW or (width > _NARROW and width * height > most):
             raise InputError(_FAR.format(name=name))
         if has_rows and row not in (None, match[2]):
@@ -142,14 +144,6 @@ def _require_few_cells(name: str, elements: Iterable[tuple[str, dict[str, str]]]
             total += rows * int(values.get("number-columns-repeated", 1))
         if total > most:
             raise InputError(_FAR.format(name=name))
-
-
-def _column(letters: str) -> int:
-    """The number of a column: Z is 26, AA is 27."""
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
 
 
 def _counts_from_1904(path: Path) -> bool:

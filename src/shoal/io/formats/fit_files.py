@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from shoal.errors import InputError, requiring_extra
 from shoal.io.formats.input_table import Account, Table
@@ -14,6 +14,7 @@ from shoal.model.intake import Reading
 NO_DATE: Final = "time of the device's clock before it knew the date"
 # what the decoder raises beside its own errors
 _BROKEN: Final = (ValueError, LookupError, TypeError, ArithmeticError, AssertionError, struct.error)
+_PLACE: Final = ("position_lat", "position_long")
 _DEGREES: Final = 180 / 2**31  # positions are counted in the 2^32nd part of a circle
 
 
@@ -45,14 +46,10 @@ def open_table(path: Path, _reading: Reading) -> Table:
                             account.unreadable[NO_DATE] += 1
                             continue
                         when = time.isoformat() if isinstance(time, datetime) else ""
-                        rows.append((device, when, *_place(frame)))
+                        pair = [frame.get_value(name, fallback=None) for name in _PLACE]
+                        is_known = all(isinstance(value, int) for value in pair)
+                        place = [str(value * _DEGREES) if is_known else "" for value in pair]
+                        rows.append((device, when, *place))
         yield from rows
 
     return table_of_rows(path, ("device", "datetime", "lat", "lon"), read, settings={"id": "uid"})
-
-
-def _place(frame: Any) -> tuple[str, str]:
-    pair = [frame.get_value(name, fallback=None) for name in ("position_lat", "position_long")]
-    if not all(isinstance(value, int) for value in pair):
-        return "", ""
-    return str(pair[0] * _DEGREES), str(pair[1] * _DEGREES)

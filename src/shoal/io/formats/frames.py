@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,14 +10,6 @@ from shoal.io.formats.input_table import Table, table_of_batches
 from shoal.io.formats.row_files import explain_damage
 
 NAME = "the data frame"
-
-
-@runtime_checkable
-class ArrowStream(Protocol):
-    """An object with the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """A capsule with a stream of batches."""
 
 
 def parts_of(frame: object) -> list[Callable[[], Any]] | None:
@@ -39,7 +31,7 @@ def parts_of(frame: object) -> list[Callable[[], Any]] | None:
         return [partial(part.compute, scheduler="synchronous") for part in kind.partitions]
     if hasattr(frame, "toArrow") and hasattr(frame, "schema"):
         return [kind.toArrow]
-    return [lambda: kind] if isinstance(frame, ArrowStream) else None
+    return [lambda: kind] if hasattr(frame, "__arrow_c_stream__") else None
 
 
 def _of_geometry(frame: Any) -> Any:

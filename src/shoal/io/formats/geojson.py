@@ -1,7 +1,6 @@
 """GeoJSON: points with properties, and lines with an array of times."""
 
 import re
-from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -52,7 +51,9 @@ def read(content: Any) -> Content | None:
             time = next((value for name, value in properties.items() if _last(name) in _TIME), None)
             samples.append((properties, time, *pair(places)))
             continue
-        moments = _moments(properties) or (_fourth(places) if kind == "LineString" else None)
+        lists = (value for name, value in properties.items() if name.rpartition(".")[2] in _TIMES)
+        moments = next((value for value in lists if isinstance(value, list)), None)
+        moments = moments or (_fourth(places) if kind == "LineString" else None)
         if kind in {"LineString", "MultiPoint", "MultiLineString"} and moments is not None:
             lines = _lines(places, moments) if kind == "MultiLineString" else [(_listed(places), moments)]
             for along, times in lines:
@@ -94,13 +95,6 @@ def _features(content: Any) -> list[Any] | None:
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2].lower()
-
-
-def _moments(properties: Mapping[str, Any]) -> list[Any] | None:
-    for name, value in properties.items():
-        if name.rpartition(".")[2] in _TIMES and isinstance(value, list):
-            return value
-    return None
 
 
 def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:

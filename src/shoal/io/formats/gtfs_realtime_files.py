@@ -6,7 +6,7 @@ takes the trip of a day. A position without a time gets its snapshot's, and is c
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -40,8 +40,15 @@ def open_table(path: Path, _reading: Reading) -> Table:
             account.notes.append(say("reading.trip_updates", text))
         if untimed and snapshot_s:
             account.repaired[TIME_OF_SNAPSHOT] = untimed
-        for vehicle in vehicles:
-            yield _row(vehicle, snapshot_s)
+        for one in vehicles:
+            lat = lon = ""
+            if one.HasField("position"):  # numbers of 32 bits, in as few digits as tell them
+                lat, lon = (
+                    str(np.float32(value)) for value in (one.position.latitude, one.position.longitude)
+                )
+            trip = f"{one.trip.trip_id} {one.trip.start_date}".strip() if one.trip.trip_id else ""
+            vehicle = one.vehicle.id or one.vehicle.label or one.vehicle.license_plate
+            yield vehicle, trip, str(one.timestamp or snapshot_s or ""), lat, lon
 
     return table_of_rows(
         path,
@@ -49,20 +56,4 @@ def open_table(path: Path, _reading: Reading) -> Table:
         read,
         owners=(),
         settings={"id": "vehicle", "time_unit": "s"},
-    )
-
-
-def _row(one: Any, snapshot_s: int) -> tuple[str, ...]:
-    vehicle, trip = one.vehicle, one.trip
-    lat = lon = ""
-    if one.HasField("position"):  # numbers of 32 bits, in as few digits as tell them
-        lat, lon = (str(np.float32(value)) for value in (one.position.latitude, one.position.longitude))
-    moment = one.timestamp or snapshot_s
-    on_day = f"{trip.trip_id} {trip.start_date}".strip() if trip.trip_id else ""
-    return (
-        vehicle.id or vehicle.label or vehicle.license_plate,
-        on_day,
-        str(moment) if moment else "",
-        lat,
-        lon,
     )

@@ -31,26 +31,6 @@ _SHAPE: Final = re.compile(
 _DEGREES: Final = ("", "0", "4326")
 
 
-def stbox(bounds: tuple[float, float, float, float], start_s: float, end_s: float, srid: int) -> str:
-    """A rectangle from one second to before another."""
-    x_min, y_min, x_max, y_max = map(float, bounds)
-    return (
-        f"{_srid(srid)}STBOX XT((({x_min!r},{y_min!r}),({x_max!r},{y_max!r})),"
-        f"[{moment(start_s)}, {moment(end_s)}))"
-    )
-
-
-def instant(x: float, y: float, t_s: float, srid: int) -> str:
-    """A moving point of one instant."""
-    return f"{_srid(srid)}POINT({float(x)!r} {float(y)!r})@{moment(t_s)}"
-
-
-def moment(t_s: float) -> str:
-    """Seconds since 1970 as PostgreSQL writes them in UTC, to the microsecond."""
-    text = (_EPOCH + timedelta(microseconds=round(t_s * 1e6))).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return f"{text.rstrip('0').rstrip('.')}+00"
-
-
 def instants(text: str | None) -> list[tuple[float, float, float]] | None:
     """(x, y, seconds since 1970) of each instant of a moving point; None if it is none, or not in degrees.
 
@@ -74,10 +54,6 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
         return None
 
 
-def _srid(srid: int) -> str:
-    return f"SRID={srid};" if srid else ""
-
-
 def _seconds(day: str, zone: str) -> float:
     offset = "+00:00" if zone in ("", "Z", "z") else zone if len(zone) > 3 else f"{zone}:00"
     return datetime.fromisoformat(f"{day}{offset}" if len(day) > 10 else f"{day}T00:00{offset}").timestamp()
@@ -85,8 +61,20 @@ def _seconds(day: str, zone: str) -> float:
 
 def texts(table: pa.Table, shapes: Iterator[tuple[float, float, float, float]], srid: int) -> list[str]:
     """``stbox`` or ``tgeompoint`` of each row. shapes: bounds in degrees or meters."""
-    if "t_start" in table.column_names:
-        ends = zip(table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
-        return [stbox(shape, start, end, srid) for shape, (start, end) in zip(shapes, ends, strict=True)]
-    moments = table["t"].to_pylist()
-    return [instant(shape[0], shape[1], t, srid) for shape, t in zip(shapes, moments, strict=True)]
+    system = f"SRID={srid};" if srid else ""
+    if "t_start" not in table.column_names:
+        points = zip(shapes, table["t"].to_pylist(), strict=True)
+        return [f"{system}POINT({float(x)!r} {float(y)!r})@{_moment(t)}" for (x, y, *_), t in points]
+    boxes = zip(shapes, table["t_start"].to_pylist(), table["t_end"].to_pylist(), strict=True)
+    return [
+        "{}STBOX XT((({!r},{!r}),({!r},{!r})),[{}, {}))".format(
+            system, *map(float, bounds), _moment(start), _moment(end)
+        )
+        for bounds, start, end in boxes
+    ]
+
+
+def _moment(t_s: float) -> str:
+    """Seconds since 1970 as PostgreSQL writes them in UTC, to the microsecond."""
+    text = (_EPOCH + timedelta(microseconds=round(t_s * 1e6))).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return f"{text.rstrip('0').rstrip('.')}+00"

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from shoal.errors import InputError
 from shoal.io.columns.values import is_text
 from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of, table_of_batches
-from shoal.io.formats.row_files import explain_damage
-from shoal.io.sources.store_errors import explain_store_error
+from shoal.io.formats.row_files import explain_damage, explain_store_error
 from shoal.model.intake import Reading
 
 # a small file can claim to fill a machine's memory: refused is a group of rows that unpacks to more than this

@@ -36,7 +36,8 @@ def labels(paths: Iterable[PurePath]) -> set[PurePath]:
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Fixes of one file; lines with another number of fields are counted."""
-    person = _folder(path).name
+    folder = Path(_person(path.resolve()))
+    person = folder.name
     stem, track = path.stem, f"{person}/{path.stem}"
     damaged = f"{path.name} is not text, so no PLT file; copy it again"
 
@@ -56,15 +57,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
                     account.leave_out(WRONG_FIELDS, number)
 
     owners = (
-        Owner(column="uid", value=person, place=str(_folder(path)), what="folder"),
+        Owner(column="uid", value=person, place=str(folder), what="folder"),
         Owner(column="file", value=stem, place=str(path.resolve())),
         Owner(column="track", value=track, place=str(path.resolve())),
     )
     return table_of_rows(path, ("uid", "file", "track", "datetime", "lat", "lon"), read, owners=owners)
-
-
-def _folder(path: Path) -> Path:
-    return Path(_person(path.resolve()))
 
 
 def _person(path: PurePath) -> PurePath:

@@ -1,6 +1,7 @@
-"""Files whose readers give rows of text, one after the other: opening, damage, and what is left out."""
+"""Files whose readers give rows of text, one after the other: opening, damage, and what stores refuse."""
 
 import gzip
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,18 @@ BROKEN_ARCHIVE: Final = (
     IndexError,
     zlib.error,
 )
+# what object stores answer
+_CODE: Final = re.compile(r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)")
+_WORDS: Final[Mapping[str, str]] = {
+    "there is no such bucket": "NO_SUCH_BUCKET",
+    "it refuses this with these credentials": "ACCESS_DENIED PERMISSION_DENIED",
+    "it does not take these credentials": "INVALID_ACCESS_KEY_ID INVALID_CLIENT_TOKEN_ID EXPIRED_TOKEN "
+    "MISSING_AUTHENTICATION_TOKEN SIGNATURE_DOES_NOT_MATCH UNAUTHENTICATED UNRECOGNIZED_CLIENT",
+    "nothing lies there": "NO_SUCH_KEY RESOURCE_NOT_FOUND NOT_FOUND",
+    "it does not answer": "NETWORK_CONNECTION REQUEST_TIMEOUT DEADLINE_EXCEEDED UNAVAILABLE",
+    "it is too busy": "SERVICE_UNAVAILABLE SLOW_DOWN THROTTLING RESOURCE_EXHAUSTED",
+}
+_WHY: Final = {code: words for words, codes in _WORDS.items() for code in codes.split()}
 
 
 def table_of_rows(
@@ -43,14 +56,16 @@ def table_of_rows(
 
     owners: None = the person is the file or its folder, in columns uid and folder that are added.
     """
+    account = Account()  # apart from the table, which its own rows would keep alive, and with it its folder
     of_file = [] if owners is not None else [one for one in owners_of_file(path) if one.column not in names]
     person = tuple(owner.value for owner in of_file)
     columns = (*(owner.column for owner in of_file), *names)
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        return text_batches(((*person, *row) for row in read(table)), columns, requested)
+        return text_batches(((*person, *row) for row in read(account)), columns, requested)
 
-    table = Table(
+    return Table(
+        **vars(account),
         name=path.name,
         columns=columns,
         batches=batches,
@@ -58,7 +73,6 @@ def table_of_rows(
         added=frozenset(owner.column for owner in of_file),
         settings=settings or {},
     )
-    return table
 
 
 def text_batches(
@@ -93,3 +107,14 @@ def beginning_of(path: Path, size: int) -> bytes:
             return file.read(size)
     except (OSError, *BROKEN_GZIP):
         return b""
+
+
+def explain_store_error(error: BaseException) -> str | None:
+    """An object store's refusal in words, without its addresses and keys; None for another error."""
+    if isinstance(error, FileNotFoundError):
+        return "nothing lies there"
+    match = _CODE.search(str(error)) if isinstance(error, OSError) else None
+    if match is None:
+        return None
+    code = match[1] or match[2]
+    return _WHY.get(code, f"it answers '{code.lower().replace('_', ' ')}'")

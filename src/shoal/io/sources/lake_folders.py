@@ -5,7 +5,7 @@ by file.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -67,7 +67,12 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
     try:
         table = DeltaTable(str(folder))
         features = table.protocol().reader_features or []
-        _require_files_within(folder, table.file_uris())
+        for path in map(Path, map(unquote, table.file_uris())):
+            if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+                raise InputError(
+                    f"{folder.name} names a file outside its folder, or one that is missing; copy the whole "
+                    "table"
+                )
         if "deletionVectors" in features and hasattr(table, "scan"):
             return _scanned(folder, table)
         dataset = table.to_pyarrow_dataset()
@@ -82,15 +87,6 @@ def _delta(folder: Path) -> tuple[pa.Schema, Any]:
         yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
 
     return dataset.schema, batches
-
-
-def _require_files_within(folder: Path, addresses: Sequence[str]) -> None:
-    for address in addresses:
-        path = Path(unquote(address))
-        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
-            raise InputError(
-                f"{folder.name} names a file outside its folder, or one that is missing; copy the whole table"
-            )
 
 
 def _scanned(folder: Path, table: Any) -> tuple[pa.Schema, Any]:

@@ -16,8 +16,7 @@ import pyarrow.fs as pafs
 from shoal.errors import InputError, OutputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.parquet_files import open_source
-from shoal.io.formats.row_files import explain_damage
-from shoal.io.sources.store_errors import explain_store_error
+from shoal.io.formats.row_files import explain_damage, explain_store_error
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
