@@ -19,6 +19,7 @@ from foreign_writers import NOON_S, TCX, document, sentence, text, zipped
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.formats import packed_files
+from shoal.io.formats.nmea_files import position_of
 
 ROWS = "uid,t,lat,lon\nann,2024-05-01T12:00:00Z,48.85,2.35\nbob,2024-05-01T12:05:00Z,48.86,2.36\n"
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -264,6 +265,11 @@ def test_maps_of_kepler(tmp_path: Path) -> None:
 
 def fix(clock: str, quality: int = 1) -> str:
     return "$" + sentence(f"GPGGA,{clock},4851.0,N,00221.0,E,{quality},08,0.9,30.0,M,46.9,M,,")[1:]
+
+
+def test_degrees_and_minutes_in_nmea() -> None:
+    fields = ["123519", "A", "4807.038", "N", "01131.000", "E", "022.4", "084.4", "230394"]
+    assert position_of(fields) == ("1994-03-23T12:35:19Z", "48.1173", "11.516666667")
 
 
 def test_a_clock_without_a_date_in_nmea(tmp_path: Path) -> None:

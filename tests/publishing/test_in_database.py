@@ -264,6 +264,8 @@ def test_moving_points_are_read_by_the_grammar_and_others_are_counted() -> None:
     wrong = ["", "POINT(1 2)", "[POINT(1 2)@2024-05-01", "{}", "POINT(1 2)@2024-13-01", "0101@2024-05-01",
              "SRID=3857;POINT(1 2)@2024-05-01", "POINT(1 2)@2024-05-01 and more", None]  # fmt: skip
     assert [instants(text) for text in wrong] == [None] * len(wrong)
+    moving = "SRID=4326;[POINT(2.35 48.85)@2024-05-01 12:00:00+02, POINT(2 48)@2024-05-01 12:05+02)"
+    assert instants(moving) == [(2.35, 48.85, 1714557600.0), (2.0, 48.0, 1714557900.0)]
     texts = [*list(GRAMMAR)[1:4], "POINT EMPTY", None]
     got = shoal.read(pa.table({"person": ["ann", "ann", "bob", "bob", "cho"], "tgeompoint": texts}))
     assert got.ids == ("ann", "bob")

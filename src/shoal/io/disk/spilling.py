@@ -133,13 +133,14 @@ class Bucket:
 def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     """Combine a bucket's rows from all parts."""
     ids: list[pa.Array] = []
-    firsts, begins, ends, tables = [], [], [], []
+    firsts, begins, ends, tables = [], [], [], [np.empty(0, dtype=_ROW)]
     n_people = 0
     for place, part in enumerate(parts):
         with pa.OSFile(str(folder / f"{part}.people")) as file:
             people = pa.ipc.open_file(file).get_batch(bucket)
-        tables.append(_rows_of(folder, part, bucket))
-        tables[-1]["code"] += n_people
+        for rows in _rows_of(folder, part, bucket):
+            rows["code"] += n_people
+            tables.append(rows)
         n_people += people.num_rows
         ids.append(people["id"])
         first, begin, end = (people[name].to_numpy() for name in ("first", "begin", "end"))
@@ -163,18 +164,13 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     )
 
 
-def _rows_of(folder: Path, part: int, bucket: int) -> Numbers:
-    spans = _index_of(folder, part)[:, bucket : bucket + 2].tolist()
-    table = np.empty(sum(end - begin for begin, end in spans), dtype=_ROW)
-    row = 0
-    with (folder / f"{part}.rows").open("rb", buffering=0) as file:
-        for begin, end in spans:
-            file.seek(begin * _ROW.itemsize)
-            some = table[row : row + end - begin]
-            if file.readinto(some.data.cast("B")) != some.nbytes:
-                raise InputError(f"{file.name} is cut short; remove the folder and start again")
-            row += end - begin
-    return table
+def _rows_of(folder: Path, part: int, bucket: int) -> Iterator[Numbers]:
+    path = folder / f"{part}.rows"
+    for begin, end in _index_of(folder, part)[:, bucket : bucket + 2].tolist():
+        rows = np.fromfile(path, _ROW, count=end - begin, offset=begin * _ROW.itemsize)
+        if len(rows) != end - begin:
+            raise InputError(f"{path} is cut short; remove the folder and start again")
+        yield rows
 
 
 def _index_of(folder: Path, part: int) -> Integers:

@@ -23,6 +23,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
+from shoal.io.formats.facts import recognize
 from shoal.io.formats.input_table import WRONG_FIELDS, Account, Table
 from shoal.io.formats.row_files import explain_damage, open_bytes
 from shoal.messages import say
@@ -34,12 +35,6 @@ SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
 _LOOKED_AT: Final = 20
 _VALUE: Final = re.compile(r"\s*[-+]?\d[\d.,:/TZ+\s-]*")  # no name of a column: a number, a date or a time
-# fmt: off
-_PACKED: Final = {
-    "gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bzip2": b"BZh9",
-    "zip": b"PK\x03\x04", "Parquet": b"PAR1",
-}
-# fmt: on
 
 
 def open_table(path: Path, reading: Reading) -> Table:
@@ -244,8 +239,7 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
         sample = stream.read(SAMPLE_BYTES)
     if not sample.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path.name} is empty")
-    packed = next((kind for kind, magic in _PACKED.items() if sample.startswith(magic)), None)
-    if packed is not None:
+    if packed := recognize("packed", sample):
         raise InputError(
             f"{path.name} holds {packed} data, not text; give it the ending of what it is, or unpack it"
         )

@@ -4,6 +4,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time
 from functools import reduce
 from pathlib import Path
@@ -149,14 +150,11 @@ def _require_few_cells(name: str, elements: Iterable[tuple[str, dict[str, str]]]
 def _counts_from_1904(path: Path) -> bool:
     if path.suffix.lower() == ".xls" and _says_1904(path.read_bytes()):
         return True
-    try:
-        with zipfile.ZipFile(path) as book:
-            inside = set(book.namelist())
-            return any(
-                bool(pattern.search(book.read(part))) for part, pattern in _FROM_1904 if part in inside
-            )
-    except (*BROKEN_ARCHIVE, OSError):
-        return False  # .xls is no archive; what is damaged is told by whoever opens it
+    # .xls is no archive; what is damaged is told by whoever opens it
+    with suppress(*BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as book:
+        inside = set(book.namelist())
+        return any(pattern.search(book.read(part)) for part, pattern in _FROM_1904 if part in inside)
+    return False
 
 
 def _says_1904(content: bytes) -> bool:

@@ -35,12 +35,6 @@ def instants(text: str | None) -> list[tuple[float, float, float]] | None:
     """(x, y, seconds since 1970) of each instant of a moving point; None if it is none, or not in degrees.
 
     Times without a zone are UTC.
-
-    Examples
-    --------
-    >>> from shoal.io.formats.mobility_text import instants
-    >>> instants("SRID=4326;[POINT(2.35 48.85)@2024-05-01 12:00:00+02, POINT(2 48)@2024-05-01 12:05+02)")
-    [(2.35, 48.85, 1714557600.0), (2.0, 48.0, 1714557900.0)]
     """
     head = _HEAD.match(text or "")
     if not text or head is None or (head[1] or "") not in _DEGREES:

@@ -131,13 +131,7 @@ def _first_after(clock: str, start: datetime) -> datetime:
 
 
 def position_of(fields: Sequence[str]) -> tuple[str, str, str]:
-    """Time, latitude and longitude of the fields of an RMC sentence; empty without a fix.
-
-    Examples
-    --------
-    >>> position_of("123519,A,4807.038,N,01131.000,E,022.4,084.4,230394".split(","))
-    ('1994-03-23T12:35:19Z', '48.1173', '11.516666667')
-    """
+    """Time, latitude and longitude of the fields of an RMC sentence; empty without a fix."""
     clock, status, lat, north, lon, east, _, _, date = fields[:_FIELDS]
     when = ""
     if re.fullmatch(r"\d{6}", date) and re.match(r"\d{6}", clock):

@@ -20,15 +20,7 @@ _FIELDS: Final = 7
 
 
 def labels(paths: Iterable[PurePath]) -> set[PurePath]:
-    """GeoLife's means of transport (``010/labels.txt``) among these files: no movement, so not read.
-
-    Examples
-    --------
-    >>> from pathlib import PurePosixPath
-    >>> people = [PurePosixPath(one) for one in ("10/labels.txt", "10/Trajectory/1.plt", "11/labels.txt")]
-    >>> [str(one) for one in labels(people)]
-    ['10/labels.txt']
-    """
+    """GeoLife's means of transport (``010/labels.txt``) among these files: no movement, so not read."""
     every = set(paths)
     people = {_person(path) for path in every if path.suffix.lower() == ".plt"}
     return {path for path in every if path.name == "labels.txt" and path.parent in people}

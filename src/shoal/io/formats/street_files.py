@@ -83,7 +83,6 @@ def _graph(nodes: pa.Table, edges: pa.Table, crs: str | None) -> StreetGraph:
     )
     length = next((_numbers(edges[name], "length") for name in _LENGTHS if name in edges.column_names), None)
     u, v = (_column(edges, (end,), "edges").to_pylist() for end in "uv")
-    shapes = _shapes(edges)
     place = {str(name): i for i, name in enumerate(ids)}
     if len(place) != len(ids):
         raise InputError(f"{len(ids) - len(place)} nodes of the street graph have an id that another one has")
@@ -94,30 +93,29 @@ def _graph(nodes: pa.Table, edges: pa.Table, crs: str | None) -> StreetGraph:
             "of one graph"
         )
     first, last = (np.array([place[str(end)] for end in ends], dtype=np.int64) for ends in (u, v))
+    corners = np.stack([x, y], axis=1)
     parts = [
-        (x[[a, b]], y[[a, b]]) if shape is None else shape
-        for shape, a, b in zip(shapes, first, last, strict=True)
+        corners[[a, b]] if shape is None else _from_u(shape, corners[a])
+        for shape, a, b in zip(_shapes(edges), first, last, strict=True)
     ]
-    parts = [_from_u(part, x[a], y[a]) for part, a in zip(parts, first, strict=True)]
-    offsets = offsets_of(len(part[0]) for part in parts)
-    empty = np.empty(0)
+    shape_x, shape_y = np.concatenate([corners[:0], *parts]).T
     return StreetGraph(
         x=x,
         y=y,
         u=first,
         v=last,
         length_m=np.full(len(first), np.nan) if length is None else length,
-        shape_offsets=offsets,
-        shape_x=np.concatenate([empty, *(part[0] for part in parts)]),
-        shape_y=np.concatenate([empty, *(part[1] for part in parts)]),
+        shape_offsets=offsets_of(map(len, parts)),
+        shape_x=np.ascontiguousarray(shape_x),
+        shape_y=np.ascontiguousarray(shape_y),
         crs=WGS84 if in_degrees else crs or _crs_of(nodes),
     )
 
 
-def _from_u(shape: tuple[Floats, Floats], x: float, y: float) -> tuple[Floats, Floats]:
+def _from_u(shape: Floats, start: Floats) -> Floats:
     """OSMnx keeps shapes of undirected graphs as drawn."""
-    to_start, to_end = (np.hypot(shape[0][end] - x, shape[1][end] - y) for end in (0, -1))
-    return (shape[0][::-1], shape[1][::-1]) if to_end < to_start else shape
+    to_first, to_last = np.hypot(*(shape[[0, -1]] - start).T)
+    return shape[::-1] if to_last < to_first else shape
 
 
 def _table(source: Any, what: str) -> pa.Table:
@@ -175,39 +173,33 @@ def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _shapes(table: pa.Table) -> list[tuple[Floats, Floats] | None]:
+def _shapes(table: pa.Table) -> list[Floats | None]:
+    """[n, 2] corners of each edge."""
     if {"geom_lon", "geom_lat"} <= set(table.column_names):
         pairs = zip(table["geom_lon"].to_pylist(), table["geom_lat"].to_pylist(), strict=True)
-        return [
-            None if not lon or not lat else (np.array(lon, dtype=np.float64), np.array(lat, dtype=np.float64))
-            for lon, lat in pairs
-        ]
+        return [np.array(pair, dtype=np.float64).T if all(pair) else None for pair in pairs]
     if "geometry" in table.column_names:
         return [_shape(value) for value in table["geometry"].to_pylist()]
     return [None] * table.num_rows
 
 
-def _shape(value: Any) -> tuple[Floats, Floats] | None:
+def _shape(value: Any) -> Floats | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
         if not value.lstrip().upper().startswith("LINESTRING"):
             raise InputError(f"an edge's shape is {value.split('(')[0].strip()}, expected a LINESTRING")
         corners = value[value.index("(") :].split(",")
-        pairs = np.array([_NUMBER.findall(corner)[:2] for corner in corners], dtype=np.float64)
-    else:
-        order = "<" if value[0] == 1 else ">"
-        kind = struct.unpack_from(f"{order}I", value, 1)[0]
-        at = 9 if kind & _FLAGS else 5
-        if (kind & 0xFFFF) % 1000 != _LINE:
-            raise InputError("an edge's shape in well-known binary is no line")
-        count = struct.unpack_from(f"{order}I", value, at)[0]
-        width = (len(value) - at - 4) // (8 * max(count, 1))
-        pairs = np.frombuffer(value, dtype=f"{order}f8", count=count * width, offset=at + 4).reshape(
-            count, width
-        )[:, :2]
-    x, y = np.array(pairs.T, dtype=np.float64, order="C")
-    return x, y
+        return np.array([_NUMBER.findall(corner)[:2] for corner in corners], dtype=np.float64)
+    order = "<" if value[0] == 1 else ">"
+    kind = struct.unpack_from(f"{order}I", value, 1)[0]
+    at = 9 if kind & _FLAGS else 5
+    if (kind & 0xFFFF) % 1000 != _LINE:
+        raise InputError("an edge's shape in well-known binary is no line")
+    count = struct.unpack_from(f"{order}I", value, at)[0]
+    width = (len(value) - at - 4) // (8 * max(count, 1))
+    numbers = np.frombuffer(value, dtype=f"{order}f8", count=count * width, offset=at + 4)
+    return numbers.reshape(count, width)[:, :2].astype(np.float64)
 
 
 def _graphml(path: Path) -> tuple[pa.Table, pa.Table]:

@@ -19,6 +19,7 @@ from shoal.io.formats import (
     plt_files,
     xml_files,
 )
+from shoal.io.formats.facts import FACTS
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.packed_files import PACKED, TAR, open_packed
 from shoal.messages import say
@@ -55,19 +56,11 @@ _OF_SEVERAL_TABLES: Final = (
 ARCHIVE: Final = ".zip"
 ARCHIVES: Final = (ARCHIVE, *TAR)
 _ABOUT: Final = re.compile(
-    r"(readme|licen[cs]e|copying|notice|change(log|s)|citation|authors|contributors|codebook|terms|about|"
-    r"data[-_ ]?dictionary|description|requirements)([-_. ].*)?|"
-    r"(metadata|datapackage|schema|package|manifest|dataset_description|settings|tombstones|timeline edits|"
-    r"encrypted backups|checksums?)\.(json|csv|txt)|"
-    r"(saved places|labeled places|reviews)\.json"  # of an account at Google
+    r"({texts})([-_. ].*)?|({tables})\.(json|csv|txt)|({google})\.json".format_map(
+        {kind: "|".join(names) for kind, names in FACTS["about"].items()}
+    )
 )
 _LOOKED_AT: Final = 64  # bytes
-_PAGE: Final = "is a web page, perhaps one that asks to log in, and not the data; download it again"
-_INSTEAD: Final = {
-    b"<!doctype html": _PAGE,
-    b"<html": _PAGE,
-    b"version https://git-lfs": "only says where Git LFS keeps the data; fetch them with git lfs pull",
-}
 _LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
@@ -77,8 +70,8 @@ def open_file(path: Path, reading: Reading) -> Table:
         first = file.read(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not first and path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
-    for beginning, what in _INSTEAD.items():
-        if first.startswith(beginning):
+    for beginning, what in FACTS["instead"].items():
+        if first.startswith(beginning.encode()):
             raise InputError(f"{path.name} {what}")
     if path.suffix.lower() in PACKED:
         return open_packed(path, lambda inner: open_file(inner, reading))

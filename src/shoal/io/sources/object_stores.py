@@ -14,19 +14,13 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from shoal.errors import InputError, OutputError
+from shoal.io.formats.facts import FACTS
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.parquet_files import open_source
 from shoal.io.formats.row_files import explain_damage, explain_store_error
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
-_CREDENTIALS: Final = {
-    "g": "gs: the file that GOOGLE_APPLICATION_CREDENTIALS names, or gs://anonymous@BUCKET",
-    "abfs": "abfs: the variables AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or a login with "
-    "az; abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER",
-    "s3": "s3: the region, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL, or "
-    "?endpoint_override=",
-}
 _WRITTEN_AS_THEY_ARE: Final = "%/:?&=@+,;~!$'()*[]"
 _PATIENCE_S: Final = 20  # with a store of Google's, of which pyarrow's own is 15 minutes
 _SILENCE_S: Final = 6  # of a store of S3's after which it is asked again
@@ -124,8 +118,8 @@ def _reading(address: str) -> Iterator[None]:
     nothing = (
         "nothing lies at that address in the object store; check the bucket and the folder, and write a "
     )
-    schemes = (scheme for scheme in _CREDENTIALS if address.startswith(scheme))
-    credentials = _CREDENTIALS[next(schemes, "s3")]
+    schemes = (scheme for scheme in FACTS["credentials"] if address.startswith(scheme))
+    credentials = FACTS["credentials"][next(schemes, "s3")]
     remedy = f"check the address and the credentials (for {credentials})"
     with (
         _explained("the object store cannot be read", remedy),

@@ -19,6 +19,7 @@ from typing import BinaryIO, Final
 from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
+from shoal.io.formats.facts import recognize
 from shoal.io.formats.input_table import Owner, Table, add_constants, bind_folder, folder_for_a_copy
 from shoal.io.formats.packed_files import zip_of_tar
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, explain_damage
@@ -28,15 +29,6 @@ _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"
 _DAWARICH_START: Final = re.compile(rb'\{\s*"counts"\s*:')
 _LOOKED_AT: Final = 256
-_STARTS: Final = (
-    (b"PAR1", ".parquet"),
-    (b"ARROW1", ".arrow"),
-    (b"SQLite format 3", ".sqlite"),
-    (b"fgb\x03", ".fgb"),
-    (b"Geolife trajectory", ".plt"),
-)
-_ROOTS: Final = ((b"<gpx", ".gpx"), (b"<kml", ".kml"), (b"<TrainingCenterDatabase", ".tcx"))
-_ARCHIVES: Final = ((b"xl/workbook", ".xlsx"), (b"doc.kml", ".kmz"))
 
 
 @dataclass(frozen=True)
@@ -144,18 +136,17 @@ def _ending_of(path: Path) -> str:
     if start.startswith(b"PK\x03\x04"):
         with path.open("rb") as file:
             end = file.read()
-        ending = next((ending for part, ending in _ARCHIVES if part in end), None)
+        ending = recognize("standard_input_archives", end, anywhere=True)
         if ending is None:
             raise InputError("standard input is an archive of several files; save it, and give its path")
         return ending
-    binary = next((ending for begin, ending in _STARTS if start.startswith(begin)), None)
-    return binary or f"{_text_ending(start)}{packed}"
+    return recognize("standard_input", start) or f"{_text_ending(start)}{packed}"
 
 
 def _text_ending(start: bytes) -> str:
     text = start.lstrip(b"\xef\xbb\xbf \r\n\t")
     if text.startswith(b"<"):
-        return next((ending for root, ending in _ROOTS if root in text), ".csv")
+        return recognize("standard_input_roots", text, anywhere=True) or ".csv"
     if text.startswith(b"["):
         return ".json"
     if not text.startswith(b"{"):
