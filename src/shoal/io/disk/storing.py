@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.io.disk.spilling import BUCKETS, Bucket, Spill, bucket_of, rows_of_buckets, write_all
+from shoal.io.disk.spilling import Bucket, Spill, bucket_of, rows_of_buckets, write_all
+from shoal.io.formats.input_table import runs
 from shoal.io.listed_places import ListedPlaces
 from shoal.io.reading import read_rows
 from shoal.io.reading_state import ReadingState, account_people, no_rows
@@ -160,27 +160,6 @@ def _sorted_bucket(bucket: Bucket, first_row: int, task: SortTask, file: BinaryI
     )
 
 
-def _tasks(
-    people: Path, spill: Spill, rows: list[int], plane: str | None, state: ReadingState
-) -> Iterator[SortTask]:
-    first = waiting = 0
-    for bucket in range(BUCKETS):
-        waiting += rows[bucket]
-        if waiting >= TASK_ROWS or bucket == BUCKETS - 1:
-            yield SortTask(
-                people=people.resolve(),
-                spill=spill.folder.resolve(),
-                parts=tuple(spill.parts),
-                buckets=tuple(range(first, bucket + 1)),
-                first_row=sum(rows[:first]),
-                plane=plane,
-                grid=state.grid or Grid(),
-                screened=has_screening(state.reading),
-                listed=state.listed,
-            )
-            first, waiting = bucket + 1, 0
-
-
 def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, engine: Engine) -> StoredPeople:
     grid = state.grid or Grid()
     plane = state.plane if state.positions.keeps_degrees else None
@@ -191,7 +170,20 @@ def _sorted_people(folder: Path, state: ReadingState, spill: Spill, run: Run, en
             f"{state.rows_kept:,} rows were read and {sum(rows):,} are there; all machines must reach the "
             "same folder under the same path"
         )
-    tasks = list(_tasks(folder, spill, rows, plane, state))
+    tasks = [
+        SortTask(
+            people=folder.resolve(),
+            spill=spill.folder.resolve(),
+            parts=tuple(spill.parts),
+            buckets=tuple(buckets),
+            first_row=sum(rows[: buckets.start]),
+            plane=plane,
+            grid=grid,
+            screened=screened,
+            listed=state.listed,
+        )
+        for buckets in runs(rows, TASK_ROWS)
+    ]
     with (folder / SAMPLES_FILE).open("wb") as file:
         file.truncate(state.rows_kept * ROW_BYTES)
     every = [part for some in run_tasks(sort_buckets, tasks, engine, run, "sorting people") for part in some]

@@ -38,7 +38,7 @@ def open_sqlite(path: Path, reading: Reading) -> Table:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608  (quoted)
         with read_only(path) as database:
             rows = (tuple(map(_text, row)) for row in database.execute(query))
-            yield from text_batches(rows, columns, columns)
+            yield from text_batches(rows, columns)
 
     return Table(name=path.name, columns=tuple(tables[table_name]), batches=batches)
 

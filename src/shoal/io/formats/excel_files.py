@@ -76,7 +76,7 @@ def open_table(path: Path, reading: Reading) -> Table:
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         places = [names.index(name) for name in columns]
-        return text_batches((tuple(_text(row[place]) for place in places) for row in rows), columns, columns)
+        return text_batches((tuple(_text(row[place]) for place in places) for row in rows), columns)
 
     return Table(name=path.name, columns=tuple(names), batches=batches)
 

@@ -196,6 +196,17 @@ def choose_part(
     return next(iter(likely)) if requested is None else requested
 
 
+def runs(rows: Sequence[int], least: int) -> list[range]:
+    """Consecutive parts of an input with so many rows together, at least; the last may have fewer."""
+    found, first, waiting = [], 0, 0
+    for end, more in enumerate(rows, start=1):
+        waiting += more
+        if waiting >= least or end == len(rows):
+            found.append(range(first, end))
+            first, waiting = end, 0
+    return found
+
+
 @contextmanager
 def folder_for_a_copy() -> Iterator[Path]:
     """A new folder for raw data that only its owner can read; removed on an error."""

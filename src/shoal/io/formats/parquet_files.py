@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import InputError
 from shoal.io.columns.values import is_text
-from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of, table_of_batches
+from shoal.io.formats.input_table import BATCH_ROWS, Table, geometry_of, runs, table_of_batches
 from shoal.io.formats.row_files import explain_damage, explain_store_error
 from shoal.model.intake import Reading
 
@@ -65,7 +65,7 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
         of_utc = _moments_of_spark(file)
         rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-    parts = _runs(rows)
+    parts = runs(rows, _RUN_ROWS)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         # Text is kept as codes into a dictionary, as the file holds it: a person's id is then decoded once,
@@ -113,16 +113,6 @@ def _in_utc(batch: pa.RecordBatch, columns: frozenset[str]) -> pa.RecordBatch:
             moments = batch.column(number).cast(pa.timestamp(batch.schema.types[number].unit, "UTC"))
             batch = batch.set_column(number, name, moments)
     return batch
-
-
-def _runs(rows: Sequence[int]) -> list[range]:
-    runs, first, waiting = [], 0, 0
-    for group, more in enumerate(rows, start=1):
-        waiting += more
-        if waiting >= _RUN_ROWS or group == len(rows):
-            runs.append(range(first, group))
-            first, waiting = group, 0
-    return runs
 
 
 def _require_no_bomb(name: str, footer: pq.FileMetaData, stored_bytes: int) -> None:

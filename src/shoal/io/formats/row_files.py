@@ -54,7 +54,9 @@ def table_of_rows(
     columns = (*(owner.column for owner in of_file), *names)
 
     def batches(requested: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
-        return text_batches(((*person, *row) for row in read(account)), columns, requested)
+        places = [columns.index(name) for name in requested]
+        rows = ((*person, *row) for row in read(account))
+        return text_batches(([row[place] for place in places] for row in rows), requested)
 
     return Table(
         **vars(account),
@@ -67,14 +69,12 @@ def table_of_rows(
     )
 
 
-def text_batches(
-    rows: Iterable[Row], names: Sequence[str], columns: Sequence[str]
-) -> Iterator[tuple[float, pa.RecordBatch]]:
-    """Rows with a text for each name, as batches of ``columns``."""
+def text_batches(rows: Iterable[Row], names: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
+    """Rows with a text for each name, as batches."""
     stream = iter(rows)
     while some := list(islice(stream, TEXT_ROWS)):
-        values = dict(zip(names, zip(*some, strict=True), strict=True))
-        yield 0.0, pa.record_batch({name: pa.array(values[name], pa.string()) for name in columns})
+        columns = [pa.array(values, pa.string()) for values in zip(*some, strict=True)]
+        yield 0.0, pa.record_batch(columns, names=list(names))
 
 
 @contextmanager
