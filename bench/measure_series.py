@@ -1,9 +1,11 @@
 """Eight weekly releases of people who come and leave: extents, waiting, linkage and time (docs/series.md).
 
     python bench/measure_series.py [--people 2000] [--layout city] [--k 5] [--leave 0.03] [--away 0.02]
+                                   [--spare 0 1 2 3] [--choose-by 4 0]
 
 ``free``: GLOVE anew each week. ``kept``: crowds of GLOVE's first week stay. ``series``: as ``anonymize
---series``, with crowds that may lose ``--spare`` people. Default settings. Extents are means over raw
+--series``, with crowds that may lose ``--spare`` people; with ``--choose-by BEFORE AFTER`` crowds are
+chosen by so many weeks before and after the first one, too. Default settings. Extents are means over raw
 samples, in place dx + dy.
 """
 
@@ -29,17 +31,21 @@ VICTIMS = 300
 Week = tuple[shoal.Trajectories, Integers]  # and the number of each person
 
 
-def weeks_of(people: int, layout: Layout, leave: float, away: float, seed: int) -> Iterator[Week]:
+def weeks_of(
+    people: int, layout: Layout, leave: float, away: float, seed: int, number_of: int = WEEKS
+) -> Iterator[Week]:
     """Each week of those who are there; as many come as leave. away: the share of others for one week."""
     change = round(leave * people)
     rng = np.random.default_rng(seed)
-    everybody = shoal.read(shoal.synthesize(people + change * (WEEKS - 1), WEEKS * DAYS, seed, layout=layout))
+    everybody = shoal.read(
+        shoal.synthesize(people + change * (number_of - 1), number_of * DAYS, seed, layout=layout)
+    )
     length = DAYS * 86400 // int(everybody.snapped_grid().slot_s)
     week = (everybody.t - everybody.t.min() // length * length) // length
     week -= week.min()
     owner = np.repeat(np.arange(everybody.n_subjects), everybody.lengths)
     there = np.arange(people)
-    for number in range(WEEKS):
+    for number in range(number_of):
         if number:
             staying = np.sort(rng.choice(there, people - change, replace=False))
             there = np.concatenate([staying, np.arange(change) + people + change * (number - 1)])
@@ -59,6 +65,24 @@ def weeks_of(people: int, layout: Layout, leave: float, away: float, seed: int) 
         )
 
 
+def together(weeks: Sequence[Week], people: Integers) -> shoal.Trajectories:
+    """All weeks of some people as one data set."""
+    samples = [
+        [week.samples_of(int(np.searchsorted(there, one))) for week, there in weeks if one in there]
+        for one in people.tolist()
+    ]
+    t, x, y = (np.concatenate([part[axis] for own in samples for part in own]) for axis in range(3))
+    lengths = [sum(len(part[0]) for part in own) for own in samples]
+    return shoal.Trajectories(
+        ids=tuple(f"{one:07}" for one in people.tolist()),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        t=t,
+        x=x,
+        y=y,
+        grid=weeks[0][0].grid,
+    )
+
+
 class Series:
     """Crowds that stay, as in a planned series."""
 
@@ -67,6 +91,12 @@ class Series:
         self.attended = np.zeros((most, 1), dtype=np.uint64)
         self.method, self.spare, self.by_search = shoal.Glove(k=k), spare, by_search
         self.releases = 0
+
+    def choose_by(self, weeks: Sequence[Week], people: Integers) -> None:
+        """Choose the crowds of the first release by further weeks, too."""
+        chooser = shoal.Glove(k=self.method.k + self.spare, refine=True)
+        for number, one in enumerate(chooser.classes(together(weeks, people), Run(threads=1))):
+            self.crowd[people[one.members]] = number
 
     def classes(self, week: shoal.Trajectories, people: Integers) -> list[EquivalenceClass]:
         """The classes of the next release."""
@@ -154,13 +184,20 @@ def main() -> None:
     parser.add_argument("--leave", type=float, default=0.03)
     parser.add_argument("--away", type=float, default=0.0)
     parser.add_argument("--spare", type=int, nargs="*", default=[0, 1, 2, 3])
+    parser.add_argument("--choose-by", type=int, nargs=2, default=[0, 0], metavar=("BEFORE", "AFTER"))
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     k = chosen.k
-    weeks = list(weeks_of(chosen.people, chosen.layout, chosen.leave, chosen.away, chosen.seed))
+    before, after = chosen.choose_by
+    town = (chosen.people, chosen.layout, chosen.leave, chosen.away, chosen.seed)
+    every_week = list(weeks_of(*town, number_of=before + WEEKS))
+    weeks = every_week[before:]
     most = int(max(people.max() for _, people in weeks)) + 1
     ways: dict[str, Series | None] = {"free": None, "kept": Series(most, k, 0, by_search=False)}
     ways |= {f"series, spare {spare}": Series(most, k, spare, by_search=True) for spare in chosen.spare}
+    for series in ways.values() if before or after else ():
+        if series is not None and series.by_search:
+            series.choose_by(every_week[: before + 1 + after], weeks[0][1])
     free: list[tuple[float, float]] = []
     print(
         "| crowds | km, weeks 2-8 | min | times free | waiting: mean, week 8 "
