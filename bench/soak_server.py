@@ -32,7 +32,7 @@ from shoal_collect.roles.admission import Entry, TokenRequest
 from shoal_collect.roles.terms import RegistrarTerms, Terms, read_terms
 from shoal_collect.roles.wire import authorization, body_digest, bundles
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
-from shoal_collect.server.registrar import RegisterBook, Registrar
+from shoal_collect.server.registrar import CODE_BYTES, RegisterBook, Registrar, code_digest, write_code
 from shoal_collect.storage.database import AUTHORITY, Database
 from shoal_collect.storage.phi import PhiStore
 
@@ -115,7 +115,9 @@ class Office:
             raise AssertionError("the collector asks for tokens")
         request = TokenRequest(seed("device", number), identity_of(KEY), terms.registrar)
         account = identity_of(request.account_seed)
-        self._book.allow([account])
+        code = write_code(os.urandom(CODE_BYTES))
+        self._book.invite([code_digest(code)])
+        self._registrar.admit(account, code)
         said = self._registrar.key_of(request.purpose, account, time.time())
         blinded = request.ask_for_token(said).body
         return request.entry(said, self._registrar.sign(request.purpose, account, blinded, time.time()))

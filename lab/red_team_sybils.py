@@ -17,12 +17,12 @@ import argparse
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from group_sizes import isolation_probability
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import TOKEN_BYTES, Entry, TokenRequest, purpose_of
 from shoal_collect.roles.lottery import LotteryPart, NoGroup, commitment, roster_digest, sign_lot
-from shoal_collect.roles.plan import isolation_probability
 from shoal_collect.roles.terms import RegistrarTerms, Terms
 from shoal_collect.server.registrar import RegisterBook, Registrar, code_digest, write_code
 from shoal_collect.storage.database import AUTHORITY, Database

@@ -455,7 +455,6 @@ def test_the_registrar_admits_persons_and_not_keys(office: Office) -> None:
         new.registrar.admit(other, CODES[0])
     new.registrar.admit(other, CODES[1])
     assert new.book.counts() == {"persons": 2, "open_invitations": 7, "tokens_issued": 0}
-    assert new.book.allow([person, verify_key(seed("account", 2))]) == 1
 
 
 def test_a_person_gets_one_token_in_a_period(office: Office) -> None:
@@ -541,35 +540,27 @@ def test_consent_says_who_can_be_in_a_group(office: Office) -> None:
     assert "in 7 days" in describe_membership(office.terms.model_copy(update={"days": 7}), 4)
 
 
-def test_invitations_and_allowed_accounts_at_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invitations_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command, url = Shoal(capsys), f"sqlite:///{tmp_path / 'registrar.sqlite'}"
     base = ("collect", "registrar", "--database", url)
     codes = command(*base, "--invite", 3).out.split()
     assert len({code_digest(code) for code in codes}) == 3
-    listed = tmp_path / "accounts.txt"
-    listed.write_text(f"# the first\n{seed(1).hex()}\n\n{seed(2).hex()}  # the second\n")
-    assert command(*base, "--allow", listed).out == "2 of 2 accounts are new\n"
-    assert command(*base, "--allow", listed).out == "0 of 2 accounts are new\n"
+    listed = tmp_path / "file"
+    listed.touch()
     with Database(url, AUTHORITY) as database:
         assert RegisterBook(database).counts() == {
-            "persons": 2,
+            "persons": 0,
             "open_invitations": 3,
             "tokens_issued": 0,
         }
         assert not any(
             code.replace("-", "") in str(database.rows("SELECT * FROM invitation")) for code in codes
         )
-    listed.write_text(f"{seed(1).hex()}\nme\n")
     for words, message in (
-        ((*base, "--allow", listed), "line 2 of"),
-        ((*base, "--allow", tmp_path / "none"), "cannot be read"),
-        ((*base, "--allow", listed, "--invite", 1), "not both"),
         (base, "--collector-key"),
         ((*base, "--collector-key", "xyz"), "64 hexadecimal digits"),
         ((*base, "--invite", 0), "--invite"),
-        ((*base, "--invite", 1, "--port", 1), "--port has no effect beside --invite and --allow"),
+        ((*base, "--invite", 1, "--port", 1), "--port has no effect beside --invite"),
         (
             ("collect", "authority", *base[2:], "--token-days", 2),
             "--token-days has no effect without --admit",

@@ -244,7 +244,6 @@ def test_a_key_is_printed_and_stays(shoal: Shoal, tmp_path: Path) -> None:
         ("export", "--database", "{}/misspelled.db", "--output", "{}/out"),
         ("mine", "--state", "{}/misspelled"),
         ("server", "--database", "{}/new.db", "--key", "{}/own.key", "--places", "{}/misspelled.csv"),
-        ("registrar", "--database", "{}/new.db", "--allow", "{}/misspelled.txt"),
         ("plan", "--data", "{}/misspelled.csv"),
     ],
 )

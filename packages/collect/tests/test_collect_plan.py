@@ -9,19 +9,14 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from collect_costs import mix_messages
 from command_line import Shoal
+from group_sizes import any_isolation_bound, isolation_probability, main
 from service_town import seed
 from shoal.errors import MisuseError
 from shoal_collect.cli.documents import CollectPlanDocument
 from shoal_collect.cli.plan import _lines
 from shoal_collect.mix.messages import LARGEST, least_left
 from shoal_collect.roles.lottery import divide
-from shoal_collect.roles.plan import (
-    any_isolation_bound,
-    cost_of,
-    isolation_probability,
-)
 
 
 @pytest.mark.parametrize(("people", "dishonest", "size"), [(6, 3, 3), (7, 4, 4), (9, 2, 3), (8, 7, 8)])
@@ -80,55 +75,22 @@ def test_bounds_and_borders() -> None:
             isolation_probability(people, dishonest, size)
 
 
-def test_messages_are_those_of_two_mixes_vouchers_and_answers_and_groups_of_24_fit() -> None:
-    for size in (3, 4, 24):
-        assert cost_of(size, 50, 4).messages == 2 * mix_messages(size) + 2 * (size - 1)
+def test_groups_of_24_fit() -> None:
     assert LARGEST == 25, "24, and one more where the number of people does not divide"
     groups, left = divide(seed("x"), [bytes((i,)) for i in range(49)], 24)
     assert (sorted(map(len, groups)), left) == ([24, 25], ())
-    for size, most in ((4, 3), (24, 4)):
-        assert 1.5 < cost_of(size, 50, 4, proven=True).cpu_s / cost_of(size, 50, 4).cpu_s < most
 
 
-@pytest.mark.parametrize(
-    ("size", "questions", "measured_s", "measured_mb"),
-    [(4, 20, 1.65, 0.34), (8, 10, 2.4, 0.76), (12, 5, 2.3, 0.93), (24, 3, 4.55, 2.39), (4, 1000, 48.0, 16.2)],
-)
-def test_the_cost_is_what_was_measured(
-    size: int, questions: int, measured_s: float, measured_mb: float
+def test_the_table_of_group_sizes_has_these_figures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One mix of bench/bench_mix.py; ``cost_of`` adds up two, and its estimate of bytes leaves out heads."""
-    twice = cost_of(size, questions, questions)
-    assert twice.cpu_s / 2 == pytest.approx(measured_s, rel=0.07)
-    assert measured_mb * 0.75 < twice.sent_mb / 2 <= measured_mb * 1.03
-
-
-def test_the_command_prints_a_table_and_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    command = Shoal(capsys)
-    said = command("collect", "plan", "--people", 1000, "--dishonest", "0.1", "--json")
-    document = json.loads(said.out)
-    TypeAdapter(CollectPlanDocument).validate_python(document)
-    assert [row["group_size"] for row in document["sizes"]] == [3, 4, 6, 8, 10, 12, 15, 18, 21, 24]
-    assert (document["dishonest"], document["shots"]) == (100, 3)
-    assert document["sizes"][1]["isolated"] == pytest.approx(isolation_probability(1000, 100, 4))
-    helped = isolation_probability(1000, 100, 4, with_collector=True)
-    assert document["sizes"][1]["isolated_with_collector"] == pytest.approx(helped)
-    words = command("collect", "plan", "--group-size", 8, "--group-size", 4).out
-    assert f"{isolation_probability(100, 10, 8, with_collector=True):.2e}" in words
-    assert "count on the second figure" in words
-    assert "100 people on a roster, 10 of them play together" in words
-    for wrong, message in (
-        (("--people", 5, "--group-size", 8), "groups of 8 among 5 people"),
-        (("--people", 3, "--dishonest", "0.99"), "all of 3 people"),
-        (("--group-size", 25), "25"),
-        (("--dishonest", "1"), "--dishonest"),
-        (("--dishonest", "nan"), "--dishonest"),
-        (("--first", 3), "no effect without --data"),
-        (("--crs", "EPSG:4326"), "no effect without --data"),
-    ):
-        ended = command("collect", "plan", *wrong)
-        assert ended.code == 2, wrong
-        assert message in ended.err
+    monkeypatch.setattr("sys.argv", ["group_sizes.py", "--people", "1000", "--dishonest", "100"])
+    main()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [int(row[0]) for row in rows] == [3, 4, 6, 8, 10, 12, 15, 18, 21, 24]
+    assert rows[1][1] == f"{isolation_probability(1000, 100, 4):.2e}"
+    assert rows[1][2] == f"{isolation_probability(1000, 100, 4, with_collector=True):.2e}"
+    assert rows[9][3] == f"{any_isolation_bound(1000, 100, 24):.2e}"
 
 
 def test_a_plan_says_how_much_would_come_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,6 +120,7 @@ def test_a_plan_says_how_much_would_come_out(tmp_path: Path, capsys: pytest.Capt
         (("--data", together, *reading, "--first", 9), "9 bootstrappers among 9"),
         (("--data", tmp_path / "none.csv"), "none.csv"),
         (("--data", together, "--no-snap"), "leave out"),
+        (("--first", 3), "--data"),
     ):
         ended = shoal("collect", "plan", *wrong)
         assert (ended.code, message in ended.err) == (2, True), ended.err

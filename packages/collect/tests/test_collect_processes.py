@@ -20,7 +20,7 @@ from shoal_collect.roles.admission import TokenRequest, purpose_in, sign_release
 from shoal_collect.roles.terms import RegistrarTerms
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_authority import secrets_of
-from shoal_collect.server.registrar import RegisterBook, Registrar
+from shoal_collect.server.registrar import CODE_BYTES, RegisterBook, Registrar, code_digest, write_code
 from shoal_collect.storage.database import AUTHORITY, Database
 from shoal_collect.storage.phi import PhiStore
 
@@ -70,7 +70,9 @@ def admitted_volunteers(folder: Path, store: PhiStore, way: list[Point]) -> None
     for number, release in enumerate(releases):
         request = request_of(seed("volunteer", number))
         purpose, account = request.purpose, verify_key(request.account_seed)
-        book.allow([account])
+        code = write_code(seed("invitation", number)[:CODE_BYTES])
+        book.invite([code_digest(code)])
+        office.admit(account, code)
         said = office.key_of(purpose, account, now_s)
         body = request.ask_for_token(said).body
         credential = request.entry(said, office.sign(purpose, account, body, now_s))

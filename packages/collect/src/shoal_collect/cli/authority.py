@@ -9,8 +9,6 @@ import click
 
 from shoal.cli.options import PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
-from shoal.errors import InputError
-from shoal.units import counted
 from shoal_collect.cli.collect import (
     SERVING,
     TOKEN_DAYS,
@@ -126,12 +124,6 @@ def authority(**options: Any) -> int:
     metavar="N",
     help="Print N new invitations, each good for one person, then exit.",
 )
-@click.option(
-    "--allow",
-    type=PATH,
-    metavar="FILE",
-    help="Admit the accounts in this file, one a line, then exit. A refused device names its account.",
-)
 @listening(8443)
 def registrar(**options: Any) -> int:
     """Run a registrar: it admits persons, and signs one key of each for a round without seeing it."""
@@ -146,13 +138,9 @@ def registrar(**options: Any) -> int:
         )
         from shoal_collect.storage.database import AUTHORITY, Database
 
-    if options["invite"] is not None and options["allow"] is not None:
-        raise click.UsageError("give --invite or --allow, not both at once")
-    if options["invite"] is not None or options["allow"] is not None:
-        unused = ("collectors", "token_days", *SERVING)
-        refuse_unused("beside --invite and --allow, with which no server runs", *unused)
-    keys = _collector_keys(options, serving=options["invite"] is None and options["allow"] is None)
-    accounts = [] if options["allow"] is None else _accounts(options["allow"])
+    if options["invite"] is not None:
+        refuse_unused("beside --invite, with which no server runs", "collectors", "token_days", *SERVING)
+    keys = _collector_keys(options, serving=options["invite"] is None)
     with Database(options["database"], AUTHORITY) as database:
         book = RegisterBook(database)
         if options["invite"] is not None:
@@ -160,35 +148,12 @@ def registrar(**options: Any) -> int:
             book.invite(map(code_digest, codes))
             click.echo("\n".join(codes))
             return 0
-        if options["allow"] is not None:
-            click.echo(
-                f"{book.allow(accounts)} of {counted(len(accounts), 'account is', 'accounts are')} new"
-            )
-            return 0
         require_listening(options)
         seed = secret_of(options["key"])
         signer = Registrar(book, seed, keys, options["token_days"])
         app = registrar_application(signer, book, quiet=options["quiet"])
         serve_app(app, options, "registrar", signer.public_key.hex())
     return 0
-
-
-def _accounts(file: Path) -> list[bytes]:
-    try:
-        lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read; give a text file with one account a line") from error
-    accounts = []
-    for number, line in enumerate(lines, 1):
-        try:
-            account = bytes.fromhex(line)
-        except ValueError:
-            account = b"?"
-        if line and len(account) != 32:
-            raise InputError(f"line {number} of {file} is not an account: 64 hexadecimal digits")
-        if line:
-            accounts.append(account)
-    return accounts
 
 
 @click.command(

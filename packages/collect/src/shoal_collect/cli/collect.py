@@ -58,7 +58,9 @@ servers_of_a_round: Final = together(
 
 @click.group(
     cls=Group,
-    examples=(("shoal collect plan", "how large groups should be, before anybody is asked to take part"),),
+    examples=(
+        ("shoal collect plan --data calls.csv", "how much would people share, before anybody is asked?"),
+    ),
 )
 def collect() -> None:
     """Let people protect themselves before they send anything (the user-centric protocol)."""

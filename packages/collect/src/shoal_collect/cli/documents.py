@@ -11,22 +11,6 @@ Circle = list[int]
 
 
 @closed
-class GroupSizeDocument(TypedDict):
-    """What groups of one size mean; probabilities are for one round.
-
-    ``isolated`` counts on members alone; the others on a collector that plays with the dishonest ones.
-    """
-
-    group_size: int
-    isolated: float
-    isolated_with_collector: float
-    somebody_isolated: float
-    messages: int
-    cpu_s: float
-    sent_mb: float
-
-
-@closed
 class YieldDocument(TypedDict):
     """How much people would share at one setting, beside those who share everything first."""
 
@@ -46,18 +30,11 @@ class YieldDocument(TypedDict):
 
 @closed
 class CollectPlanDocument(TypedDict):
-    """The safety of groups of each size, their cost for a member, and what would come out.
+    """What would come out at each setting.
 
     ``proposal``: the finest setting at which a tenth comes out, null if there is none.
     """
 
-    people: int
-    dishonest: int
-    shots: int
-    questions: int
-    pieces: int
-    proven_shuffle: bool
-    sizes: list[GroupSizeDocument]
     yields: list[YieldDocument]
     proposal: YieldDocument | None
 

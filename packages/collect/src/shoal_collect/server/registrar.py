@@ -36,11 +36,6 @@ class RegisterBook:
             for digest in digests:
                 self._db.change("INSERT INTO invitation (digest) VALUES (?)", (digest,))
 
-    def allow(self, persons: Iterable[bytes]) -> int:
-        """Admit accounts; return how many were new."""
-        with self._db.transaction():
-            return sum(self._add(person) for person in persons)
-
     def admit(self, code: bytes, person: bytes) -> bool:
         """Use an invitation; whether this person has used it now or before."""
         with self._db.transaction():
@@ -49,7 +44,7 @@ class RegisterBook:
                 return False
             if row[0] is None and not self.knows(person):  # who is admitted already uses up no invitation
                 self._db.change("UPDATE invitation SET account = ? WHERE digest = ?", (person, code))
-                self._add(person)
+                self._db.change("INSERT INTO person VALUES (?)", (person,))
             return True
 
     def knows(self, person: bytes) -> bool:
@@ -75,9 +70,6 @@ class RegisterBook:
             for what in ("person", "invitation WHERE account IS NULL", "issued")
         )
         return {"persons": persons, "open_invitations": open_invitations, "tokens_issued": tokens}
-
-    def _add(self, person: bytes) -> int:
-        return self._db.change("INSERT INTO person VALUES (?) ON CONFLICT DO NOTHING", (person,))
 
 
 CODE_BYTES: Final = 16
@@ -147,8 +139,7 @@ class Registrar:
         if not self._register.knows(person):
             raise PeerError(
                 "not-entitled",
-                f"this registrar has not admitted the account {person.hex()}; use an invitation, or ask the "
-                "registrar to allow it",
+                f"this registrar has not admitted the account {person.hex()}; use an invitation",
             )
 
     def _require_open(self, purpose: Purpose, now_s: float) -> None:

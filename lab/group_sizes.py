@@ -1,43 +1,19 @@
-"""What a group size means: the risk that all others collude, and the cost of a round.
+"""How large groups should be: the risk that everybody else in one plays together.
 
-Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010.
+Romero-Tris and Megías 2018, Sec. 4 (dishonest server), after Lindell and Waisbard 2010. Usage: python
+lab/group_sizes.py [--people 100] [--dishonest 10]
 """
 
+import argparse
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from shoal.errors import MisuseError
-from shoal_collect.crypto.group import FFDHE3072
-from shoal_collect.crypto.shuffle_proof import proof_bytes
 from shoal_collect.mix.messages import least_left
 from shoal_collect.roles.lottery import MOST_RESTARTS
 
 SHOTS: Final = 1 + MOST_RESTARTS  # lotteries of a round that an attacker can see while waiting for a bad one
-MIX_BROADCASTS: Final = 7
-MIXES: Final = 2  # the questions, and the releases
-
-# Seconds of one core, fitted to mixes of 3 to 24 members, who asked 3 to 1,000 questions each: within 6 %
-# (bench/bench_mix.py; docs/collect.md has the measurements)
-_FIXED_S: Final = 0.745
-_EXPONENTIATION_S: Final = 0.000_836
-_CHECK_S: Final = 0.002_07  # one ciphertext of one hop
-_PROVE_S, _VERIFY_S = 0.0105, 0.004  # a proof of a shuffle, for one ciphertext
-_BESIDE: Final = 2  # broadcasts in addition to the mixes: vouchers for the questions, and their answers
-_INPUT_BYTES: Final = 2 * FFDHE3072.element_bytes
-_HOP_BYTES: Final = 3 * FFDHE3072.element_bytes
-
-
-@dataclass(frozen=True)
-class Cost:
-    """One round's cost for a member, on average, without the lottery.
-
-    ``messages``: a broadcast counted per receiver. ``cpu_s``: of one core, fitted to measurements.
-    """
-
-    messages: int
-    cpu_s: float
-    sent_mb: float
+SIZES: Final = (3, 4, 6, 8, 10, 12, 15, 18, 21, 24)
 
 
 def isolation_probability(
@@ -73,23 +49,28 @@ def any_isolation_bound(people: int, dishonest: int, size: int, shots: int = SHO
     return min(1.0, (people - dishonest) * one)
 
 
-def cost_of(size: int, questions: int, pieces: int, *, proven: bool = False) -> Cost:
-    """A member's cost: ``questions`` records in the first mix, ``pieces`` in the second."""
-    cpu_s = sent = 0.0
-    for records in (questions, pieces):
-        passed_on = size * records
-        cpu_s += _FIXED_S + _EXPONENTIATION_S * (1 + 2 * records + 3 * passed_on)
-        cpu_s += _CHECK_S * size * passed_on
-        if proven:
-            cpu_s += (_PROVE_S + _VERIFY_S * (size - 2)) * passed_on
-            sent += (size - 1) * proof_bytes(FFDHE3072, passed_on)
-        sent += (size - 1) * (_INPUT_BYTES * records + _HOP_BYTES * passed_on)
-    return Cost((MIXES * MIX_BROADCASTS + _BESIDE) * (size - 1), round(cpu_s, 1), round(sent / 1e6, 2))
-
-
 def _require_roster(people: int, dishonest: int, size: int) -> None:
     if not 3 <= size <= people or not 0 <= dishonest < people:
         raise MisuseError(
             f"{people} people with {dishonest} dishonest ones and groups of {size}: give at least as many "
             "people as a group has, and one honest one"
         )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--people", type=int, default=100, help="on a roster")
+    parser.add_argument("--dishonest", type=int, default=10, help="how many of them play together")
+    options = parser.parse_args()
+    people, dishonest = options.people, options.dishonest
+    print("size   isolated     with the    anybody in")
+    print("       by members   collector   the round")
+    for size in SIZES:
+        alone = isolation_probability(people, dishonest, size)
+        helped = isolation_probability(people, dishonest, size, with_collector=True)
+        anybody = any_isolation_bound(people, dishonest, size)
+        print(f"{size:4}   {alone:<10.2e}   {helped:<9.2e}   {anybody:<10.2e}")
+
+
+if __name__ == "__main__":
+    main()
