@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from shoal.errors import ShoalError
 from shoal_collect.faults import PeerError
@@ -28,34 +28,23 @@ from shoal_collect.storage.database import Database
 _CONTRIBUTOR: Final = (1 << SCOPE_SHIFT) - 1
 _SLACK_M: Final = 0.01  # doubles on the sphere, far above their error
 
-_INSERT_SQLITE: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NEAR_SQLITE: Final = """
-SELECT record, position, who, start, gap, lat, lon, radius FROM place
-WHERE t_min <= ? AND t_max >= ? AND x_min <= ? AND x_max >= ? AND y_min <= ? AND y_max >= ?
-  AND z_min <= ? AND z_max >= ? AND day < ?
-"""
+_INSERT: Final = "INSERT INTO place VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_POSTGRES: Final = """
 INSERT INTO place VALUES (
     int8range(?, ?, '[]'), box(point(?, ?), point(?, ?)), int8range(?, ?, '[]'), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_COLUMNS: Final = "record, position, who, start, gap, lat, lon, radius"
-_NEAR_POSTGRES: Final = f"""
-SELECT {_COLUMNS} FROM place
-WHERE span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?))
-  AND z && int8range(?, ?, '[]') AND day < ?
-"""  # noqa: S608  (columns from the line above)
+_SELECT: Final = "SELECT record, position, who, start, gap, lat, lon, radius FROM place WHERE day < ? AND "
+_NEAR: Final = (
+    "t_max >= ? AND t_min <= ? AND x_max >= ? AND x_min <= ? AND y_max >= ? AND y_min <= ? "
+    "AND z_max >= ? AND z_min <= ?"
+)
+_NEAR_POSTGRES: Final = (
+    "span && int8range(?, ?, '[]') AND xy && box(point(?, ?), point(?, ?)) AND z && int8range(?, ?, '[]')"
+)
 
 
 class TooManyRowsError(ShoalError):
     """More rows than the store allows."""
-
-
-class _Asked(NamedTuple):
-    points: Sequence[Cylinder]
-    thresholds: Thresholds
-    before_day: int
-    gone: frozenset[int]  # records that were taken back
-    least: int  # a contributor's number
 
 
 class PhiStore(AbstractContextManager["PhiStore"]):
@@ -119,12 +108,9 @@ class PhiStore(AbstractContextManager["PhiStore"]):
         )
         record = None if added is None else added[0]
         for position, point in enumerate(release.points):
-            aux = (record, position, who, day, *point.row)
-            box = _box(point, float(point.radius_m), 0.0)
-            if db.postgres:
-                db.change(_INSERT_POSTGRES, (*_for_postgres(box), *aux))
-            else:
-                db.change(_INSERT_SQLITE, (*box, *aux))
+            box = self._box(point, float(point.radius_m), 0.0)
+            insert = _INSERT_POSTGRES if db.postgres else _INSERT
+            db.change(insert, (*box, record, position, who, day, *point.row))
 
     def _who(self, tag: bytes) -> int:
         self.database.change("INSERT INTO contributor (tag) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
@@ -151,67 +137,13 @@ class PhiStore(AbstractContextManager["PhiStore"]):
         only contributors with a credential. TooManyRowsError if more is stored near a point than a count may
         read, unless ``enough`` people are in what it has read.
         """
-        asked = _Asked(points, thresholds, before_day, self._gone(before_day), PROVEN if proven else 0)
-        if self.database.postgres:
-            if enough is not None:  # in a crowd a few of its records show that it is one
-                limit = f"LIMIT {4 * enough}"
-                some, _ = self._similar_to_all(asked, limit)
-                if (count := count_sharing(some)) >= enough:
-                    return count
-            matches, complete = self._similar_to_all(asked)
-        else:
-            matches, complete = self._similar_in_turn(asked)
-        count = count_sharing(matches)
-        if not complete and (enough is None or count < enough):
-            raise TooManyRowsError(f"more than {self._most_rows} rows")
-        return count
-
-    def _similar_to_all(self, asked: _Asked, limit: str = "") -> tuple[list[Places], bool]:
-        """Records near all points, in one statement; at most ``limit``. Whether all rows were read."""
-        points, thresholds, before_day, gone, least = asked
-        bound = "" if self._most_rows is None else f"LIMIT {self._most_rows + 1}"
-        near = " UNION ALL ".join(
-            # numbers of ours
-            f"SELECT {1 << at} AS point, near.* FROM ({_NEAR_POSTGRES} {bound}) AS near"  # noqa: S608  (names of ours)
-            for at in range(len(points))
-        )
-        statement = (
-            f"WITH near AS MATERIALIZED ({near}), "  # noqa: S608  (numbers and columns of ours)
-            "everywhere AS (SELECT record FROM near GROUP BY record HAVING BIT_OR(point) = "
-            f"{(1 << len(points)) - 1} {limit}) "
-            f"SELECT point, {_COLUMNS} FROM near JOIN everywhere USING (record)"
-        )
-        if self._most_rows is not None:  # a row of no point says so when there are too many of one
-            statement += (
-                f" UNION ALL (SELECT 0, {', '.join('0' * 8)} FROM near GROUP BY point "  # noqa: S608  (names of ours)
-                f"HAVING COUNT(*) > {self._most_rows} LIMIT 1)"
-            )
-        boxes = [
-            _for_postgres(_box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min))
-            for point in points
-        ]
-        matches, complete = list[Places]({} for _ in points), True
-        is_similar = [similarity_test(point, thresholds) for point in points]
-        for bit, record, position, who, *stored in self.database.rows(
-            statement, [value for box in boxes for value in (*box, before_day)]
-        ):
-            if not bit:
-                complete = False
-                continue
-            at = bit.bit_length() - 1
-            if who >= least and record not in gone and is_similar[at](*stored):
-                matches[at].setdefault((record, who), []).append(position)
-        return matches, complete
-
-    def _similar_in_turn(self, asked: _Asked) -> tuple[list[Places], bool]:
-        """The same, a point after the other, until nothing is near one."""
-        points, thresholds, before_day, gone, least = asked
+        gone, least = self._gone(before_day), PROVEN if proven else 0
+        near_box = _SELECT + (_NEAR_POSTGRES if self.database.postgres else _NEAR)
         bound = "" if self._most_rows is None else f" LIMIT {self._most_rows + 1}"
         matches, complete = list[Places](), True
         for point in points:
-            box = _box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
-            upper_before_lower = [box[at] for pair in range(4) for at in (2 * pair + 1, 2 * pair)]
-            near = self.database.rows(_NEAR_SQLITE + bound, (*upper_before_lower, before_day))
+            box = self._box(point, point.radius_m + thresholds.theta_m, thresholds.theta_min)
+            near = self.database.rows(near_box + bound, (before_day, *box))
             complete = complete and (self._most_rows is None or len(near) <= self._most_rows)
             places, is_similar = Places(), similarity_test(point, thresholds)
             for record, position, who, *stored in near[: self._most_rows]:
@@ -220,9 +152,17 @@ class PhiStore(AbstractContextManager["PhiStore"]):
                 if counts and is_similar(*stored):
                     places.setdefault((record, who), []).append(position)
             matches.append(places)
-            if not places:
+            if not places:  # nobody shares the whole, whatever is near the other points
                 break
-        return matches, complete
+        count = count_sharing(matches)
+        if not complete and (enough is None or count < enough):
+            raise TooManyRowsError(f"more than {self._most_rows} rows")
+        return count
+
+    def _box(self, point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
+        """A range of time and a box on the sphere; PostgreSQL takes x and y together, and whole ranges."""
+        box = _box(point, space_m, time_min)
+        return _for_postgres(box) if self.database.postgres else box
 
     def _gone(self, before_day: int) -> frozenset[int]:
         rows = self.database.rows(
