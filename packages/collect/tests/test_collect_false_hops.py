@@ -9,14 +9,14 @@ from mix_runs import Network, build, seed, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.crypto.shuffle_proof import ShuffleProof
 from shoal_collect.mix.member import AbortedRun, Event, Member
-from shoal_collect.mix.messages import Hop, Kind, Session, make_hop
+from shoal_collect.mix.messages import Hop, Kind, Session, encode, make_hop
 
 
 class FalseHop(Member):
     """Sends what ``change`` makes of her sound hop."""
 
     def _make_hop(self) -> bytes:
-        return self.change(self.sound(self.session, self.me)).encode(self.session.group)
+        return encode(self.session.group, self.change(self.sound(self.session, self.me)))
 
     def sound(self, session: Session, me: int, part: bytes = b"") -> Hop:
         shares = [key.share for key in self._keys]

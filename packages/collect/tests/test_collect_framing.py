@@ -8,7 +8,7 @@ from gmpy2 import mpz
 from mix_runs import Network, _Mixer, build, session_of
 from shoal_collect.crypto.elgamal import Ciphertext, combined_key
 from shoal_collect.mix.member import AbortedRun, Member
-from shoal_collect.mix.messages import Kind, Session, Vote, decode_list, encode_list
+from shoal_collect.mix.messages import Kind, Session, Vote, decode_list, encode
 
 
 class _OneForSomebody(Member):
@@ -22,7 +22,7 @@ class _OneForSomebody(Member):
         key = combined_key(group, [self._keys[m].share for m in self.stripped_by()])
         mask = mpz(123_456_789)
         listed[0] = Ciphertext(group.power(group.g, mask), group.power(key, mask))
-        return encode_list(group, listed)
+        return encode(group, listed)
 
 
 class OneForTheFirst(_OneForSomebody):

@@ -21,7 +21,7 @@ from shoal_collect.crypto.elgamal import combined_key
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.faults import PeerError
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
-from shoal_collect.mix.messages import Kind, Session, Vote, encode_list, make_input, open_frame, sign
+from shoal_collect.mix.messages import Kind, Session, Vote, encode, make_input, open_frame, sign
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
@@ -64,7 +64,7 @@ class Twin(Member):
         size = self.session.sealed_bytes
         self._sealed = tuple((seed("twins", i) * 9)[:size] for i in range(self.session.n_records))
         y = combined_key(self.session.group, [key.share for key in self._keys])
-        return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
+        return encode(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
 
 
 def test_two_who_agreed_on_an_envelope_cannot_make_the_others_look_like_stoppers() -> None:
@@ -167,7 +167,7 @@ def test_messages_that_are_none_have_no_effect_and_a_name() -> None:
 def test_mutated_frames_never_crash_the_parser() -> None:
     session = session_of(3, 1)
     frame, chance = (
-        sign(session, Kind.VOTE, 1, Vote(True, bytes(32)).encode(), bytes(32)).frame,
+        sign(session, Kind.VOTE, 1, encode(session.group, Vote(True, bytes(32))), bytes(32)).frame,
         random.Random(1),
     )
     accepted = 0

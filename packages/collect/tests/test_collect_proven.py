@@ -11,7 +11,7 @@ from command_line import Shoal
 from mix_runs import Tag
 from service_town import TERMS, Town, identity_of, own_round_for, seed
 from shoal_collect.mix.member import Member
-from shoal_collect.mix.messages import Hop, Session
+from shoal_collect.mix.messages import Hop, Session, encode
 from shoal_collect.roles import group_session as mixing
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import Call, Reply
@@ -48,7 +48,7 @@ class NoProof(Member):
 
     def _make_hop(self) -> bytes:
         hop = Hop.decode(self.session, super()._make_hop(), last=self.me == self.session.n - 1)
-        return Hop(hop.stripped, hop.proof, hop.shuffled).encode(self.session.group)
+        return encode(self.session.group, Hop(hop.stripped, hop.proof, hop.shuffled))
 
 
 @pytest.mark.parametrize("cheater", [NoProof, Tag], ids=lambda kind: kind.__name__)

@@ -86,10 +86,8 @@ def test_a_sound_shuffle_passes_as_it_is_read_again(size: int) -> None:
 
 
 def read_again(sent: bytes, size: int) -> ShuffleProof:
-    reader = Reader(sent)
-    proof = read_shuffle_proof(SMALL, size, lambda: reader.element(SMALL), reader.take)
-    reader.end()
-    return proof
+    with Reader(session_of(3, 1), sent) as reader:
+        return read_shuffle_proof(SMALL, size, reader.element, reader.take)
 
 
 def tag(after: list[Ciphertext]) -> list[Ciphertext]:

@@ -21,7 +21,7 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.mix.member import Broadcast, OpenedRecords
-from shoal_collect.mix.messages import Hop, Key, Kind, Opening, Session, Vote, decode_list, sign
+from shoal_collect.mix.messages import Hop, Key, Kind, Opening, Session, Vote, decode_list, encode, sign
 from shoal_collect.mix.messages import commitment as shown_commitment
 from shoal_collect.roles.authority import claim, receipt
 from shoal_collect.roles.lottery import Lottery, commitment
@@ -149,18 +149,18 @@ def bad_mix(session: Session, log: list[tuple[int, bytes]]) -> None:
         "key_proof",
         "bad-proof",
         "key",
-        *key_frames(Key(key.share, wrong, key.inner, key.inner_proof).encode(group)),
+        *key_frames(encode(group, Key(key.share, wrong, key.inner, key.inner_proof))),
     )
     other = Key.decode(session, body_of[Kind.KEY, 2])
-    bad("key_of_another", "bad-proof", "key", *key_frames(other.encode(group)))
+    bad("key_of_another", "bad-proof", "key", *key_frames(encode(group, other)))
     inner = Key(key.share, key.proof, key.inner, other.inner_proof)
-    bad("key_inner_proof", "bad-proof", "key", *key_frames(inner.encode(group)))
+    bad("key_inner_proof", "bad-proof", "key", *key_frames(encode(group, inner)))
     bad(
         "key_not_committed",
         "bad-commitment",
         "key",
         frame_of[Kind.KEY_COMMIT, 1],
-        signed(Kind.KEY, other.encode(group)),
+        signed(Kind.KEY, encode(group, other)),
     )
     bad(
         "input_not_committed",
@@ -181,14 +181,14 @@ def bad_mix(session: Session, log: list[tuple[int, bytes]]) -> None:
         "shifted": shifted,
         "swapped": (hop.stripped[1], hop.stripped[0], hop.stripped[2]),
     }.items():
-        body = Hop(stripped, hop.proof, hop.shuffled).encode(group)
+        body = encode(group, Hop(stripped, hop.proof, hop.shuffled))
         bad(f"hop_{name}", "bad-proof", "hop", *inputs, signed(Kind.HOP, body, 0), shares=shares)
-    bad("vote_go_with_evidence", "bad-length", "vote", Vote(True, bytes(32)).encode() + b"x")
+    bad("vote_go_with_evidence", "bad-length", "vote", encode(group, Vote(True, bytes(32))) + b"x")
     bad("vote_maybe", "bad-length", "vote", b"\x02" + bytes(32))
     bad(
         "opening_attests_nobody", "bad-record", "opening", bytes(32) + b"\x00\x01" + bytes((6, 9)) + bytes(96)
     )
-    bad("opening_cut", "bad-length", "opening", Opening(bytes(32), {}).encode()[:-1])
+    bad("opening_cut", "bad-length", "opening", encode(group, Opening(bytes(32), {}))[:-1])
     zero = bytes(size + 64 + session.sealed_bytes) + bytes(2)
     bad("confession_of_zero", "out-of-range", "confession", zero)
 
@@ -219,7 +219,7 @@ def bad_shuffles(session: Session, log: list[tuple[int, bytes]]) -> None:
         ("chain_outside", "bad-element", with_proof(chain=(group.p - proof.chain[0], *proof.chain[1:]))),
         ("missing", "bad-length", replace(hop, shuffle=None)),
     ):
-        frame = sign(session, Kind.HOP, 0, wrong.encode(group), seed("identity", 0)).frame
+        frame = sign(session, Kind.HOP, 0, encode(group, wrong), seed("identity", 0)).frame
         bad(f"shuffle_{title}", error, "hop", *inputs, frame, shares=shares, proven=True)
 
 

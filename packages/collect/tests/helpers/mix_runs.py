@@ -35,7 +35,7 @@ from shoal_collect.mix.messages import (
     Session,
     Vote,
     commitment,
-    encode_list,
+    encode,
     make_hop,
     make_input,
     sign,
@@ -167,9 +167,8 @@ class _Mixer(Member):
             self._hop_seed,
             bytes(32),
         )
-        return Hop(hop.stripped, hop.proof, self.spoil(hop.shuffled, rest), hop.shuffle).encode(
-            self.session.group
-        )
+        spoiled = Hop(hop.stripped, hop.proof, self.spoil(hop.shuffled, rest), hop.shuffle)
+        return encode(self.session.group, spoiled)
 
     def spoil(self, shuffled: tuple[Ciphertext, ...], rest: mpz) -> tuple[Ciphertext, ...]:
         raise NotImplementedError
@@ -208,7 +207,7 @@ class TagThenOpen(Tag):
 
     def _confess(self) -> None:
         opening = Opening(envelope.draw_secret(self._key_chance), self._received.attestation())
-        self._post(Kind.OPEN, opening.encode())
+        self._post(Kind.OPEN, encode(self.session.group, opening))
 
 
 class TagThenSilent(Tag):
@@ -236,7 +235,7 @@ class CopyInput(Member):
         super()._make_input()
         self._sealed = (self._sealed[0],) * len(self._sealed)
         y = combined_key(self.session.group, [key.share for key in self._keys])
-        return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
+        return encode(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
 
 
 class GarbageInput(Member):
@@ -247,7 +246,7 @@ class GarbageInput(Member):
         group, y = self.session.group, combined_key(self.session.group, [key.share for key in self._keys])
         listed = list(make_input(self.session, y, self._sealed, self._input_seed))
         listed[0] = encrypt(group, y, group.power(group.g, mpz(12345)), self._key_chance)
-        return encode_list(group, listed)
+        return encode(group, listed)
 
 
 class FalseNoGo(Member):
@@ -262,7 +261,8 @@ class FalseTranscript(Member):
 
 class WrongInnerKey(Member):
     def _make_opening(self) -> bytes:
-        return Opening(envelope.draw_secret(self._key_chance), self._received.attestation()).encode()
+        opening = Opening(envelope.draw_secret(self._key_chance), self._received.attestation())
+        return encode(self.session.group, opening)
 
 
 class Withhold(Member):
@@ -276,7 +276,7 @@ class BadProof(Member):
     def _make_key(self) -> bytes:
         key = Key.decode(self.session, super()._make_key())
         wrong = type(key.proof)(key.proof.announced, (key.proof.response + 1) % self.session.group.q)
-        return Key(key.share, wrong, key.inner, key.inner_proof).encode(self.session.group)
+        return encode(self.session.group, Key(key.share, wrong, key.inner, key.inner_proof))
 
 
 class CancelOthers(Member):
@@ -309,7 +309,7 @@ class EquivocateVote(Equivocate):
     def told(self, other: int, frame: bytes) -> bytes | None:
         if frame[6] != Kind.VOTE or other != (self.me + 1) % self.session.n:
             return frame
-        body = Vote(False, frame[41:73]).encode()
+        body = encode(self.session.group, Vote(False, frame[41:73]))
         return sign(self.session, Kind.VOTE, self.me, body, self._signing_seed).frame
 
 

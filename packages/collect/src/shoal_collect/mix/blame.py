@@ -21,7 +21,7 @@ from shoal_collect.mix.messages import (
     Slots,
     Vote,
     all_slots,
-    encode_list,
+    encode,
     is_attested,
     make_input,
     mix_list,
@@ -199,10 +199,7 @@ def _bad_replays(session: Session, slots: Slots, testimonies: Testimonies) -> Fi
         signed = slots.get((Kind.INPUT, member))
         if signed is None:
             continue
-        same = (
-            encode_list(group, make_input(session, y, confession.sealed, confession.input_seed))
-            == signed.body
-        )
+        same = encode(group, make_input(session, y, confession.sealed, confession.input_seed)) == signed.body
         if not same or len(set(confession.sealed)) < session.n_records:
             wrong.add(member)
     wrong = wrong or _find_equal_envelopes(

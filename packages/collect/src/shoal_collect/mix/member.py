@@ -30,7 +30,7 @@ from shoal_collect.mix.messages import (
     Slots,
     Vote,
     commitment,
-    encode_list,
+    encode,
     make_hop,
     make_input,
     open_frame,
@@ -333,7 +333,7 @@ class Member:
         inner_proof = envelope.prove(
             inner_secret, inner, context, self._nonces(chance.seed(), inner, context)
         )
-        return Key(share, proof, inner, inner_proof).encode(group)
+        return encode(group, Key(share, proof, inner, inner_proof))
 
     def _nonces(self, seed: bytes, *statement: bytes) -> Chance:
         """A copied disk repeats the seed, not the moment: a nonce in two proofs gives away a secret."""
@@ -346,14 +346,14 @@ class Member:
             envelope.seal(record, inner_key, self.session.name, chance) for record in self.records
         )
         y = combined_key(self.session.group, [key.share for key in self._keys])
-        return encode_list(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
+        return encode(self.session.group, make_input(self.session, y, self._sealed, self._input_seed))
 
     def _make_hop(self) -> bytes:
         shares = [key.share for key in self._keys]
         keys = (shares[self.me], combined_key(self.session.group, shares[self.me + 1 :]))
         fresh = self.draw_fresh(SEED_BYTES)
         hop = make_hop(self.session, self.me, self._secret, keys, self._list, self._hop_seed, fresh)
-        return hop.encode(self.session.group)
+        return encode(self.session.group, hop)
 
     def _make_vote(self) -> Vote:
         """GO if each envelope came through exactly once and the count is right."""
@@ -364,13 +364,13 @@ class Member:
 
     def _make_opening(self) -> bytes:
         inner_secret, _ = self._inner_key()
-        return Opening(inner_secret, self._received.attestation()).encode()
+        return encode(self.session.group, Opening(inner_secret, self._received.attestation()))
 
     def _make_confession(self) -> bytes:
         sealed = self._sealed or (bytes(self.session.sealed_bytes),) * self.session.n_records
-        return Confession(
-            self._secret, self._input_seed, self._hop_seed, sealed, self._received.attestation()
-        ).encode(self.session.group)
+        attestation = self._received.attestation()
+        confession = Confession(self._secret, self._input_seed, self._hop_seed, sealed, attestation)
+        return encode(self.session.group, confession)
 
     # the run: each step reads the table
 
@@ -499,7 +499,7 @@ class Member:
             self._post(Kind.HOP, self._make_hop())
 
     def _vote(self) -> None:
-        self._post(Kind.VOTE, self._make_vote().encode())
+        self._post(Kind.VOTE, encode(self.session.group, self._make_vote()))
 
     def _open(self) -> None:
         self._post(Kind.OPEN, self._make_opening())
@@ -509,7 +509,8 @@ class Member:
         self._erase_inner_key()
         if (Kind.VOTE, self.me) not in self._slots:
             evidence = b"" if self._evidence is None else self._evidence.frame
-            self._post(Kind.VOTE, Vote(False, transcript_hash(self._slots), evidence).encode())
+            vote = Vote(False, transcript_hash(self._slots), evidence)
+            self._post(Kind.VOTE, encode(self.session.group, vote))
         self._confess()
 
     def _confess(self) -> None:

@@ -6,9 +6,10 @@ Members compare these to detect different messages to different people.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields, is_dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 from gmpy2 import mpz
 from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
@@ -174,40 +175,67 @@ def _attested(session: Session, kind: Kind, sender: int, digest: bytes) -> bytes
     return b"shoal message" + session.name + bytes((kind, sender)) + digest
 
 
-class Reader:
-    """Reads from left to right, and rejects trailing bytes."""
+class Reader(AbstractContextManager["Reader"]):
+    """Reads one body from left to right; PeerError for missing bytes, and at its end for trailing ones."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self._at = 0
+    def __init__(self, session: Session, body: bytes) -> None:
+        self._session, self._group, self._body, self._at = session, session.group, body, 0
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._at != len(self._body):
+            raise PeerError("bad-length", f"{len(self._body) - self._at} bytes too many")
 
     def take(self, n: int) -> bytes:
-        """The next n bytes, or PeerError."""
+        """The next n bytes."""
         part = self._body[self._at : self._at + n]
         if len(part) != n:
             raise PeerError("bad-length", f"{len(self._body)} bytes are too few for this message")
         self._at += n
         return part
 
-    def number(self) -> int:
-        """A number of two bytes."""
-        return int.from_bytes(self.take(2))
-
-    def element(self, group: Group, *, or_one: bool = False) -> mpz:
+    def element(self, *, or_one: bool = False) -> mpz:
         """A checked element."""
-        return group.from_bytes(self.take(group.element_bytes), or_one=or_one)
+        return self._group.from_bytes(self.take(self._group.element_bytes), or_one=or_one)
 
-    def scalar(self, group: Group) -> mpz:
+    def scalar(self) -> mpz:
         """A number below the order."""
-        scalar = mpz(int.from_bytes(self.take(group.element_bytes)))
-        if scalar >= group.q:
+        scalar = mpz(int.from_bytes(self.take(self._group.element_bytes)))
+        if scalar >= self._group.q:
             raise PeerError("out-of-range", "an exponent beyond the group's order")
         return scalar
 
-    def end(self) -> None:
-        """Raise PeerError for trailing bytes."""
-        if self._at != len(self._body):
-            raise PeerError("bad-length", f"{len(self._body) - self._at} bytes too many")
+    def ciphertexts(self, size: int) -> tuple[Ciphertext, ...]:
+        """A list of this size."""
+        return tuple(Ciphertext(self.element(), self.element()) for _ in range(size))
+
+    def attestation(self) -> "Attestation":
+        """Rows after their number, which has two bytes."""
+        attestation: Attestation = {}
+        for _ in range(int.from_bytes(self.take(2))):
+            kind, sender = self.take(2)
+            if kind not in KINDS or sender >= self._session.n or (Kind(kind), sender) in attestation:
+                raise PeerError("bad-record", "an attestation of a message that cannot be")
+            attestation[Kind(kind), sender] = (self.take(DIGEST_BYTES), self.take(SIGNATURE_BYTES))
+        return attestation
+
+
+# (kind, sender) -> digest and the sender's signature of it
+Attestation = dict[tuple[Kind, int], tuple[bytes, bytes]]
+
+
+def encode(group: Group, value: Any) -> bytes:
+    """A body of a message: its fields in order, each at a length that its kind and the session fix."""
+    if isinstance(value, ShuffleProof):
+        return value.encode(group)
+    if isinstance(value, dict):
+        value = (len(value).to_bytes(2), *sorted(value.items()))
+    elif is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    if isinstance(value, tuple | list):
+        return b"".join(encode(group, part) for part in value)
+    if isinstance(value, int):
+        return bytes((value,))
+    return value or b"" if value is None or isinstance(value, bytes) else group.to_bytes(value)
 
 
 @dataclass(frozen=True)
@@ -219,21 +247,12 @@ class Key:
     inner: bytes
     inner_proof: bytes
 
-    def encode(self, group: Group) -> bytes:
-        """At a fixed length."""
-        numbers = (self.share, self.proof.announced, self.proof.response)
-        return b"".join(map(group.to_bytes, numbers)) + self.inner + self.inner_proof
-
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Key":
         """PeerError unless canonical."""
-        reader, group = Reader(body), session.group
-        share, announced, response = reader.element(group), reader.element(group), reader.scalar(group)
-        key = cls(
-            share, KeyProof(announced, response), envelope.require_point(reader.take(32)), reader.take(64)
-        )
-        reader.end()
-        return key
+        with Reader(session, body) as reader:
+            share, proof = reader.element(), KeyProof(reader.element(), reader.scalar())
+            return cls(share, proof, envelope.require_point(reader.take(32)), reader.take(64))
 
 
 @dataclass(frozen=True)
@@ -249,48 +268,26 @@ class Hop:
     shuffled: tuple[Ciphertext, ...]
     shuffle: ShuffleProof | None = None
 
-    def encode(self, group: Group) -> bytes:
-        """At a fixed length."""
-        numbers = [*self.stripped, self.proof.announced_key, self.proof.announced_list, self.proof.response]
-        shuffle_proof = b"" if self.shuffle is None else self.shuffle.encode(group)
-        return b"".join(map(group.to_bytes, numbers)) + encode_list(group, self.shuffled) + shuffle_proof
-
     @classmethod
     def decode(cls, session: Session, body: bytes, *, last: bool) -> "Hop":
         """PeerError unless canonical."""
-        reader, group, size = Reader(body), session.group, session.n * session.n_records
-        # 1 follows from an earlier input or step, not from this mixer; the replay names the culprit
-        stripped = tuple(reader.element(group, or_one=True) for _ in range(size))
-        proof = StripProof(reader.element(group), reader.element(group), reader.scalar(group))
-        shuffled = () if last else _take_list(reader, group, size)
-        shuffle = None
-        if session.proven and not last:
-            shuffle = read_shuffle_proof(group, size, lambda: reader.element(group), reader.take)
-        reader.end()
-        return cls(stripped, proof, shuffled, shuffle)
-
-
-def encode_list(group: Group, ciphertexts: Sequence[Ciphertext]) -> bytes:
-    """Both parts of each, in order."""
-    return b"".join(
-        group.to_bytes(part) for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)
-    )
+        size = session.n * session.n_records
+        with Reader(session, body) as reader:
+            # 1 follows from an earlier input or step, not from this mixer; the replay names the culprit
+            stripped = tuple(reader.element(or_one=True) for _ in range(size))
+            proof = StripProof(reader.element(), reader.element(), reader.scalar())
+            if last:
+                return cls(stripped, proof, ())
+            shuffled, shuffle = reader.ciphertexts(size), None
+            if session.proven:
+                shuffle = read_shuffle_proof(session.group, size, reader.element, reader.take)
+            return cls(stripped, proof, shuffled, shuffle)
 
 
 def decode_list(session: Session, body: bytes) -> tuple[Ciphertext, ...]:
     """One member's input; PeerError unless canonical."""
-    reader = Reader(body)
-    ciphertexts = _take_list(reader, session.group, session.n_records)
-    reader.end()
-    return ciphertexts
-
-
-def _take_list(reader: Reader, group: Group, size: int) -> tuple[Ciphertext, ...]:
-    return tuple(Ciphertext(reader.element(group), reader.element(group)) for _ in range(size))
-
-
-# (kind, sender) -> digest and the sender's signature of it
-Attestation = dict[tuple[Kind, int], tuple[bytes, bytes]]
+    with Reader(session, body) as reader:
+        return reader.ciphertexts(session.n_records)
 
 
 @dataclass(frozen=True)
@@ -300,10 +297,6 @@ class Vote:
     go: bool
     transcript: bytes
     evidence: bytes = b""
-
-    def encode(self) -> bytes:
-        """Flag, hash and evidence."""
-        return bytes((self.go,)) + self.transcript + self.evidence
 
     @classmethod
     def decode(cls, body: bytes) -> "Vote":
@@ -320,17 +313,11 @@ class Opening:
     inner_secret: bytes
     attestation: Attestation
 
-    def encode(self) -> bytes:
-        """Secret and attestation."""
-        return self.inner_secret + encode_attestation(self.attestation)
-
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Opening":
         """PeerError unless canonical."""
-        reader = Reader(body)
-        opening = cls(reader.take(32), _take_attestation(reader, session))
-        reader.end()
-        return opening
+        with Reader(session, body) as reader:
+            return cls(reader.take(32), reader.attestation())
 
 
 @dataclass(frozen=True)
@@ -343,44 +330,16 @@ class Confession:
     sealed: tuple[bytes, ...]
     attestation: Attestation
 
-    def encode(self, group: Group) -> bytes:
-        """Secrets, envelopes and attestation."""
-        return (
-            group.to_bytes(self.secret)
-            + self.input_seed
-            + self.hop_seed
-            + b"".join(self.sealed)
-            + encode_attestation(self.attestation)
-        )
-
     @classmethod
     def decode(cls, session: Session, body: bytes) -> "Confession":
         """PeerError unless canonical."""
-        reader = Reader(body)
-        secret = reader.scalar(session.group)
-        input_seed, hop_seed = reader.take(SEED_BYTES), reader.take(SEED_BYTES)
-        sealed = tuple(reader.take(session.sealed_bytes) for _ in range(session.n_records))
-        confession = cls(secret, input_seed, hop_seed, sealed, _take_attestation(reader, session))
-        reader.end()
+        with Reader(session, body) as reader:
+            secret, seeds = reader.scalar(), (reader.take(SEED_BYTES), reader.take(SEED_BYTES))
+            sealed = tuple(reader.take(session.sealed_bytes) for _ in range(session.n_records))
+            confession = cls(secret, *seeds, sealed, reader.attestation())
         if secret == 0:
             raise PeerError("out-of-range", "a secret exponent of 0")
         return confession
-
-
-def encode_attestation(attestation: Attestation) -> bytes:
-    """The sorted rows after their count."""
-    rows = [bytes(slot) + digest + signature for slot, (digest, signature) in sorted(attestation.items())]
-    return len(rows).to_bytes(2) + b"".join(rows)
-
-
-def _take_attestation(reader: Reader, session: Session) -> Attestation:
-    attestation: Attestation = {}
-    for _ in range(reader.number()):
-        kind, sender = reader.take(2)
-        if kind not in KINDS or sender >= session.n or (Kind(kind), sender) in attestation:
-            raise PeerError("bad-record", "an attestation of a message that cannot be")
-        attestation[Kind(kind), sender] = (reader.take(DIGEST_BYTES), reader.take(SIGNATURE_BYTES))
-    return attestation
 
 
 Slots = dict[tuple[Kind, int], SignedMessage]
@@ -448,7 +407,7 @@ def mix_list(
     stripped = tuple(strip(group, secret, ciphertext) for ciphertext in before)
     if me == session.n - 1:
         return MixedList(stripped, (), (), ())
-    chance = bound_chance(seed, encode_list(group, before), *map(group.to_bytes, keys))
+    chance = bound_chance(seed, encode(group, before), *map(group.to_bytes, keys))
     masks = tuple(group.draw_secret(chance) for _ in stripped)
     remasked = [
         remask_with(group, keys[1], ciphertext, mask)
@@ -473,7 +432,7 @@ def make_hop(
     """
     group, mixed = session.group, mix_list(session, me, secret, keys, before, seed)
     second, context = tuple(ciphertext.c2 for ciphertext in mixed.stripped), session.context(me)
-    chance = bound_chance(seed, fresh, encode_list(group, before), *map(group.to_bytes, keys), context)
+    chance = bound_chance(seed, fresh, encode(group, before), *map(group.to_bytes, keys), context)
     proof = prove_strip(group, secret, keys[0], before, second, context, chance)
     if not session.proven or not mixed.shuffled:
         return Hop(second, proof, mixed.shuffled)
