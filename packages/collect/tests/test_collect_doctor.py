@@ -24,7 +24,7 @@ def authority() -> Iterator[tuple[str, bytes]]:
     keys = frozenset({identity_of(seed("server"))})
     with Database(None, AUTHORITY) as database:
         book = ClaimBook(database, seed("authority"), keys)
-        registrar = Registrar(RegisterBook(database), seed("authority"), keys, 1)
+        registrar = Registrar(RegisterBook(database), seed("authority"), keys, 1, book.signing_seed)
         with running(authority_application(book, quiet=True, registrar=registrar)) as url:
             yield url, registrar.public_key
 

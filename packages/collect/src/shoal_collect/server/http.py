@@ -8,10 +8,8 @@ import asyncio
 import json
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import anyio.to_thread
@@ -23,7 +21,15 @@ from starlette.types import Scope
 
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError, UnavailableError
-from shoal_collect.roles.wire import BODY_BYTES, body_digest, head_digest, read_authorization, sign_reply
+from shoal_collect.roles.wire import (
+    ANSWER_BYTES,
+    BODY_BYTES,
+    body_digest,
+    count_withheld,
+    head_digest,
+    read_authorization,
+    sign_reply,
+)
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch, WatchMiddleware
 from shoal_collect.storage.database import Database
@@ -195,30 +201,64 @@ def signed_reply(
     return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 
 
-@dataclass
 class Server:
-    """A collector or witness with key and clock."""
+    """A server: its key and clock, and an application whose replies are signed.
 
-    signing_seed: bytes
-    clock: Callable[[], float]
-    budget: BodyBudget = field(default_factory=BodyBudget)
-    pools: Pools = field(default_factory=Pools)
+    ``gauges``: read for /metrics. ``writes``: whether /health writes to the database.
+    """
 
-    @cached_property
-    def key(self) -> bytes:
-        """Checks its replies."""
-        return verify_key(self.signing_seed)
+    def __init__(
+        self,
+        title: str,
+        signing_seed: bytes,
+        database: Database,
+        clock: Callable[[], float],
+        gauges: Callable[[], dict[str, float]] = dict,
+        *,
+        quiet: bool = False,
+        writes: bool = True,
+    ) -> None:
+        self.signing_seed, self.clock, self.key = signing_seed, clock, verify_key(signing_seed)
+        self.budget, self.pools, self.watch = BodyBudget(), Pools(), Watch(gauges, quiet=quiet)
+        self.app = new_application(title, self.watch, signing_seed)
 
-    def reply(self, request: Request, content: Any) -> Response:
-        """A signed reply."""
-        return signed_reply(request, content, self.signing_seed)
+        @self.app.get("/health")
+        async def health() -> Response:
+            """Within 100 ms, two seconds after a pause, and never well on an old look."""
+            state = await self.pools.health(lambda: database.trouble(write=writes))
+            body = {"status": state or "ok", "database": state or "answers"}
+            return Response(json.dumps(body), 503 if state else 200, media_type=JSON)
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        answer: Callable[[Request], Awaitable[Any]],
+        media_type: str | None = None,
+    ) -> None:
+        """Add a route; bytes or JSON that ``answer`` returns are signed."""
+
+        async def signed(request: Request) -> Response:
+            return signed_reply(request, await answer(request), self.signing_seed, media_type=media_type)
+
+        self.app.router.routes.append(PlainRoute(path, signed, methods=[method]))
+
+    def add_public(self, path: str, answer: Callable[[Request], Any]) -> None:
+        """Add a route for everybody, with an answer from a thread."""
+        self.add("GET", path, lambda request: self.pools.quick(answer, request))
+
+    def add_small(self, method: str, path: str, answer: Callable[[Request, bytes, bytes], Any]) -> None:
+        """Add a route for signed requests; the answer to sender and short body comes from a thread."""
+
+        async def answer_sender(request: Request) -> Any:
+            return await self.pools.quick(answer, request, *await self.read_small(request))
+
+        self.add(method, path, answer_sender)
 
     async def read_small(self, request: Request) -> tuple[bytes, bytes]:
         """Sender and short body."""
-        body, digest = (
-            await read_body(request, require_length(request, _SMALL_BYTES)),
-            announced_digest(request),
-        )
+        body = await read_body(request, require_length(request, _SMALL_BYTES))
+        digest = announced_digest(request)
         sender = self.sender_of(request, digest)
         require_digest(body, digest)
         return sender, body
@@ -239,28 +279,30 @@ class Server:
             require_digest(body, digest)
             yield sender, body
 
+    def count_questions(self, answers: bytes) -> None:
+        """Of signed answers."""
+        self.watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
+
     def sender_of(self, request: Request, digest: bytes) -> bytes:
         """The signer of a request with this digest."""
         header, target = request.headers.get("Authorization"), target_of(request)
         return read_authorization(header, self.key, request.method, target, digest, self.clock())
 
 
-def add_health(app: FastAPI, pools: Pools, database: Database, *, writes: bool = True) -> None:
-    """Add /health: within 100 ms, two seconds after a pause, and never well on an old look."""
-
-    @app.get("/health")
-    async def health() -> Response:
-        state = await pools.health(lambda: database.trouble(write=writes))
-        status = 503 if state else 200
-        body = {"status": "ok" if status == 200 else state, "database": state or "answers"}
-        return Response(json.dumps(body), status, media_type="application/json")
-
-
 def read_query(request: Request, name: str, read: Callable[[str], _Read], default: _Read) -> _Read:
     """One parameter of an address."""
     text = request.query_params.get(name)
+    return default if text is None else _read(text, read)
+
+
+def read_number(text: str) -> int:
+    """A number in an address."""
+    return _read(text, int)
+
+
+def _read(text: str, read: Callable[[str], _Read]) -> _Read:
     try:
-        return default if text is None else read(text)
+        return read(text)
     except ValueError as error:
         raise RequestValidationError([]) from error
 
@@ -270,8 +312,9 @@ def waiting_of(request: Request) -> tuple[float, str]:
     return read_query(request, "wait", float, 0.0), read_query(request, "seen", str, "")
 
 
-def read_name(name: str) -> bytes:
-    """The 32 bytes of a name."""
+def read_name(request: Request, part: str = "name") -> bytes:
+    """The 32 bytes of a name in the address."""
+    name = request.path_params[part]
     try:
         digest = bytes.fromhex(name)
     except ValueError:

@@ -2,26 +2,17 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import FastAPI, Request
 
 from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.authority import Authority
-from shoal_collect.server.http import (
-    add_health,
-    announced_digest,
-    new_application,
-    read_body,
-    require_digest,
-    signed_reply,
-)
-from shoal_collect.server.pools import Pools
+from shoal_collect.server.http import Server, announced_digest, read_body, require_digest
 from shoal_collect.server.registrar import Registrar, add_registrar
-from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
 
 _CLAIM_BYTES = 4096
@@ -92,22 +83,25 @@ def authority_application(
 
     ``registrar``: may run in the same application.
     """
-    watch = Watch(lambda: {"claims": book.n_claims}, quiet=quiet)
-    app = new_application("shoal authority", watch, book.signing_seed)
+    server = Server(
+        "shoal authority",
+        book.signing_seed,
+        book.database,
+        clock,
+        lambda: {"claims": book.n_claims},
+        quiet=quiet,
+    )
 
-    add_health(app, Pools(), book.database)
+    def about(_: Request) -> Any:
+        return {**book.facts, "collectors": book.collectors, "time_s": clock()}
 
-    @app.get("/v1/about")
-    def about(request: Request) -> Response:
-        facts = {**book.facts, "collectors": book.collectors, "time_s": clock()}
-        return signed_reply(request, facts, book.signing_seed)
-
-    @app.post("/v1/claims")
-    async def claim(request: Request) -> Response:
+    async def claim(request: Request) -> Any:
         sealed = await read_body(request, _CLAIM_BYTES)
         require_digest(sealed, announced_digest(request))
-        return signed_reply(request, await run_in_threadpool(book.take, sealed), book.signing_seed)
+        return await server.pools.quick(book.take, sealed)
 
+    server.add_public("/v1/about", about)
+    server.add("POST", "/v1/claims", claim)
     if registrar is not None:
-        add_registrar(app, registrar, clock)
-    return app
+        add_registrar(server, registrar)
+    return server.app

@@ -5,9 +5,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature, verify_key
@@ -16,24 +16,20 @@ from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
 from shoal_collect.roles.days import withdrawal_text
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, body_digest, count_withheld, snapshot_day
+from shoal_collect.roles.wire import DAY_S, body_digest, snapshot_day
 from shoal_collect.server.http import (
     DOWN,
     JSON,
-    PlainRoute,
     Server,
-    add_health,
-    new_application,
     read_name,
+    read_number,
     read_query,
-    signed_reply,
     waiting_of,
 )
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.news import News
 from shoal_collect.server.people_page import PeoplePage
 from shoal_collect.server.rounds import Rounds
-from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.questions import Groups, batches_asked
@@ -72,18 +68,10 @@ def collector_application(
     ``settings``: choices of the operator. ``draw_bytes``: draws the names of rounds. ``clock``: returns the
     time, in seconds since 1970. ``quiet``: write no log.
     """
-    key = verify_key(signing_seed)
+    key, mailbox = verify_key(signing_seed), Mailbox(database, signing_seed)
     rounds = Rounds(
         database, terms, draw_bytes, round_size=settings.round_size, join_s=settings.join_s, collector_key=key
     )
-    server, mailbox = Server(signing_seed, clock), Mailbox(database, signing_seed)
-    news = News(database, rounds, server.pools, clock)
-
-    _require_owner(database, server.key)
-    releases = StoredReleases(database)
-    cleanup = DailyCleanup(database, releases, terms)
-    cleanup.at(clock())
-    rounds.resume(clock())
 
     def gauges() -> dict[str, float]:
         return {
@@ -92,37 +80,40 @@ def collector_application(
             "waiting": news.n_waiting,
         }
 
-    watch = Watch(gauges, quiet=quiet)
-    app = new_application("shoal collector", watch, signing_seed)
+    server = Server("shoal collector", signing_seed, database, clock, gauges, quiet=quiet)
+    news = News(database, rounds, server.pools, clock)
+    server.app.state.release = news.release
+    _require_owner(database, key)
+    releases = StoredReleases(database)
+    cleanup = DailyCleanup(database, releases, terms)
+    cleanup.at(clock())
+    rounds.resume(clock())
 
-    app.state.release = news.release
-    _add_groups(
-        app, server, mailbox, news, watch
-    )  # first, since most requests are of these, and routes are tried in turn
-    add_health(app, server.pools, database)
-
-    @app.get("/v1/about")
-    def about(request: Request) -> Response:
+    def about(_: Request) -> Any:
         now_s = clock()
         cleanup.at(now_s)
-        facts = {"server_key": server.key.hex(), "time_s": now_s, "day": int(now_s // DAY_S)}
-        facts |= {
+        return {
+            "server_key": key.hex(),
+            "time_s": now_s,
+            "day": int(now_s // DAY_S),
             "terms": rounds.terms_at(now_s).model_dump(),
             "places": settings.places.until(now_s).model_dump(),
         }
-        return server.reply(request, facts)
 
-    page = PeoplePage(server.key, rounds.open_round, settings.round_size, settings.authority, DOWN)
+    page = PeoplePage(key, rounds.open_round, settings.round_size, settings.authority, DOWN)
 
-    @app.get("/")
+    @server.app.get("/")
     def people() -> Response:
         now_s = clock()
         return page.at(now_s, rounds.terms_at(now_s))
 
-    _add_rounds(app, server, rounds, news)
-    _add_releases(app, server, releases)
-    _add_days(app, server, database, terms)
-    return app
+    # first, since most requests are of these, and routes are tried in turn
+    _add_groups(server, mailbox, news)
+    server.add_public("/v1/about", about)
+    _add_rounds(server, rounds, news)
+    _add_releases(server, releases)
+    _add_days(server, database, terms)
+    return server.app
 
 
 def _require_owner(database: Database, key: bytes) -> None:
@@ -139,48 +130,35 @@ def _require_owner(database: Database, key: bytes) -> None:
         )
 
 
-def _add_rounds(app: FastAPI, server: Server, rounds: Rounds, news: News) -> None:
-    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
-
-    @app.get("/v1/rounds")
-    def open_round(request: Request) -> Response:
-        return server.reply(request, rounds.open_round(server.clock()))
-
-    async def view(request: Request) -> Response:
+def _add_rounds(server: Server, rounds: Rounds, news: News) -> None:
+    async def view(request: Request) -> Any:
         wait_s, seen = waiting_of(request)
         signed = "Authorization" in request.headers  # whoever has joined is shown more
         identity = server.sender_of(request, body_digest(b"")) if signed else None
-        about = read_name(request.path_params["name"])
+        about = read_name(request)
 
         async def answer() -> bytes:
             return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
 
         joined = identity is not None and await server.pools.quick(rounds.has_joined, about, identity)
-        content = await news.wait_for(about, wait_s if joined else 0.0, seen, answer)
-        return signed_reply(request, content, server.signing_seed, media_type=JSON)
+        return await news.wait_for(about, wait_s if joined else 0.0, seen, answer)
 
-    app.router.routes.append(PlainRoute("/v1/rounds/{name}", view, methods=["GET"]))
+    def taking(take: Callable[[bytes, bytes, bytes, float], Any]) -> Callable[[Request, bytes, bytes], Any]:
+        return lambda request, sender, body: take(read_name(request), sender, body, server.clock())
 
-    @app.post("/v1/rounds/{name}/roster")
-    def join(request: Request, name: str, sent: Small) -> Response:
-        return server.reply(request, rounds.join(read_name(name), *sent, server.clock()))
-
-    @app.post("/v1/rounds/{name}/commits")
-    def commit(request: Request, name: str, sent: Small) -> Response:
-        return server.reply(request, rounds.commit(read_name(name), *sent, server.clock()))
-
-    @app.post("/v1/rounds/{name}/reveals")
-    def reveal(request: Request, name: str, sent: Small) -> Response:
-        return server.reply(request, rounds.reveal(read_name(name), *sent, server.clock()))
+    server.add_public("/v1/rounds", lambda _: rounds.open_round(server.clock()))
+    server.add("GET", "/v1/rounds/{name}", view, JSON)
+    server.add_small("POST", "/v1/rounds/{name}/roster", taking(rounds.join))
+    server.add_small("POST", "/v1/rounds/{name}/commits", taking(rounds.commit))
+    server.add_small("POST", "/v1/rounds/{name}/reveals", taking(rounds.reveal))
 
 
-def _add_groups(app: FastAPI, server: Server, mailbox: Mailbox, news: News, watch: Watch) -> None:
-    async def send(request: Request) -> Response:
+def _add_groups(server: Server, mailbox: Mailbox, news: News) -> None:
+    async def send(request: Request) -> Any:
         async with server.read_large(request, mailbox.longest_letters) as (sender, body):
-            new = await server.pools.quick(mailbox.send, sender, body, server.clock())
-        return server.reply(request, {"new": new})
+            return {"new": await server.pools.quick(mailbox.send, sender, body, server.clock())}
 
-    async def fetch(request: Request) -> Response:
+    async def fetch(request: Request) -> Any:
         wait_s, seen = waiting_of(request)
         after = read_query(request, "after", int, 0)
         if not 0 <= after < 1 << 62:
@@ -191,53 +169,48 @@ def _add_groups(app: FastAPI, server: Server, mailbox: Mailbox, news: News, watc
             return await server.pools.quick(mailbox.fetch, sender, after)
 
         is_member = await server.pools.quick(mailbox.is_member, sender)
-        content = await news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
-        return server.reply(request, content)
+        return await news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
 
     @asynccontextmanager
     async def records(request: Request) -> AsyncIterator[tuple[bytes, bytes, bytes]]:
-        group = read_name(request.path_params["name"])
+        group = read_name(request)
         async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as sent:
             yield sent[0], group, sent[1]
 
-    async def ask(request: Request) -> Response:
+    async def ask(request: Request) -> Any:
         async with records(request) as brought:
             answers = await server.pools.counting(mailbox.ask, *brought, server.clock())
-        watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
-        return server.reply(request, answers)
+        server.count_questions(answers)
+        return answers
 
-    async def deliver(request: Request) -> Response:
+    async def deliver(request: Request) -> Any:
         async with records(request) as brought:
-            outcome = await server.pools.quick(mailbox.deliver, *brought, server.clock())
-        return server.reply(request, outcome)
+            return await server.pools.quick(mailbox.deliver, *brought, server.clock())
 
-    app.router.routes += [
-        PlainRoute("/v1/letters", fetch, methods=["GET"]),
-        PlainRoute("/v1/letters", send, methods=["POST"]),
-        PlainRoute("/v1/groups/{name}/questions", ask, methods=["POST"]),
-        PlainRoute("/v1/groups/{name}/releases", deliver, methods=["POST"]),
-    ]
+    server.add("GET", "/v1/letters", fetch)
+    server.add("POST", "/v1/letters", send)
+    server.add("POST", "/v1/groups/{name}/questions", ask)
+    server.add("POST", "/v1/groups/{name}/releases", deliver)
 
 
-def _add_releases(app: FastAPI, server: Server, releases: StoredReleases) -> None:
-    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
-
+def _add_releases(server: Server, releases: StoredReleases) -> None:
     days = ClosedDays(releases.database)
 
-    @app.get("/v1/releases/{identifier}")
-    def fetch(request: Request, identifier: str, sent: Small) -> Response:
-        release = releases.owned(_identifier(identifier), sent[0])
+    def fetch(request: Request, sender: bytes, _: bytes) -> Any:
+        identifier = _identifier(request)
+        release = releases.owned(identifier, sender)
         points = [point.row for point in release.points]
         reply = {"identifier": identifier, "day": release.day, "points": points}
-        return server.reply(request, reply | {"closed_day": days.path_of(identifier)})
+        return reply | {"closed_day": days.path_of(identifier)}
 
-    @app.post("/v1/releases/{identifier}/withdrawal")
-    def withdraw(request: Request, identifier: str, sent: Small) -> Response:
-        today = int(server.clock() // DAY_S)
-        day, due = releases.withdraw(_identifier(identifier), sent[0], today)
+    def withdraw(request: Request, sender: bytes, _: bytes) -> Any:
+        identifier = _identifier(request)
+        day, due = releases.withdraw(identifier, sender, int(server.clock() // DAY_S))
         proof = signature(server.signing_seed, b"withdrawn", withdrawal_text(identifier, day, due))
-        reply: dict[str, Any] = {"identifier": identifier, "day": day, "due": due, "proof": proof.hex()}
-        return server.reply(request, reply)
+        return {"identifier": identifier, "day": day, "due": due, "proof": proof.hex()}
+
+    server.add_small("GET", "/v1/releases/{identifier}", fetch)
+    server.add_small("POST", "/v1/releases/{identifier}/withdrawal", withdraw)
 
 
 class DailyCleanup:
@@ -263,35 +236,36 @@ class DailyCleanup:
             self._day = today
 
 
-def _identifier(text: str) -> str:
+def _identifier(request: Request) -> str:
+    text = str(request.path_params["identifier"])
     if len(text) != IDENTIFIER_BYTES or not set(text) <= set("0123456789abcdef"):
         raise PeerError("wrong-session", "an address whose identifier is not 32 hexadecimal digits")
     return text
 
 
-def _add_days(app: FastAPI, server: Server, database: Database, terms: Terms) -> None:
+def _add_days(server: Server, database: Database, terms: Terms) -> None:
     days, groups = ClosedDays(database), Groups(database)
     witnesses = {bytes.fromhex(witness.key) for witness in terms.witnesses}
 
-    def require_witness(request: Request) -> None:
-        if server.sender_of(request, body_digest(b"")) not in witnesses:
-            raise PeerError("not-entitled", "somebody who is not a witness of this collector")
+    def for_witness(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+        def checked(request: Request) -> Any:
+            if server.sender_of(request, body_digest(b"")) not in witnesses:
+                raise PeerError("not-entitled", "somebody who is not a witness of this collector")
+            return answer(request)
 
-    @app.get("/v1/days")
-    def closed(request: Request, after: int = -1) -> Response:
+        return checked
+
+    def closed(request: Request) -> Any:
         days.state_before(snapshot_day(server.clock()))
-        return server.reply(request, [closed_day.to_json() for closed_day in days.after(after)])
+        return [closed_day.to_json() for closed_day in days.after(read_query(request, "after", int, -1))]
 
-    @app.get("/v1/days/{day}")
-    def batch(request: Request, day: int) -> Response:
-        require_witness(request)
-        return server.reply(request, days.batch(day))
-
-    @app.get("/v1/groups/{name}/asked")
-    def asked(request: Request, name: str) -> Response:
-        require_witness(request)
-        session = read_name(name)
+    def asked(request: Request) -> Any:
+        session = read_name(request)
         facts = {"terms": groups.terms_of(session).model_dump(), "asked": batches_asked(database, session)}
-        return server.reply(
-            request, facts | {"members": [member.hex() for member in groups.members(session)]}
-        )
+        return facts | {"members": [member.hex() for member in groups.members(session)]}
+
+    server.add_public("/v1/days", closed)
+    server.add_public(
+        "/v1/days/{day}", for_witness(lambda request: days.batch(read_number(request.path_params["day"])))
+    )
+    server.add_public("/v1/groups/{name}/asked", for_witness(asked))

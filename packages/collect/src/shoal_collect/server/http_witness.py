@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request
 
 from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.records import Release
 from shoal_collect.roles.days import ClosedDay
 from shoal_collect.roles.terms import read_terms
-from shoal_collect.roles.wire import ANSWER_BYTES, body_digest, count_withheld, read_batch
-from shoal_collect.server.http import Server, add_health, new_application, read_name
+from shoal_collect.roles.wire import body_digest, read_batch
+from shoal_collect.server.http import Server, read_name, read_number
 from shoal_collect.server.mailbox import collector_for
-from shoal_collect.server.watch import Watch
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.phi import PhiStore
@@ -153,27 +152,22 @@ def witness_application(
     quiet: bool = False,
 ) -> FastAPI:
     """Serve the witness; with ``following``, from its own copy."""
-    server, witness = Server(signing_seed, clock), Witness(database, signing_seed, following)
-    watch = Watch(dict, quiet=quiet)
-    app = new_application("shoal witness", watch, signing_seed)
+    server = Server("shoal witness", signing_seed, database, clock, quiet=quiet, writes=following is not None)
+    witness = Witness(database, signing_seed, following)
 
-    add_health(app, server.pools, database, writes=following is not None)
+    def about(_: Request) -> Any:
+        return {"server_key": server.key.hex(), "time_s": clock()}
 
-    @app.get("/v1/about")
-    def about(request: Request) -> Response:
-        return server.reply(request, {"server_key": server.key.hex(), "time_s": clock()})
-
-    @app.post("/v1/groups/{name}/questions")
-    async def ask(request: Request, name: str, snapshot: int) -> Response:
+    async def ask(request: Request) -> Any:
+        group, snapshot = read_name(request), read_number(request.query_params.get("snapshot", ""))
         if not 0 <= snapshot < 1 << 31:
             raise PeerError("out-of-range", "a day that cannot be")
-        group = read_name(name)
-        async with server.read_large(request, lambda who: witness.longest_batch(who, group)) as (
-            sender,
-            body,
-        ):
+        async with server.read_large(request, lambda who: witness.longest_batch(who, group)) as sent:
+            sender, body = sent
             answers = await server.pools.counting(witness.ask, sender, group, body, snapshot)
-        watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
-        return server.reply(request, answers)
+        server.count_questions(answers)
+        return answers
 
-    return app
+    server.add_public("/v1/about", about)
+    server.add("POST", "/v1/groups/{name}/questions", ask)
+    return server.app

@@ -8,9 +8,9 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable
-from typing import Annotated, Final
+from typing import Any, Final
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request
 
 from shoal_collect.crypto.blind_signatures import MODULUS_BYTES, SignKey, blind_sign, draw_key, prove_key
 from shoal_collect.crypto.chance import Chance
@@ -18,9 +18,7 @@ from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import TOKEN_KEY, Purpose, period_at
 from shoal_collect.roles.wire import SKEW_S, body_digest
-from shoal_collect.server.http import Server, add_health, new_application, read_name
-from shoal_collect.server.pools import Pools
-from shoal_collect.server.watch import Watch
+from shoal_collect.server.http import Server, read_name, read_number
 from shoal_collect.storage.database import Database
 
 
@@ -201,48 +199,43 @@ def registrar_application(
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Serve the registrar."""
-    app = new_application("shoal registrar", Watch(book.counts, quiet=quiet), registrar.signing_seed)
-
-    add_health(app, Pools(), book.database)
-    add_registrar(app, registrar, clock)
-    return app
+    server = Server("shoal registrar", registrar.signing_seed, book.database, clock, book.counts, quiet=quiet)
+    add_registrar(server, registrar)
+    return server.app
 
 
-def add_registrar(app: FastAPI, registrar: Registrar, clock: Callable[[], float]) -> None:
-    """Add a registrar to its application, or the authority's."""
-    server = Server(registrar.signing_seed, clock)
-    Small = Annotated[tuple[bytes, bytes], Depends(server.read_small)]  # noqa: N806  (a type)
+def add_registrar(server: Server, registrar: Registrar) -> None:
+    """Add a registrar to its server, or the authority's, which signs with the same key."""
 
-    @app.get("/v1/registrar")
-    def about(request: Request) -> Response:
-        facts = {"registrar_key": server.key.hex(), "time_s": clock(), "token_days": registrar.days}
-        return server.reply(request, facts)
+    def about(_: Request) -> Any:
+        return {
+            "registrar_key": server.key.hex(),
+            "time_s": server.clock(),
+            "token_days": registrar.days,
+        }
 
-    async def purpose_asked(
-        request: Request, collector: str, days: int, period: int, area: str = ""
-    ) -> tuple[Request, Purpose]:
-        return request, Purpose(read_name(collector), days, period, area)
+    def purpose_of(request: Request) -> Purpose:
+        days, period = (read_number(request.path_params[name]) for name in ("days", "period"))
+        return Purpose(read_name(request, "collector"), days, period, request.query_params.get("area", ""))
 
-    Asked = Annotated[tuple[Request, Purpose], Depends(purpose_asked)]  # noqa: N806  (a type)
-
-    @app.get("/v1/keys/{collector}/{days}/{period}")
-    def key_of(asked: Asked) -> Response:
-        request, purpose = asked
+    def key_of(request: Request) -> Any:
+        purpose = purpose_of(request)
         person = server.sender_of(request, body_digest(b"")) if purpose.area else b""
-        return server.reply(request, registrar.key_of(purpose, person, clock()))
+        return registrar.key_of(purpose, person, server.clock())
 
-    @app.post("/v1/persons")
-    def admit(request: Request, sent: Small) -> Response:
+    def admit(_: Request, person: bytes, code: bytes) -> Any:
         try:
-            code = sent[1].decode("ascii")
+            registrar.admit(person, code.decode("ascii"))
         except UnicodeDecodeError as error:
             raise PeerError("out-of-range", "an invitation that is not text") from error
-        registrar.admit(sent[0], code)
-        return server.reply(request, {"admitted": True})
+        return {"admitted": True}
 
-    @app.post("/v1/tokens/{collector}/{days}/{period}")
-    async def sign(asked: Asked) -> Response:
-        request, purpose = asked
+    async def sign(request: Request) -> Any:
+        purpose = purpose_of(request)
         async with server.read_large(request, lambda _: MODULUS_BYTES) as (sender, body):
-            signed = await server.pools.quick(registrar.sign, purpose, sender, body, clock())
-        return server.reply(request, signed)
+            return await server.pools.quick(registrar.sign, purpose, sender, body, server.clock())
+
+    server.add_public("/v1/registrar", about)
+    server.add_public("/v1/keys/{collector}/{days}/{period}", key_of)
+    server.add_small("POST", "/v1/persons", admit)
+    server.add("POST", "/v1/tokens/{collector}/{days}/{period}", sign)
