@@ -79,7 +79,8 @@ def test_what_is_signed_blindly_holds_and_shows_nothing() -> None:
 def _salt_of(opened: mpz, public: blind.VerifyKey) -> bytes:
     encoded = int(opened).to_bytes(public.length)
     digest = encoded[-49:-1]
-    data = blind._xor(encoded[:-49], blind._stretch(digest, len(encoded) - 49))
+    stretched = blind._stretch(digest, len(encoded) - 49)
+    data = bytes(a ^ b for a, b in zip(encoded[:-49], stretched, strict=True))
     return data[-48:]
 
 

@@ -177,7 +177,7 @@ def test_figures_are_at_an_address_of_their_own(tmp_path: Path) -> None:
     with Database(tmp_path / "collect.sqlite") as database:
         app = application(database)
         port = free_port()
-        _show_metrics(app, "127.0.0.1", port)
+        _show_metrics(app, f"127.0.0.1:{port}")
         with running(app) as url:
             urllib.request.urlopen(f"{url}/v1/rounds").read()
             text, end = "", time.monotonic() + 10  # a request is counted once its reply is out
@@ -187,7 +187,7 @@ def test_figures_are_at_an_address_of_their_own(tmp_path: Path) -> None:
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"{url}/metrics")
             with pytest.raises(InputError, match="choose another"):
-                _show_metrics(app, "192.0.2.1", 9)
+                _show_metrics(app, "192.0.2.1:9")
     names = {re.sub(r"[{ ].*", "", line) for line in text.splitlines() if not line.startswith("#")}
     phases = {f"shoal_rounds_{phase}" for phase in ("committing", "revealing", "grouped", "failed")}
     # once there is one

@@ -163,26 +163,23 @@ def serve_app(app: "FastAPI", options: Mapping[str, Any], who: str, key: str) ->
 
     tls = options["tls_cert"], options["tls_key"]
     if options["metrics"] is not None:
-        _show_metrics(app, *_address(options["metrics"]))
+        _show_metrics(app, options["metrics"])
     serve(app, options["host"], options["port"], *tls, ready, options["of_an_address"], options["at_once"])
 
 
-def _show_metrics(app: "FastAPI", host: str, port: int) -> None:
+def _show_metrics(app: "FastAPI", where: str) -> None:
     from prometheus_client import start_http_server
 
+    host, _, port = where.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.UsageError("--metrics is an address and a port, for example 127.0.0.1:9440")
+    host = host.strip("[]")
     try:
-        start_http_server(port, host, registry=app.state.watch.registry)
+        start_http_server(int(port), host, registry=app.state.watch.registry)
     except OSError as error:
         raise InputError(
             f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --metrics"
         ) from error
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise click.UsageError("--metrics is an address and a port, for example 127.0.0.1:9440")
-    return host.strip("[]"), int(port)
 
 
 def secret_of(file: Path) -> bytes:

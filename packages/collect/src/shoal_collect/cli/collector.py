@@ -235,7 +235,7 @@ def witness(**options: Any) -> int:
     """Run a witness: it answers members' questions a second time, so that a lying collector is found out."""
     with needs_extra("shoal-collect[server]"):
         from shoal_collect.crypto.signatures import verify_key
-        from shoal_collect.device.http_client import make_asker
+        from shoal_collect.device.http_client import RemoteServer, make_asker
         from shoal_collect.server.http_witness import DayFollower, witness_application
         from shoal_collect.storage.database import Database
     if not options["follow"]:
@@ -247,7 +247,8 @@ def witness(**options: Any) -> int:
         following = None
         if options["follow"]:
             url, key = options["follow"]
-            ask = make_asker(*_collector_at(url, key, options["ca"]), seed)
+            there = RemoteServer(url, options["ca"])
+            ask = make_asker(there, bytes.fromhex(key_after("--follow", key)), seed)
             require = _require_admitted(key, options["registrar"])
             following = DayFollower(database, ask, require)
             _say_what_it_lacks(ask, verify_key(seed).hex())
@@ -290,9 +291,3 @@ def _say_what_it_lacks(ask: Callable[[str], Any], key: str) -> None:
             lacks.append("the collector does not name this witness (--witness URL KEY); until it does")
     for item in lacks:
         click.echo(f"{item}, this witness answers nothing, and rounds wait", err=True)
-
-
-def _collector_at(url: str, key: str, ca: Path | None) -> tuple[Any, bytes]:
-    from shoal_collect.device.http_client import RemoteServer
-
-    return RemoteServer(url, ca), bytes.fromhex(key_after("--follow", key))

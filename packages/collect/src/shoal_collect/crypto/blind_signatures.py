@@ -201,7 +201,8 @@ def encode(message: bytes, salt: bytes, bits: int) -> bytes:
         raise MisuseError(f"a key of {bits + 1} bits is too short for a salt of {len(salt)} bytes")
     digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     data = bytes(room) + b"\x01" + salt
-    masked = bytearray(_xor(data, _stretch(digest, len(data))))
+    stretched = _stretch(digest, len(data))
+    masked = bytearray(a ^ b for a, b in zip(data, stretched, strict=True))
     masked[0] &= 0xFF >> (8 * size - bits)
     return bytes(masked) + digest + b"\xbc"
 
@@ -210,7 +211,3 @@ def _stretch(seed: bytes, length: int) -> bytes:
     """MGF1 with SHA-384, RFC 8017 appendix B.2.1."""
     blocks = range(-(-length // _HASH_BYTES))
     return b"".join(hashlib.sha384(seed + at.to_bytes(4)).digest() for at in blocks)[:length]
-
-
-def _xor(a: bytes, b: bytes) -> bytes:
-    return bytes(x ^ y for x, y in zip(a, b, strict=True))

@@ -70,11 +70,6 @@ class Purpose:
         """Since 1970."""
         return self.period * self.days
 
-    @property
-    def end_day(self) -> int:
-        """Of the next period, since 1970."""
-        return self.first_day + self.days
-
 
 def period_at(now_s: float, days: int) -> int:
     """The number of the period at a moment (seconds since 1970)."""
@@ -250,11 +245,6 @@ def sign_release(release: Release, credential: Entry, channel: bytes) -> Release
     return replace(unsigned, proof=channel + key + signed + credential.token + credential.statement)
 
 
-def statement_in(release: Release) -> bytes:
-    """The registrar's statement that a release carries."""
-    return release.proof[_STATEMENT_AT:]
-
-
 def require_contributor(release: Release, purpose: Purpose, registrar_key: bytes) -> bytes:
     """The scope in which a release's tag counts; PeerError unless its contributor is proven."""
     proof = release.proof
@@ -288,7 +278,7 @@ def require_one_key(releases: Iterable[Release], scoping: Scoping, credentials: 
     """As a member: PeerError if the registrar stated another key of an area to somebody else."""
     for release in releases:
         own = credentials.get(scoping.area_of(release.points[0]))
-        if own is not None and release.proof and statement_in(release) != own.statement:
+        if own is not None and release.proof and release.proof[_STATEMENT_AT:] != own.statement:
             raise PeerError(
                 "bad-answer",
                 "the registrar stated another key of an area to you than to others, which could tell people "

@@ -155,7 +155,7 @@ def _add_rounds(server: Server, rounds: Rounds, news: News) -> None:
 
 def _add_groups(server: Server, mailbox: Mailbox, news: News) -> None:
     async def send(request: Request) -> Any:
-        async with server.read_large(request, mailbox.longest_letters) as (sender, body):
+        async with server.read_large(request, mailbox.groups.longest_letters) as (sender, body):
             return {"new": await server.pools.quick(mailbox.send, sender, body, server.clock())}
 
     async def fetch(request: Request) -> Any:
@@ -168,13 +168,13 @@ def _add_groups(server: Server, mailbox: Mailbox, news: News) -> None:
         async def answer() -> bytes:
             return await server.pools.quick(mailbox.fetch, sender, after)
 
-        is_member = await server.pools.quick(mailbox.is_member, sender)
+        is_member = await server.pools.quick(mailbox.groups.is_member, sender)
         return await news.wait_for(sender, wait_s if is_member else 0.0, seen, answer)
 
     @asynccontextmanager
     async def records(request: Request) -> AsyncIterator[tuple[bytes, bytes, bytes]]:
         group = read_name(request)
-        async with server.read_large(request, lambda who: mailbox.longest_batch(who, group)) as sent:
+        async with server.read_large(request, lambda who: mailbox.groups.longest_batch(who, group)) as sent:
             yield sent[0], group, sent[1]
 
     async def ask(request: Request) -> Any:

@@ -108,7 +108,7 @@ class Mailbox:
     """Mailboxes, and the collector's answers."""
 
     def __init__(self, database: Database, signing_seed: bytes) -> None:
-        self._db, self._groups, self._asked = database, Groups(database), AskedQuestions(database)
+        self._db, self.groups, self._asked = database, Groups(database), AskedQuestions(database)
         self._days = ClosedDays(database)
         self._store, self._signing_seed = PhiStore(database, most_rows=MOST_ROWS), signing_seed
 
@@ -120,8 +120,8 @@ class Mailbox:
 
     def _address_of(self, identity: bytes, letter: bytes) -> tuple[bytes, int, int, int, bytes]:
         session, sender, receiver, number = address(letter)
-        place, members = self._groups.membership(identity, session)
-        longest = self._groups.terms_of(session).letter_bytes
+        place, members = self.groups.membership(identity, session)
+        longest = self.groups.terms_of(session).letter_bytes
         if len(letter) > longest:  # else one member could fill the disk, and everybody's mailbox
             raise PeerError("bad-length", f"a letter of {len(letter)} bytes; at most {longest} in this round")
         if sender != place:
@@ -145,7 +145,7 @@ class Mailbox:
                 "receiver = ?",
                 key[:3],
             )
-            if int(waiting[0][0]) + len(letter) > _WAITING * self._groups.terms_of(session).letter_bytes:
+            if int(waiting[0][0]) + len(letter) > _WAITING * self.groups.terms_of(session).letter_bytes:
                 raise PeerError(
                     "too-many", "more letters wait for one member than a round has; try again later"
                 )
@@ -183,26 +183,13 @@ class Mailbox:
             parts += [number.to_bytes(8), len(letter).to_bytes(4), letter]
         return b"".join(parts)
 
-    def is_member(self, identity: bytes) -> bool:
-        """Whether somebody is in a group, and so may wait for letters."""
-        statement = "SELECT 1 FROM ticket WHERE identity = ? AND session IS NOT NULL LIMIT 1"
-        return self._db.row(statement, (identity,)) is not None
-
-    def longest_letters(self, identity: bytes) -> int:
-        """Bytes of letters that a member may send at once."""
-        return self._groups.longest_letters(identity)
-
-    def longest_batch(self, identity: bytes, session: bytes) -> int:
-        """Bytes of records that a member may bring."""
-        return self._groups.longest_batch(identity, session)
-
     def ask(self, identity: bytes, session: bytes, body: bytes, now_s: float) -> bytes:
         """Answer a batch, in order and signed; a repeated one alike.
 
         PeerError without a majority's vouchers, or beyond its limits.
         """
-        _, members = self._groups.membership(identity, session)
-        batch, terms = read_batch(session, members, body), self._groups.terms_of(session)
+        _, members = self.groups.membership(identity, session)
+        batch, terms = read_batch(session, members, body), self.groups.terms_of(session)
         records = batch.records
         for number, record in enumerate(records):
             try:
@@ -228,8 +215,8 @@ class Mailbox:
         JSON: whether they are stored, how many members brought them, how many are needed, and the outcome
         of each.
         """
-        _, members = self._groups.membership(identity, session)
-        records, terms = split_records(body), self._groups.terms_of(session)
+        _, members = self.groups.membership(identity, session)
+        records, terms = split_records(body), self.groups.terms_of(session)
         n_members, each = len(members), terms.release_records
         if len(records) > n_members * each:
             message = f"{len(records)} records of releases; {n_members} members have {each} each"
@@ -267,7 +254,7 @@ class Mailbox:
             )
 
     def _collector(self, session: bytes) -> Collector:
-        return collector_for(self._store, self._signing_seed, self._groups.terms_of(session), session)
+        return collector_for(self._store, self._signing_seed, self.groups.terms_of(session), session)
 
     def gauges(self) -> dict[str, float]:
         """Count releases."""

@@ -56,7 +56,7 @@ class RegisterBook:
             self._db.change(
                 "INSERT INTO issued (purpose, account, digest, over_day) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                (purpose.text, person, digest, purpose.end_day),
+                (purpose.text, person, digest, purpose.first_day + purpose.days),
             )
             asked = "SELECT digest FROM issued WHERE purpose = ? AND account = ?"
             return bytes(self._db.rows(asked, (purpose.text, person))[0][0]) == digest

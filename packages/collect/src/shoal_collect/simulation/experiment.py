@@ -138,7 +138,11 @@ def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run
     gaps up to 60 min are drawn for each point.
     """
     run = run or Run()
-    _require_others(len(people), setting.bootstrap)
+    if not 0 <= setting.bootstrap < len(people):
+        raise MisuseError(
+            f"{setting.bootstrap} bootstrappers among {len(people)} participants leave nobody to simulate; "
+            "choose fewer"
+        )
     order = chance.permutation(len(people))
     asked = submitted = zeros = phi_sum = 0
     shares: list[float] = []
@@ -222,13 +226,6 @@ def _cylinders(points: Sequence[Cylinder]) -> Cylinders:
     ]
     start, end, lat, lon, radius = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
     return Cylinders(start, end, np.radians(lat / MICRO), np.radians(lon / MICRO), radius)
-
-
-def _require_others(n_people: int, bootstrap: int) -> None:
-    if not 0 <= bootstrap < n_people:
-        raise MisuseError(
-            f"{bootstrap} bootstrappers among {n_people} participants leave nobody to simulate; choose fewer"
-        )
 
 
 def _blur(trip: Sequence[Point], chance: Chance) -> tuple[Cylinder, ...]:

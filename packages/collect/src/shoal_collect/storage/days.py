@@ -257,7 +257,8 @@ class StoredReleases:
             (identifier, claim_key),
         )
         if row is None:
-            raise _no_such_release()
+            # the same message for one that never was, is gone, or has another key
+            raise PeerError("not-entitled", "no release of this identifier is stored under this key")
         return ReleaseRow(identifier, int(row[0]), decode_points(bytes(row[1])))
 
     def withdraw(self, identifier: str, claim_key: bytes, today: int) -> tuple[int, int]:
@@ -304,8 +305,3 @@ class StoredReleases:
 
     def _any(self, statement: str, values: tuple[int, ...]) -> bool:
         return self._db.row(f"{statement} LIMIT 1", values) is not None
-
-
-def _no_such_release() -> PeerError:
-    """The same message for one that never was, is gone, or has another key."""
-    return PeerError("not-entitled", "no release of this identifier is stored under this key")

@@ -55,6 +55,11 @@ class Groups:
             raise PeerError("wrong-session", "no group of this name; its round may be over")
         return stored_terms(row[0])
 
+    def is_member(self, identity: bytes) -> bool:
+        """Whether somebody is in a group, and so may wait for letters."""
+        statement = "SELECT 1 FROM ticket WHERE identity = ? AND session IS NOT NULL LIMIT 1"
+        return self._db.row(statement, (identity,)) is not None
+
     def longest_batch(self, identity: bytes, session: bytes) -> int:
         """Bytes of records that a member may send."""
         _, members = self.membership(identity, session)
