@@ -153,10 +153,8 @@ def export(
 ) -> ExportResult:
     """Write a new folder with all stored releases, complete or not at all.
 
-    ``stored``: the releases. ``terms``, ``questions``: as in the result. ``output``: the folder; it must not
-    exist. ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. InputError if
-    nothing is stored, or the circles fit into no plane. OutputError if the folder exists or cannot be
-    written.
+    ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. InputError if nothing is
+    stored, or the circles fit into no plane. OutputError if the folder exists or cannot be written.
     """
     named = sorted(((draw_name(), entry) for entry in stored), key=lambda pair: pair[0])
     records: Records = [(name, entry.points) for name, entry in named]

@@ -82,10 +82,9 @@ class Patience:
 
 
 class RemoteServer:
-    """A collector, witness or authority.
+    """A collector, witness or authority at an address like https://collect.example.org.
 
-    ``url``: the address, like https://collect.example.org; MisuseError for another text. ``ca``: certificates
-    (PEM) to trust instead of the system's; InputError if unreadable. ``key``: the key of a witness, which
+    ``ca``: certificates (PEM) to trust instead of the system's. ``key``: of a witness or registrar, which
     checks its replies.
     """
 
@@ -119,10 +118,7 @@ class RemoteServer:
     def about(
         self, patience_s: float = 0.0, say: Callable[[str], None] = lambda _: None, path: str = "/v1/about"
     ) -> Any:
-        """The server's statement; its key is not yet verified.
-
-        ``patience_s``: seconds; ``say``: told once; ``path``: "/v1/registrar" of a registrar.
-        """
+        """The server's statement; its key is not yet verified. ``path``: "/v1/registrar" of a registrar."""
         reply, signed = Patience(patience_s, say).until(
             lambda: self._exchange("GET", path, b"", {}),
             f"{self.url} does not answer yet",
@@ -153,9 +149,7 @@ class RemoteServer:
     def send(self, call: Call, device: Device, now_s: float, signing_seed: bytes | None = None) -> Reply:
         """Try once to send a request; an unsigned refusal means only that the server is away.
 
-        ``call``: the request. ``device``: its device, which knows the servers' keys. ``now_s``: the time, in
-        seconds since 1970. ``signing_seed``: 32 secret bytes that sign the request; by default the device's
-        own. UnavailableError if the server is down. PeerError if another party answers.
+        ``signing_seed``: by default the device's own. PeerError if another party answers.
         """
         headers = {}
         key = device.authority_signing_key
@@ -246,13 +240,10 @@ def run_round(
     poll_s: float,
     patience_s: float,
 ) -> None:
-    """Go on until the round has ended.
+    """Go on until the round has ended, with servers by the names in ``Call.to``.
 
-    ``own_round``: the round. ``servers``: the servers, by the names in ``Call.to``. ``keep``: saves the
-    state, before each request that follows a change. ``say``: receives messages on the progress. ``poll_s``:
-    how long to wait, in seconds, after a request without news. ``patience_s``: how long a server may be away,
-    in seconds. InputError if a server stays away longer, or another party answers; the saved state allows to
-    go on later.
+    ``keep`` saves the state before each request that follows a change. InputError if a server stays away
+    longer than ``patience_s``, or another party answers; the saved state allows to go on later.
     """
     changed, phase, patience = True, "", Patience(patience_s, say)
     held_s = min(_HELD_S, max(1.0, own_round.terms.phase_limit_s / 4))
@@ -341,10 +332,8 @@ _WORDS: Final = {
 class Connection:
     """Both servers, the collector's statements, and the device's state.
 
-    ``state``: the device's state. ``servers``: the collector and the authority. ``terms``, ``places``: the
-    collector's statements. ``day``: the day since 1970 by the device's own clock; the collector's would
-    choose her circles. ``ca``: certificates (PEM) to trust instead of the system's. ``elsewhere``: her
-    releases from other states.
+    ``day``: since 1970, by the device's own clock; the collector's would choose her circles. ``elsewhere``:
+    her releases from other states.
     """
 
     state: DeviceState
@@ -373,12 +362,8 @@ def connect(
 ) -> Connection:
     """Ask both servers for their identities; their keys are trusted on first contact.
 
-    ``folder``: the device's state. ``server_url``, ``authority_url``: the addresses of the servers. ``ca``:
-    certificates (PEM) to trust instead of the system's. ``user``: her name at the authority. ``draw_bytes``:
-    draws the secrets of a new device. ``patience_s``: how long a server may be away, in seconds. ``say``:
-    receives a message when one is. InputError if a server does not answer or shows another key than before,
-    or the clocks differ too much. MisuseError if the folder belongs to another user name, or the name is
-    invalid.
+    InputError if a server does not answer or shows another key than before, or the clocks differ too much.
+    MisuseError if the folder belongs to another user name, or the name is invalid.
     """
     _require_name(user)
     servers = {"collector": RemoteServer(server_url, ca), "authority": RemoteServer(authority_url, ca)}

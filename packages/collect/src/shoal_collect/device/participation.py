@@ -37,10 +37,7 @@ def begin(
 ) -> None:
     """Start a round under a key for this round alone, with a token for it if the terms require one.
 
-    ``connection``: the servers, and the device's state. ``plan``: the plan that she consented to.
-    ``draw_bytes``: draws the secrets of the round. ``invitation``: the registrar's invitation, the first
-    time. ``tell``: receives a message when the registrar is away. ``patience_s``: how long the registrar may
-    be away, in seconds. InputError if the registrar does not answer, or does not admit her.
+    InputError if the registrar does not answer, or does not admit her.
     """
     registrar = connection.terms.registrar
     credentials: dict[str, Entry] = {}
@@ -123,13 +120,8 @@ def request_entry(
     """Get the token of this period, or a credential, with an invitation the first time.
 
     The registrar repeats the same token, so a lost answer costs nothing.
-
-    ``server``: the registrar; the key in the terms checks its replies. ``device``: the device; a secret that
-    no other server sees signs for its account. ``registrar``: the registrar in the terms of the round.
-    ``invitation``: her invitation code; None when she was admitted before. ``tell``: receives a message when
-    the registrar is away. ``patience_s``: how long the registrar may be away, in seconds. ``purpose``: of a
-    contributor's credential. InputError if the registrar does not answer, does not admit her, or states an
-    invalid key.
+    ``purpose``: of a contributor's credential. InputError if the registrar does not answer, does not admit
+    her, or states an invalid key.
     """
     request = TokenRequest(device.device_key, device.server_key, registrar, purpose)
     patience, trouble = Patience(patience_s, tell), "the registrar does not answer yet"

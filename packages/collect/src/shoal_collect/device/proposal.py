@@ -40,10 +40,8 @@ class Movement:
 def movement_of(data: Trajectories, subject: str | None, trip: int, max_gap_s: float) -> Movement:
     """Find a person's points and one of her trips.
 
-    ``data``: the trajectories. ``subject``: her name in the data, when they hold several people. ``trip``:
-    the trip to share, counted from the newest, from 1. ``max_gap_s``: A longer pause ends a trip, in seconds.
-    InputError if the data hold no such person, or several people without a name to choose. MisuseError if
-    there is no such trip, or the positions have no reference system.
+    ``trip``: counted from the newest, from 1. InputError if the data hold no such person, or several people
+    without a name to choose. MisuseError if there is no such trip, or the positions have no reference system.
     """
     points, trips = trips_of(data, subject, max_gap_s)
     if trip > len(trips):

@@ -39,9 +39,8 @@ from shoal_collect.storage.questions import Groups, batches_asked
 class CollectorSettings:
     """The operator's choices, beside the terms.
 
-    ``places``: public places that fakes are drawn from. ``round_size``, ``join_s``: A roster freezes with
-    this many members, or after this many seconds with enough for one group. ``authority``: the authority's
-    address, for the page for people; may be empty.
+    ``round_size``, ``join_s``: A roster freezes with this many members, or after this many seconds with
+    enough for one group. ``authority``: the authority's address, for the page for people; may be empty.
     """
 
     places: PublicPlaces
@@ -63,10 +62,8 @@ def collector_application(
 ) -> FastAPI:
     """Serve a collector; all state is in the database, so it may stop at any moment.
 
-    ``database``: the collector's database; InputError if it belongs to another collector. ``signing_seed``:
-    32 secret bytes that sign answers, receipts and replies. ``terms``: the terms of rounds that open now.
-    ``settings``: choices of the operator. ``draw_bytes``: draws the names of rounds. ``clock``: returns the
-    time, in seconds since 1970. ``quiet``: write no log.
+    ``terms``: of rounds that open now. ``draw_bytes``: draws the names of rounds. InputError if the database
+    belongs to another collector.
     """
     key, mailbox = verify_key(signing_seed), Mailbox(database, signing_seed)
     rounds = Rounds(

@@ -43,9 +43,8 @@ class News:
     ) -> bytes:
         """Answer as soon as the answer differs from the last one.
 
-        ``about``: the subject: an identity whose letters, or the name of a round. ``wait_s``: how long at
-        most, in seconds; with 0 the answer comes at once. PeerError beyond MOST_WAIT_S. ``seen``: the digest
-        (``answer_digest``) of the last answer. ``answer``: makes the answer.
+        ``about``: an identity whose letters, or the name of a round. ``seen``: the ``answer_digest`` of the
+        last answer. PeerError for a wait beyond MOST_WAIT_S.
         """
         if not 0 <= wait_s <= MOST_WAIT_S:
             raise PeerError("out-of-range", f"a wait of another length than 0 to {MOST_WAIT_S:.0f} s")

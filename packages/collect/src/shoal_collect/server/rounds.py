@@ -156,9 +156,8 @@ class _Round(NamedTuple):
 class Rounds:
     """All rounds of a collector.
 
-    ``terms``: the terms of a round that opens now. ``draw_bytes``: draws the names of rounds. ``round_size``,
-    ``join_s``: A roster freezes with this many members, or after this many seconds with enough for one group.
-    ``collector_key``: the key of this collector, which tokens are issued for.
+    ``terms``, ``draw_bytes``: of a round that opens now, and for its name. ``round_size``, ``join_s``: as in
+    ``CollectorSettings``. ``collector_key``: the key that tokens are issued for.
     """
 
     def __init__(

@@ -103,11 +103,9 @@ class AskedQuestions:
     ) -> tuple[int, list[int | None]]:
         """Answer one batch; a repeated batch gets the same answers at no cost.
 
-        ``identity``, ``session``: the member and her group. ``records``: the validated questions. ``terms``:
-        the terms of the group's round. ``slices``: the digest of each batch that the group vouched for.
-        ``now_s``: the time, in seconds since 1970. ``people``: counts a record over the state before a day.
-        Returns the day since 1970 before which everything was counted. Returns the answers, None where one
-        is withheld. PeerError if their number is wrong, or the session may not ask them any more.
+        ``slices``: the digest of each batch that the group vouched for. ``people``: counts a record over the
+        state before a day. Returns this day, since 1970, and the answers, None where one is withheld.
+        PeerError if their number is wrong, or the session may not ask them any more.
         """
         batch = body_digest(b"".join(records))
         day, withheld = self.find_batch(session, batch) or (
